@@ -1,0 +1,82 @@
+# Needs make, Python 3.11 or later and pip; everything else is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BENCH_VENV := .venv-bench
+LOCK_VENV := .venv-lock
+BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
+UV := uv==0.13.7
+UPGRADE ?=
+COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	--no-emit-index-url --no-emit-find-links --no-annotate \
+	--custom-compile-command "make lock" $(UPGRADE)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check format bench docs lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed $(VENV)/.kernels ## train on the bundled Nations and show what comes out
+	$(VENV)/$(BIN)/whence demo
+
+test: $(VENV)/.installed $(VENV)/.kernels ## run the tests (ARGS="tests/models -k rotate" for some)
+	$(VENV)/$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.installed ## format, lint, types and import rules
+	$(VENV)/$(BIN)/ruff format --check .
+	$(VENV)/$(BIN)/ruff check .
+	$(VENV)/$(BIN)/mypy
+	$(VENV)/$(BIN)/lint-imports
+
+format: $(VENV)/.installed ## format and repair what ruff can repair
+	$(VENV)/$(BIN)/ruff check --fix .
+	$(VENV)/$(BIN)/ruff format .
+
+bench: $(BENCH_VENV)/.installed $(VENV)/.kernels ## measure training speed beside PyTorch
+	$(BENCH_VENV)/$(BIN)/python benchmarks/train.py $(ARGS)
+
+docs: $(VENV)/.docs ## build the documentation into docs/_build/html
+	$(VENV)/$(BIN)/sphinx-build -W -b html docs docs/_build/html
+
+lock: $(LOCK_VENV)/.installed ## regenerate the pins in requirements/ (UPGRADE=--upgrade for newer ones)
+	$(COMPILE) pyproject.toml -o requirements/core.txt
+	$(COMPILE) pyproject.toml requirements/build.in --extra dev -c requirements/core.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
+
+clean: ## remove environments, caches and build outputs
+	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) build dist docs/_build \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
+
+%/.python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("whence needs Python 3.11 or later; try: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $*
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.python requirements/dev.txt pyproject.toml
+	$(VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/dev.txt
+	$(VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed requirements/docs.txt
+	$(VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/docs.txt
+	@touch $@
+
+$(BENCH_VENV)/.installed: $(BENCH_VENV)/.python requirements/bench.txt requirements/dev.txt pyproject.toml
+	$(BENCH_VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/bench.txt
+	$(BENCH_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(LOCK_VENV)/.installed: $(LOCK_VENV)/.python
+	$(LOCK_VENV)/$(BIN)/python $(PIP_INSTALL) $(UV)
+	@touch $@
+
+# numba's cache sees an edit in a kernel's own file but not in a file that the kernel inlines, so
+# any edit under src drops every cached kernel.
+$(VENV)/.kernels: $(shell find src -name '*.py')
+	@find src \( -name '*.nbi' -o -name '*.nbc' \) -delete
+	@mkdir -p $(@D) && touch $@
+
+.PRECIOUS: %/.python

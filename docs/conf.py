@@ -1,0 +1,20 @@
+import re
+from pathlib import Path
+
+VERSION_FILE = Path(__file__).parents[1] / "src" / "whence" / "_version.py"
+found = re.search(r'__version__ = "([^"]+)"', VERSION_FILE.read_text(encoding="utf-8"))
+assert found, f"no version in {VERSION_FILE}"
+
+project = "Whence"
+author = "The Whence developers"
+release = version = found.group(1)
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+
+html_theme = "furo"
+html_title = f"Whence {release}"
