@@ -1,0 +1,16 @@
+"""Array aliases and the three positions of a fact, shared by every room."""
+
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+SUBJECT: Final = 0
+RELATION: Final = 1
+OBJECT: Final = 2
+
+Facts: TypeAlias = NDArray[np.int32]
+"""(n, 3) entity, relation and entity ids."""
+
+Rows: TypeAlias = NDArray[np.floating]
+"""(n, width) one vector per entity or relation."""

@@ -1,0 +1,34 @@
+"""Where the larger datasets are, for the tests that read them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+_SHARED = _REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture
+def shared_data() -> Callable[[str], Path]:
+    """The folder that holds a named dataset's folder; skips where it is not there."""
+
+    def find(name: str) -> Path:
+        if not (_SHARED / name).is_dir():
+            pytest.skip(f"no {name} in ../shared/data")
+        return _SHARED
+
+    return find
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Write a file below the test's folder."""
+
+    def write_file(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file

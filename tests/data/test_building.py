@@ -1,0 +1,118 @@
+"""Encoding columns of names."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.data import Dataset, build_dataset
+from whence.errors import WhenceError
+from whence.types import Facts
+
+names = st.text(min_size=1, max_size=3)
+triples = st.lists(st.tuples(names, names, names), max_size=20)
+pairs = st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("123456")), max_size=20)
+
+
+def columns(rows: list[tuple[str, ...]]) -> list[list[str]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def decode(dataset: Dataset, facts: Facts) -> list[tuple[str, ...]]:
+    return [dataset.fact_names(fact) for fact in facts]
+
+
+@given(triples, triples)
+def test_three_way_round_trip(train: list[tuple[str, ...]], test: list[tuple[str, ...]]) -> None:
+    train = [("a", "r", "b"), *train]
+    dataset = build_dataset("any", columns(train), test=columns(test))
+    entities = {name for s, _, o in train for name in (s, o)}
+    relations = {r for _, r, _ in train}
+    known = [f for f in test if {f[0], f[2]} <= entities and f[1] in relations]
+    assert dataset.entities.names == tuple(sorted(entities))
+    assert dataset.relations.names == tuple(sorted(relations))
+    assert decode(dataset, dataset.train) == list(dict.fromkeys(train))
+    assert decode(dataset, dataset.test) == list(dict.fromkeys(known))
+    assert dataset.subjects == dataset.objects == range(len(entities))
+
+
+@given(pairs, pairs)
+def test_two_way_round_trip(train: list[tuple[str, ...]], valid: list[tuple[str, ...]]) -> None:
+    train = [("1", "1"), ("1", "2"), *train]
+    dataset = build_dataset("any", columns(train), columns(valid))
+    users, items = ({row[i] for row in train} for i in range(2))
+    assert dataset.two_way
+    assert dataset.entities.names == (*sorted(users), *sorted(items))
+    assert (dataset.subjects.stop, dataset.objects.start) == (len(users), len(users))
+    assert decode(dataset, dataset.train) == list(dict.fromkeys(train))
+    known = [(user, item) for user, item in valid if user in users and item in items]
+    assert decode(dataset, dataset.valid) == list(dict.fromkeys(known))
+    assert not dataset.train[:, 1].any()
+
+
+def test_splits_are_contiguous_int32() -> None:
+    dataset = build_dataset("any", (["a", "a"], ["r", "r"], ["b", "b"]))
+    for facts in (dataset.train, dataset.valid, dataset.test):
+        assert facts.dtype == np.int32
+        assert facts.flags.c_contiguous
+        assert facts.shape[1] == 3
+
+
+def test_notes_count_what_was_dropped() -> None:
+    train = (["a", "b", "a", "a"], ["r", "r", "r", "r"], ["b", "a", "b", "b"])
+    valid = (["a", "a", "b"], ["r", "new", "r"], ["new", "b", "a"])
+    dataset = build_dataset("any", train, valid, (["a", "a"], ["r", "r"], ["a", "a"]))
+    assert dataset.notes == (
+        "train: 2 duplicate facts dropped",
+        "valid: 2 of 3 facts dropped: they have names that are not in train",
+        "test: 1 duplicate fact dropped",
+    )
+    assert (dataset.n_facts, len(dataset.valid), len(dataset.test)) == (2, 1, 1)
+
+
+def test_labels_of_unknown_names_are_left_out() -> None:
+    dataset = build_dataset(
+        "any",
+        (["a"], ["r"], ["b"]),
+        entity_labels={"a": "Ada", "x": "Xenia"},
+        relation_labels={"r": "respects"},
+    )
+    assert dict(dataset.entities.labels) == {"a": "Ada"}
+    assert dataset.relations.find("respects") == 0
+    assert dataset.notes == ()
+
+
+def test_labels_that_fit_nothing_are_noted() -> None:
+    dataset = build_dataset("any", (["a"], ["r"], ["b"]), entity_labels={"x": "Xenia"})
+    assert dataset.notes == ("none of the 1 entity labels is for a name in train",)
+
+
+def test_two_way_labels_are_for_objects_where_names_are_shared() -> None:
+    shared = build_dataset("any", (["1", "1"], ["1", "2"]), entity_labels={"1": "Heat"})
+    assert [shared.entities.label(i) for i in range(3)] == ["1", "Heat", "2"]
+    apart = build_dataset("any", (["u", "u"], ["1", "2"]), entity_labels={"1": "Heat", "u": "Una"})
+    assert [apart.entities.label(i) for i in range(3)] == ["Una", "Heat", "2"]
+
+
+@pytest.mark.parametrize(
+    ("train", "valid", "message"),
+    [
+        ((["a"],), (), "train has 1 columns; give 2"),
+        ((), (), "train has 0 columns"),
+        ((["a"], ["r"], ["b"]), (["a"], ["b"]), "valid has 2 columns but train has 3"),
+        ((["a", "b"], ["r"], ["b"]), (), r"columns of train have \[2, 1, 1\] rows"),
+        (([], [], []), (), "no training facts"),
+        ((["a"], ["r"], ["a"]), (), r"too few entities that can be an object \(1\)"),
+        ((["u", "v"], ["i", "i"]), (), r"too few entities that can be an object \(1\)"),
+    ],
+)
+def test_columns_that_make_no_dataset(
+    train: tuple[list[str], ...], valid: tuple[list[str], ...], message: str
+) -> None:
+    with pytest.raises(WhenceError, match=message):
+        build_dataset("any", train, valid)
+
+
+def test_relation_labels_make_no_sense_without_relations() -> None:
+    with pytest.raises(WhenceError, match="two-way data has no relations"):
+        build_dataset("any", (["u", "u"], ["i", "j"]), relation_labels={"r": "rates"})

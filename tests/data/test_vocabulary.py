@@ -1,0 +1,89 @@
+"""Names, labels, and what is said about names that are not known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.data import Vocabulary
+from whence.errors import WhenceError
+
+NATIONS = Vocabulary(("brazil", "egypt", "uk", "usa"), {"uk": "United Kingdom", "usa": "America"})
+
+
+def failure(vocabulary: Vocabulary, text: str, among: range | None = None) -> str:
+    """The one line that looking for the text raises."""
+    with pytest.raises(WhenceError) as caught:
+        vocabulary.find(text, among)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@given(st.lists(st.text(), unique=True, min_size=1))
+def test_every_name_is_found_at_its_id(names: list[str]) -> None:
+    vocabulary = Vocabulary(tuple(names))
+    assert [vocabulary.find(name) for name in names] == list(range(len(vocabulary)))
+    assert [vocabulary.name(i) for i in range(len(names))] == names
+
+
+def test_label_falls_back_to_name() -> None:
+    assert [NATIONS.label(i) for i in range(4)] == ["brazil", "egypt", "United Kingdom", "America"]
+    assert NATIONS.label(np.int32(2)) == "United Kingdom"
+
+
+@pytest.mark.parametrize("text", ["uk", "United Kingdom", "UK", "united KINGDOM"])
+def test_found_by_name_label_and_either_in_any_case(text: str) -> None:
+    assert NATIONS.find(text) == 2
+
+
+def test_a_name_goes_before_the_same_label() -> None:
+    assert Vocabulary(("a", "b"), {"a": "b"}).find("b") == 1
+
+
+def test_exact_case_goes_before_any_case() -> None:
+    vocabulary = Vocabulary(("us", "US"))
+    assert [vocabulary.find("us"), vocabulary.find("US")] == [0, 1]
+    assert "'us', 'US'" in failure(vocabulary, "Us")
+
+
+def test_ambiguous_label_lists_up_to_five_names() -> None:
+    names = tuple(f"n{i}" for i in range(7))
+    message = failure(Vocabulary(names, dict.fromkeys(names, "Paris")), "Paris")
+    assert "'Paris' stands for 7 entities: 'n0', 'n1', 'n2', 'n3', 'n4', ...;" in message
+    assert "n5" not in message
+
+
+def test_same_name_in_two_ranges() -> None:
+    vocabulary = Vocabulary(("1", "2", "1", "3"), {"1": "Heat"}, labelled=range(2, 4))
+    assert vocabulary.find("1", range(2)) == 0
+    assert vocabulary.find("1", range(2, 4)) == 2
+    assert vocabulary.find("Heat") == 2
+    assert (vocabulary.label(0), vocabulary.label(2)) == ("1", "Heat")
+    assert "subject or the object" in failure(vocabulary, "1")
+    assert failure(vocabulary, "3", range(2)).startswith("unknown entity '3'")
+
+
+def test_unknown_offers_the_nearest() -> None:
+    assert failure(NATIONS, "egyp") == "unknown entity 'egyp'; did you mean 'egypt'?"
+    assert "'United Kingdom'" in failure(NATIONS, "united kingdm")
+    assert "'egypt'" not in failure(NATIONS, "egyp", range(2, 4))
+
+
+def test_nearest_among_very_many() -> None:
+    vocabulary = Vocabulary(tuple(f"thing {i:05}" for i in range(50_000)))
+    assert failure(vocabulary, "thing 31234x").split("did you mean ")[1].startswith("'thing 31234'")
+
+
+def test_unknown_with_nothing_near_says_how_many_there_are() -> None:
+    relations = Vocabulary(("likes", "knows"), kind="relation")
+    assert failure(relations, "zzz").startswith(
+        "unknown relation 'zzz'; nothing like it among the 2"
+    )
+    assert "0 relations" in failure(Vocabulary((), kind="relation"), "likes")
+
+
+@pytest.mark.parametrize("index", [-1, 4])
+def test_id_out_of_range(index: int) -> None:
+    with pytest.raises(WhenceError, match=f"no entity has id {index}; ids go from 0 to 3"):
+        NATIONS.name(index)
