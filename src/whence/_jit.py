@@ -1,0 +1,95 @@
+"""How kernels are compiled: by numba, without the GIL, kept on disk, and never silently."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import event
+from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    # Enough freedom to vectorise sums; NaN and infinity keep their meaning.
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+}
+# Kernels allocate nothing, so they need not count references: counting doubles a step's time.
+_BARE = _OPTIONS | {"_nrt": False}
+
+# A model reaches a kernel as a pair of function pointers, which numba calls experimental.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a module-level function on first use; later processes load it from disk."""
+    return numba.njit(cache=True, **_BARE)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile into every caller: for helpers that take whole records, which are dear to pass."""
+    return numba.njit(inline="always", **_BARE)(function)
+
+
+@lru_cache
+def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
+    """A function of `n_rows` vectors as a C pointer that every kernel can call.
+
+    Its type says only its signature, so one compiled kernel serves every model.
+    """
+    signature = numba.void(*[getattr(numba, dtype)[::1]] * n_rows)
+    # A function typed into a prompt has no file to keep its machine code beside.
+    on_disk = Path(function.__code__.co_filename).exists()
+    return numba.cfunc(signature, cache=on_disk, **_OPTIONS)(function)
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, offset: Any) -> Any:
+    """Ask for the cache line `offset` bytes into an array, which will be read and written soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.gep(builder.bitcast(data, byte), [arguments[1]])
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        builder.call(fetch, [address, word(1), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+@inlined
+def prefetch_row(array, row, width):
+    """Prefetch the first `width` numbers of a row of a C-contiguous (n, m) array."""
+    start = row * array.strides[0]
+    for offset in range(0, width * array.itemsize, 64):
+        prefetch(array, start + offset)  # type: ignore[call-arg]
+
+
+class _OnCompile(event.Listener):
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self.tell: Callable[[], None] | None = tell
+
+    def on_start(self, event: Any) -> None:
+        if self.tell is not None:
+            self.tell()
+            self.tell = None
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def announced(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` once if anything inside has to be compiled rather than loaded."""
+    with event.install_listener("numba:compile", _OnCompile(tell)):
+        yield

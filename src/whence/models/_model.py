@@ -1,0 +1,42 @@
+"""What a scoring function declares: everything else is written once for all of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Match = Literal["dot", "l1", "l2"]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Lengths of the vectors of one dimension `dim`."""
+
+    entity: int
+    relation: int
+    query: int
+    """The entity width; or one more, for an offset that is added to every score."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A scoring function: score(s, r, o) = match(query(s, r), o).
+
+    `query(s, r, q)` fills the vector q; `query_vjp(s, r, dq, ds, dr)` fills the gradients of the
+    rows from that of q. Both are plain loops over vectors, compiled when they are first needed.
+    """
+
+    name: str
+    title: str
+    formula: str
+    citation: str
+    match: Match
+    widths: Callable[[int], Widths]
+    query: Callable[[Any, Any, Any], None]
+    query_vjp: Callable[[Any, Any, Any, Any, Any], None]
+    two_way: bool = False
+    """Facts are (subject, object) pairs; the relation row has no width."""
+    entity_parts: int = 1
+    """2 where a row holds real parts, then imaginary parts: N3 takes their modulus."""
+    relation_parts: int = 1
+    relation_phases: bool = False
+    """Relation rows are angles: they start anywhere on the circle and know no norm."""

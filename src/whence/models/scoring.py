@@ -1,0 +1,56 @@
+"""Scores of candidates under trained rows: what evaluation, prediction and explanation share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._jit import kernel, row_function
+from whence.models._match import MATCH_IDS, score_rows
+from whence.models._model import Model
+from whence.types import Rows
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A model with its rows: entity_rows (n_entities, width), relation_rows (n, width)."""
+
+    model: Model
+    entity_rows: Rows
+    relation_rows: Rows
+
+    def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
+        """(n, query width) one query vector for every subject and relation."""
+        rows, width = self.entity_rows, self.entity_rows.shape[1]
+        offset = 1 if self._has_offset else 0
+        out = np.empty((len(subjects), width + offset), rows.dtype)
+        function = row_function(self.model.query, 3, rows.dtype.name)
+        _fill_queries(function, rows, self.relation_rows, subjects, relations, out)
+        return out
+
+    def scores(self, subject: int, relation: int, candidates: range) -> Rows:
+        """(len(candidates),) scores of a range of entities as the object."""
+        q = self.queries(np.array([subject]), np.array([relation]))[0]
+        ids = np.arange(candidates.start, candidates.stop)
+        out = np.empty(len(ids), self.entity_rows.dtype)
+        width = self.entity_rows.shape[1]
+        score_rows(MATCH_IDS[self.model.match], q, self.entity_rows, ids, width, out)
+        return out
+
+    @property
+    def _has_offset(self) -> bool:
+        widths = self.model.widths(2)
+        return widths.query > widths.entity
+
+
+@kernel
+def _fill_queries(query, entity_rows, relation_rows, subjects, relations, out):
+    for i in range(out.shape[0]):
+        query(entity_rows[subjects[i]], relation_rows[relations[i]], out[i])
+
+
+def softmax(scores: Rows) -> Rows:
+    """Probabilities of scores, over all of them."""
+    exp = np.exp(scores - scores.max())
+    return np.asarray(exp / exp.sum())
