@@ -1,0 +1,60 @@
+"""Where the change of the parameters went: the shares of the book-keeping identity."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.training._trainer import Trainer
+from whence.training.results import Bookkeeping
+from whence.types import OBJECT, RELATION, SUBJECT
+
+_CHUNK = 1 << 12
+
+
+def bookkeeping(trainer: Trainer) -> Bookkeeping:
+    """The shares of a training run as it stands."""
+    tables = trainer.read()
+    changes = [
+        np.asarray(table.state[:, : rows.shape[1]], np.float64) - rows
+        for table, rows in zip(tables, trainer.problem.initial_rows(), strict=True)
+    ]
+    whole = sum(float(np.vdot(change, change)) for change in changes) or 1.0
+    owned, drift, projection = (
+        sum(
+            _along(getattr(table, name), change)
+            for table, change in zip(tables, changes, strict=True)
+        )
+        for name in ("owned", "drift", "projection")
+    )
+    trace = _trace_along(trainer, changes)
+    negatives = whole - owned - drift - projection
+    parts = (trace, negatives, drift, projection, owned - trace)
+    return Bookkeeping(*(part / whole for part in parts))
+
+
+def _along(ledger: NDArray[Any], change: NDArray[np.float64]) -> float:
+    """Inner product of a ledger with the whole change; 0 where it is not kept."""
+    return float(np.vdot(np.asarray(ledger, np.float64), change)) if len(ledger) else 0.0
+
+
+def _trace_along(trainer: Trainer, changes: list[NDArray[np.float64]]) -> float:
+    """Inner product of the sum of all traces with the whole change, a chunk of facts at a time."""
+    facts, entities, relations = trainer.problem.facts, *changes
+    width, relation_width = entities.shape[1], relations.shape[1]
+    slots = [
+        (entities, SUBJECT, 0),
+        (relations, RELATION, 0),
+        (entities, OBJECT, 0),
+        (relations, RELATION, max(trainer.problem.n_relations, 1)),
+    ][: 2 + trainer.problem.n_directions]
+    total = 0.0
+    for start in range(0, len(trainer.trace), _CHUNK):
+        chunk = np.asarray(trainer.trace[start : start + _CHUNK], np.float64)
+        first = 0
+        for change, place, shift in slots:
+            last = first + (width if change is entities else relation_width)
+            rows = change[facts[start : start + _CHUNK, place] + shift]
+            total += float(np.einsum("fk,fk->", chunk[:, first:last], rows))
+            first = last
+    return total

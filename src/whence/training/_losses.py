@@ -1,0 +1,42 @@
+"""Losses over the scores of a step's candidates, the true one first.
+
+Each returns the loss and turns the scores into their gradients, d loss / d score.
+"""
+
+import math
+
+from whence._jit import kernel
+
+LOSS_IDS = {"softmax": 0, "sigmoid": 1}
+SOFTMAX = LOSS_IDS["softmax"]
+
+
+@kernel
+def softmax_loss(scores):
+    """Cross-entropy of the softmax: -log p_0."""
+    top = scores[0]
+    for j in range(scores.shape[0]):
+        top = max(top, scores[j])
+    true_score = scores[0] - top
+    total = scores.dtype.type(0)
+    for j in range(scores.shape[0]):
+        scores[j] = math.exp(scores[j] - top)
+        total += scores[j]
+    for j in range(scores.shape[0]):
+        scores[j] /= total
+    scores[0] -= 1
+    return math.log(total) - true_score
+
+
+@kernel
+def sigmoid_loss(scores):
+    """Mean cross-entropy of the sigmoids: the true one towards 1, the others towards 0."""
+    n = scores.shape[0]
+    loss = scores.dtype.type(0)
+    for j in range(n):
+        sign = -1 if j == 0 else 1
+        fade = math.exp(-abs(scores[j]))
+        loss += max(sign * scores[j], 0) + math.log1p(fade)
+        probability = 1 / (1 + fade) if scores[j] >= 0 else fade / (1 + fade)
+        scores[j] = (probability - (j == 0)) / n
+    return loss / n

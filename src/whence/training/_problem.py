@@ -1,0 +1,159 @@
+"""What is to be trained, and the step's numbers worked out from it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whence.errors import WhenceError
+from whence.models import Model, Widths
+from whence.models._match import MATCH_IDS
+from whence.training._losses import LOSS_IDS
+from whence.training._optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
+from whence.training._sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
+from whence.training._tables import Draw, Rule, Table
+from whence.training._update import CONSTRAINT_IDS, project
+from whence.training.config import NEGATIVES_UNSET, TrainConfig
+from whence.types import Facts, Rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model, a config and the facts to train on."""
+
+    model: Model
+    config: TrainConfig
+    facts: Facts
+    n_entities: int
+    n_relations: int
+    subjects: range
+    objects: range
+
+    def __post_init__(self) -> None:
+        two_way = self.n_relations == 0
+        if self.model.two_way != two_way:
+            has, wants = ("two", "three") if two_way else ("three", "two")
+            other = "mf" if two_way else "distmult"
+            raise WhenceError(
+                f"model {self.model.name} takes facts of {wants} columns and these have {has}; "
+                f"choose another model, such as {other}"
+            )
+        self.draw  # noqa: B018 - raises on more negatives than there are
+
+    @property
+    def widths(self) -> Widths:
+        return self.model.widths(self.config.dim)
+
+    @property
+    def n_directions(self) -> int:
+        return 2 if self.config.inverse else 1
+
+    @property
+    def n_relation_rows(self) -> int:
+        """Relations, then their inverses; two-way data has one empty row in their place."""
+        return max(self.n_relations, 1) * self.n_directions
+
+    @property
+    def trace_width(self) -> int:
+        """Subject, relation, object and, where there is one, inverse relation."""
+        return 2 * self.widths.entity + self.n_directions * self.widths.relation
+
+    @property
+    def rule(self) -> Rule:
+        config, model, widths = self.config, self.model, self.widths
+        return Rule(
+            loss=LOSS_IDS[config.loss],
+            match=MATCH_IDS[model.match],
+            optimizer=OPTIMIZER_IDS[config.optimizer],
+            deferred=config.optimizer == "adam",
+            beta1=config.beta1,
+            beta2=config.beta2,
+            epsilon=config.epsilon,
+            constraint=CONSTRAINT_IDS[config.constraint.partition(":")[0]],
+            max_norm=config.max_norm or math.inf,
+            l2=float(config.l2),
+            n3=float(config.n3),
+            source_credit=config.credit == "source",
+            batch_size=config.batch_size,
+            n_directions=self.n_directions,
+            entity_width=widths.entity,
+            relation_width=widths.relation,
+            query_width=widths.query,
+            entity_parts=model.entity_parts,
+            relation_parts=model.relation_parts,
+            constrain_relations=not (model.two_way or model.relation_phases),
+        )
+
+    @property
+    def draw(self) -> Draw:
+        return Draw(
+            seed=np.uint64(self.config.seed),
+            distinct=self.config.sampling == "distinct" or self.config.negatives == "all",
+            redraw=self.config.redraw,
+            objects=self._source(self.objects),
+            subjects=self._source(self.subjects if self.config.inverse else self.objects),
+        )
+
+    def _source(self, rows: range) -> tuple[int, int, int]:
+        others = len(rows) - 1
+        asked = self.config.negatives
+        if asked is None:
+            return rows.start, len(rows), min(NEGATIVES_UNSET, others)
+        if asked == "all":
+            return rows.start, len(rows), others
+        if int(asked) > others:
+            raise WhenceError(
+                f"{asked} negatives are more than the {others} other entities; "
+                f"choose at most {others}, or all"
+            )
+        return rows.start, len(rows), int(asked)
+
+    def initial_rows(self) -> tuple[Rows, Rows]:
+        """Entity and relation rows before the first step."""
+        entities, relations = self.tables()
+        widths = self.widths
+        return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
+
+    def tables(self, *, keep_negatives: bool = False) -> tuple[Table, Table]:
+        """Both tables as training starts from them."""
+        config, rule = self.config, self.rule
+        seed, dtype = np.uint64(config.seed), np.dtype(config.precision)
+        angle = math.pi if self.model.relation_phases else config.init
+        tables = []
+        for stream, bound, n_rows, width, constrained in (
+            (ENTITY_STREAM, config.init, self.n_entities, rule.entity_width, True),
+            (
+                RELATION_STREAM,
+                angle,
+                self.n_relation_rows,
+                rule.relation_width,
+                rule.constrain_relations,
+            ),
+        ):
+            moments = MOMENTS[config.optimizer]
+            table = _empty_table(n_rows, width, moments, rule, keep_negatives, dtype)
+            fill_uniform(seed, stream, float(bound), width, table.state)
+            if constrained and width:
+                for row in range(n_rows):
+                    project(table, row, width, rule)
+                table.projection[:] = 0
+            tables.append(table)
+        return tables[0], tables[1]
+
+
+def _empty_table(
+    n_rows: int, width: int, moments: int, rule: Rule, keep_negatives: bool, dtype: Any
+) -> Table:
+    def ledger(kept: bool) -> Any:
+        return np.zeros((n_rows if kept else 0, width), dtype)
+
+    return Table(
+        state=np.zeros((n_rows, width * (1 + moments)), dtype),
+        touched=np.zeros(n_rows if rule.deferred else 0, np.int64),
+        tails=np.zeros((n_rows if rule.deferred else 0, N_TAILS), np.float64),
+        owned=ledger(True),
+        negatives=ledger(keep_negatives),
+        drift=ledger(rule.deferred),
+        projection=ledger(rule.constraint > 0),
+    )

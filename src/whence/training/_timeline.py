@@ -1,0 +1,99 @@
+"""What depends on time: the order of facts, the rate of every update, and Adam's drift ahead."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.training._optimizers import N_TAILS, fill_tails
+from whence.training._sampling import shuffled
+from whence.training._tables import Block
+from whence.training.config import TrainConfig
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The updates of a training run, whatever is removed from it.
+
+    Blocks are cut at fixed places, so that a run that was interrupted meets the same ones.
+    """
+
+    config: TrainConfig
+    n_facts: int
+    n_directions: int
+    removed: NDArray[np.bool_]
+    """(n_facts,), or empty when nothing is."""
+
+    @property
+    def block_size(self) -> int:
+        """Positions in a block: whole batches."""
+        batch = self.config.batch_size
+        return max(_BLOCK // batch, 1) * batch
+
+    @property
+    def updates_per_epoch(self) -> int:
+        return math.ceil(self.n_facts / self.config.batch_size) * self.n_directions
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """Fact ids in the order of an epoch, which counts from 0."""
+        if self.config.order == "file":
+            return np.arange(self.n_facts)
+        return shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
+
+    def block(self, epoch: int, start: int, count: int) -> Block:
+        """The block of an epoch that starts at a position, met after `count` updates."""
+        order = self.order(epoch)
+        stop = min(start + self.block_size, self.n_facts)
+        first = start // self.config.batch_size * self.n_directions
+        last = math.ceil(stop / self.config.batch_size) * self.n_directions
+        updates = np.arange(first, last) + epoch * self.updates_per_epoch
+        tails, powers = np.zeros((0, N_TAILS)), np.zeros((0, N_TAILS))
+        if self.config.optimizer == "adam":
+            tails, powers = self._drift(epoch, first, last, count)
+        return Block(epoch, order[start:stop], self.rates(updates), count, tails, powers)
+
+    def rates(self, updates: NDArray[Any]) -> NDArray[np.float64]:
+        """The rate of updates, which count from 0 and include removed ones."""
+        config = self.config
+        if config.schedule == "exponential":
+            return np.asarray(config.rate * config.decay ** (updates / config.decay_steps))
+        if config.schedule == "inverse":
+            return np.asarray(config.rate / (updates + 1.0))
+        return np.full(len(updates), float(config.rate))
+
+    def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any]:
+        """Tails of the drift after every live update of a block, and the powers they fade by."""
+        beta1, beta2 = self.config.beta1, self.config.beta2
+        horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
+        live = self._live(epoch)[first:last]
+        n_live = int(live.sum())
+        updates = self._next_live(epoch, first, n_live + 1 + horizon)
+        counts = count + 1.0 + np.arange(len(updates))
+        steps = self.rates(updates) * np.sqrt(1 - beta2**counts) / (1 - beta1**counts)
+        tails = np.zeros((n_live + 1, N_TAILS))
+        fill_tails(steps, beta1, beta2, tails)
+        bases = beta1 * beta2 ** (np.arange(N_TAILS) / 2)
+        return tails, bases[None, :] ** np.arange(horizon)[:, None]
+
+    def _live(self, epoch: int) -> NDArray[np.bool_]:
+        """Which updates of an epoch take place: those with a fact that is not removed."""
+        if not len(self.removed):
+            return np.ones(self.updates_per_epoch, np.bool_)
+        there = ~self.removed[self.order(epoch)]
+        starts = np.arange(0, self.n_facts, self.config.batch_size)
+        return np.repeat(np.logical_or.reduceat(there, starts), self.n_directions)
+
+    def _next_live(self, epoch: int, first: int, n: int) -> NDArray[np.int64]:
+        """The next n updates that take place, from one of an epoch on; training may end before."""
+        found: list[NDArray[np.int64]] = []
+        n_found = 0
+        while n_found < n:
+            live = np.flatnonzero(self._live(epoch)[first:]) + first
+            found.append(live + epoch * self.updates_per_epoch)
+            n_found += len(live)
+            epoch, first = epoch + 1, 0
+        return np.concatenate(found)[:n]

@@ -1,0 +1,161 @@
+"""Training from start to end: epochs, validation, the best epoch, checkpoints, early stopping."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+
+from whence._jit import announced
+from whence.errors import WhenceError
+from whence.training._ledger import bookkeeping
+from whence.training._problem import Problem
+from whence.training._step import FACTS, LOSS, METER
+from whence.training._trainer import Trainer
+from whence.training.results import Interrupted, Parameters, Progress, Reading, Store, Watch
+
+_STRETCH_SECONDS = 0.2
+_CHECKPOINT_SECONDS = 60.0
+_CHECKPOINT_SHARE = 20
+"""Checkpoints take at most one part in so many of the time."""
+
+
+Validate = Callable[[Parameters], float]
+"""Filtered MRR on the validation facts."""
+
+
+def fit(problem: Problem, store: Store, validate: Validate | None, watch: Watch) -> Progress:
+    """Train, or go on where the store's checkpoint left off, to the end."""
+    with announced(watch.compiling):
+        trace = None
+        if problem.config.trace:
+            dtype = np.dtype(problem.config.trace_precision or problem.config.precision)
+            trace = store.allocate_trace((len(problem.facts), problem.trace_width), dtype)
+        trainer, progress = Trainer(problem, trace), Progress()
+        trainer.warm_up()
+        saved = store.load_checkpoint(trace)
+        if saved is not None:
+            trainer.restore(saved[0])
+            progress = Progress(**saved[1])
+        _Fit(trainer, progress, store, validate, watch).run()
+    return progress
+
+
+class _Fit:
+    """One call of `fit`."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        progress: Progress,
+        store: Store,
+        validate: Validate | None,
+        watch: Watch,
+    ) -> None:
+        self.trainer, self.progress, self.store = trainer, progress, store
+        self.validate, self.watch = validate, watch
+        self.config = trainer.problem.config
+        self.n_facts = len(trainer.problem.facts)
+        self.total = self.n_facts * self.config.epochs
+        self._stretch = 1000
+        self._checkpoint_due = time.monotonic() + _CHECKPOINT_SECONDS
+
+    def run(self) -> None:
+        while not self._finished():
+            self._advance()
+            if self.trainer.epoch_ended:
+                self._end_epoch()
+            if self.watch.should_stop():
+                self._checkpoint()
+                raise Interrupted("training was interrupted")
+            if time.monotonic() > self._checkpoint_due:
+                self._checkpoint()
+        if not self.progress.best_epoch:
+            self._keep_best(self.trainer.epoch + 1)
+
+    def _finished(self) -> bool:
+        history, config = self.progress.history, self.config
+        if len(history) == config.epochs:
+            return True
+        waited = len(history) - self.progress.best_epoch
+        return bool(
+            config.patience
+            and self.progress.best_epoch
+            and self.trainer.epoch_ended
+            and waited >= config.patience * config.validate_every
+        )
+
+    def _advance(self) -> None:
+        """One stretch of about `_STRETCH_SECONDS`, ending where parameters are to be kept."""
+        before = time.perf_counter()
+        n = self.trainer.advance(min(self._stretch, self._until_kept()))
+        took = time.perf_counter() - before
+        self.progress.seconds += took
+        self.progress.updates = int(self.trainer.count[0])
+        self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
+        loss = self._mean_loss()
+        if not math.isfinite(loss):
+            raise WhenceError(
+                f"training diverged in epoch {self.trainer.epoch + 1} (the loss is {loss}); "
+                f"choose a rate below {self.config.rate:g}, or a constraint such as max:2"
+            )
+        self.watch.advanced(self._done(), loss, self.trainer.epoch + 1)
+        while self.progress.kept < self.config.keep_checkpoints and self._until_kept() <= 0:
+            self._keep_checkpoint()
+
+    def _done(self) -> int:
+        """Facts trained on so far, over all epochs."""
+        return self.trainer.epoch * self.n_facts + self.trainer.position
+
+    def _until_kept(self) -> int:
+        """Facts until the next parameters to keep; far off when there are none."""
+        wanted = self.config.keep_checkpoints
+        if self.progress.kept >= wanted:
+            return self.total
+        return -(-self.total * (self.progress.kept + 1) // wanted) - self._done()
+
+    def _mean_loss(self) -> float:
+        """Of the running epoch."""
+        meter = self.trainer.meter
+        return float(meter[LOSS] / max(meter[FACTS], 1))
+
+    def _end_epoch(self) -> None:
+        epoch, loss = self.trainer.epoch + 1, self._mean_loss()
+        self.trainer.meter[[LOSS, FACTS]] = 0
+        entry = {"epoch": epoch, "loss": loss}
+        due = self.config.validate_every and epoch % self.config.validate_every == 0
+        if self.validate and (due or epoch == self.config.epochs):
+            entry["mrr"] = mrr = self.validate(self.trainer.parameters())
+            best = mrr > self.progress.best_mrr
+            if best:
+                self.progress.best_mrr = mrr
+                self._keep_best(epoch)
+            self.watch.validated(epoch, mrr, best=best)
+        self.progress.history.append(entry)
+
+    def _keep_best(self, epoch: int) -> None:
+        self.progress.best_epoch = epoch
+        trainer = self.trainer
+        norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
+        trace = trainer.trace if self.config.trace else None
+        reading = Reading(
+            trainer.parameters(), epoch, int(trainer.count[0]), norms, bookkeeping(trainer)
+        )
+        self.store.keep_best(reading, trace)
+
+    def _keep_checkpoint(self) -> None:
+        self.progress.kept += 1
+        about = {
+            "epoch": self.trainer.epoch + 1,
+            "facts": self._done(),
+            "updates": int(self.trainer.count[0]),
+        }
+        self.store.keep_checkpoint(self.progress.kept, self.trainer.parameters(), about)
+
+    def _checkpoint(self) -> None:
+        before = time.monotonic()
+        trace = self.trainer.trace if self.config.trace else None
+        self.store.save_checkpoint(self.trainer.snapshot(), asdict(self.progress), trace)
+        took = time.monotonic() - before
+        self._checkpoint_due = before + max(_CHECKPOINT_SECONDS, _CHECKPOINT_SHARE * took)

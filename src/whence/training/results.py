@@ -1,0 +1,108 @@
+"""What training hands on, and to whom: plain records and two protocols, free of kernels."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import WhenceError
+from whence.types import Rows
+
+
+class Interrupted(WhenceError):
+    """Training was stopped on request and can be resumed."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Trained rows: (n_entities, width) and (n_relation_rows, width)."""
+
+    entity_rows: Rows
+    relation_rows: Rows
+
+
+@dataclass(frozen=True)
+class Bookkeeping:
+    """Parts of final minus initial parameters, each measured along the whole; they add up to 1.
+
+    With credit by step the remainder is rounding; with credit by source it is the momentum that
+    the facts' own steps carried over from each other. Without a trace it is all their steps did.
+    """
+
+    trace: float
+    negatives: float
+    drift: float
+    projection: float
+    remainder: float
+
+
+@dataclass
+class Progress:
+    """How far training is; kept in every checkpoint."""
+
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int = 0
+    best_mrr: float = -1.0
+    seconds: float = 0.0
+    updates: int = 0
+    kept: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The model as it stands: what a run keeps of its best epoch, beside the trace."""
+
+    parameters: Parameters
+    epoch: int
+    updates: int
+    norms: dict[str, float]
+    bookkeeping: Bookkeeping
+
+
+class Store(Protocol):
+    """Where training keeps what must outlive it; a run folder is one."""
+
+    def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]: ...
+    def save_checkpoint(
+        self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
+    ) -> None: ...
+    def load_checkpoint(
+        self, trace: NDArray[Any] | None
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None: ...
+    def keep_best(self, reading: Reading, trace: NDArray[Any] | None) -> None: ...
+    def keep_checkpoint(
+        self, index: int, parameters: Parameters, about: dict[str, Any]
+    ) -> None: ...
+
+
+class Watch:
+    """Who looks on: told of progress, and asked whether to stop. This one does nothing."""
+
+    def started(self, about: "Start") -> None:
+        """Training is about to begin, or to go on."""
+
+    def compiling(self) -> None:
+        """Kernels are being compiled, which happens once on a machine."""
+
+    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
+        """So many facts have been trained on, over all epochs; the loss is this epoch's mean."""
+
+    def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
+        """An epoch was validated."""
+
+    def should_stop(self) -> bool:
+        """Whether training should save a checkpoint and stop."""
+        return False
+
+
+@dataclass(frozen=True)
+class Start:
+    """What can be said before the first step."""
+
+    run: str
+    n_facts: int
+    epochs: int
+    trace_shape: tuple[int, int]
+    trace_bytes: int
+    trace_mapped: bool
