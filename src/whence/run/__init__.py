@@ -1,0 +1,7 @@
+"""What a run is on disk: written atomically, checked on opening."""
+
+from whence.run._manifest import FORMAT, Manifest
+from whence.run._reading import RunFolder
+from whence.run._writing import RunWriter
+
+__all__ = ["FORMAT", "Manifest", "RunFolder", "RunWriter"]

@@ -1,0 +1,67 @@
+"""A dataset as files of a run: vocabularies as JSON, facts as plain arrays."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.data import Dataset, Vocabulary
+from whence.run._files import read_json, write_array, write_json
+
+SPLITS = ("train", "valid", "test")
+FILES = ("entities.json", "relations.json", *(f"{split}.npy" for split in SPLITS))
+
+
+def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
+    """Write the files; return what the manifest says of the dataset."""
+    for name in ("entities", "relations"):
+        vocabulary: Vocabulary = getattr(dataset, name)
+        labelled = vocabulary.labelled
+        document = {
+            "kind": vocabulary.kind,
+            "names": list(vocabulary.names),
+            "labels": dict(vocabulary.labels),
+            "labelled": [labelled.start, labelled.stop] if labelled else None,
+        }
+        write_json(folder / f"{name}.json", document)
+    for split in SPLITS:
+        write_array(folder / f"{split}.npy", getattr(dataset, split))
+    return {
+        "name": dataset.name,
+        "hash": dataset.hash,
+        "n_facts": dataset.n_facts,
+        "n_valid": len(dataset.valid),
+        "n_test": len(dataset.test),
+        "n_entities": dataset.n_entities,
+        "n_relations": dataset.n_relations,
+        "subjects": [dataset.subjects.start, dataset.subjects.stop],
+        "objects": [dataset.objects.start, dataset.objects.stop],
+        "notes": list(dataset.notes),
+    }
+
+
+def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
+    """The dataset of a run whose files have been checked."""
+    train, valid, test = (np.load(folder / f"{split}.npy", allow_pickle=False) for split in SPLITS)
+    return Dataset(
+        name=about["name"],
+        entities=_read_vocabulary(folder / "entities.json"),
+        relations=_read_vocabulary(folder / "relations.json"),
+        train=train,
+        valid=valid,
+        test=test,
+        subjects=range(*about["subjects"]),
+        objects=range(*about["objects"]),
+        notes=tuple(about["notes"]),
+    )
+
+
+def _read_vocabulary(path: Path) -> Vocabulary:
+    document = read_json(path)
+    labelled = document["labelled"]
+    return Vocabulary(
+        names=tuple(document["names"]),
+        labels=document["labels"],
+        kind=document["kind"],
+        labelled=range(*labelled) if labelled else None,
+    )

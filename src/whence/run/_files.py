@@ -1,0 +1,84 @@
+"""Writing files whole or not at all, and knowing them again."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import WhenceError
+
+_CHUNK = 1 << 22
+
+
+@contextlib.contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Turn a full disk or a folder that cannot be written into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WhenceError(
+            f"cannot write {path}: {reason}; choose another place or make room"
+        ) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON document under its name only when it is complete."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def read_json(path: Path) -> Any:
+    """A JSON document, or an error that names the file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise WhenceError(f"{path} cannot be read: it is missing, truncated or altered") from error
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """One plain .npy file, straight from memory."""
+    with path.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill that takes its name, and the place of an older one, when it is full."""
+    draft = path.with_name(path.name + ".new")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        if path.exists():
+            shutil.rmtree(path)
+        draft.rename(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def link(source: Path, target: Path) -> None:
+    """The same file under a second name; a copy where the disk knows no links."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def checksum(path: Path) -> str:
+    """SHA-256, in hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,96 @@
+"""manifest.json: what a run is, and what its files must look like."""
+
+import contextlib
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whence._version import __version__
+from whence.errors import WhenceError
+from whence.run._files import checksum, read_json, write_json
+
+FORMAT = 1
+NAME = "manifest.json"
+_CHECKED = ".checked.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The first file to read; everything else is named in it."""
+
+    dataset: dict[str, Any]
+    config: dict[str, Any]
+    created: str
+    finished: bool = False
+    result: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Size and SHA-256 by name."""
+    whence: str = __version__
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        values = asdict(self)
+        write_json(folder / NAME, values | {"checksum": _digest(values)})
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        if not folder.is_dir():
+            raise WhenceError(f"no run at {folder}; make one with: whence train DATA -o {folder}")
+        if not (folder / NAME).is_file():
+            raise WhenceError(f"{folder} is not a run: it has no {NAME}")
+        values = read_json(folder / NAME)
+        version = values.get("format") if isinstance(values, dict) else None
+        if not isinstance(version, int):
+            raise WhenceError(f"{folder / NAME} is not a manifest of a run")
+        if version > FORMAT:
+            raise WhenceError(
+                f"{folder} has format {version}, and this whence reads up to {FORMAT}; "
+                f"upgrade it (the run was written by whence {values.get('whence')})"
+            )
+        if values.pop("checksum", None) != _digest(values):
+            raise WhenceError(f"{folder / NAME} was altered: its checksum does not fit")
+        return cls(**values)
+
+    def check_files(self, folder: Path) -> None:
+        """Every file against its size and checksum; unchanged ones are not read a second time."""
+        seen = _read_checked(folder)
+        stamps = {}
+        for name, about in self.files.items():
+            path = folder / name
+            if not path.is_file():
+                raise WhenceError(f"{path} is missing from the run")
+            stat = path.stat()
+            if stat.st_size != about["bytes"]:
+                raise WhenceError(
+                    f"{path} is truncated or altered: {stat.st_size} bytes, not {about['bytes']}"
+                )
+            stamps[name] = [stat.st_mtime_ns, about["sha256"]]
+            if seen.get(name) != stamps[name] and checksum(path) != about["sha256"]:
+                raise WhenceError(f"{path} was altered: its checksum does not fit the manifest")
+        if stamps != seen:
+            _write_checked(folder, stamps)
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Size and checksum of a file."""
+    return {"bytes": path.stat().st_size, "sha256": checksum(path)}
+
+
+def _digest(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _read_checked(folder: Path) -> dict[str, Any]:
+    try:
+        seen = json.loads((folder / _CHECKED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return seen if isinstance(seen, dict) else {}
+
+
+def _write_checked(folder: Path, stamps: dict[str, Any]) -> None:
+    """Remember what was checked, where the folder can be written; else it is checked again."""
+    with contextlib.suppress(OSError):
+        write_json(folder / _CHECKED, stamps)

@@ -1,0 +1,77 @@
+"""A finished run, opened."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from whence.data import Dataset
+from whence.errors import WhenceError
+from whence.models import Model, find_model
+from whence.run._dataset import read_dataset
+from whence.run._files import read_json
+from whence.run._manifest import Manifest
+from whence.training.config import TrainConfig
+from whence.types import Rows
+
+
+class RunFolder:
+    """Reads a run's files as they are asked for; `open` checks them first."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path, self.manifest = path, manifest
+
+    @classmethod
+    def open(cls, path: str | Path) -> "RunFolder":
+        """Open a finished run; a missing, truncated, altered or newer file is named."""
+        path = Path(path)
+        manifest = Manifest.read(path)
+        if not manifest.finished:
+            raise WhenceError(f"{path} is not finished; go on with: whence train --resume {path}")
+        manifest.check_files(path)
+        return cls(path, manifest)
+
+    @cached_property
+    def config(self) -> TrainConfig:
+        return TrainConfig.from_dict(self.manifest.config)
+
+    @property
+    def model(self) -> Model:
+        return find_model(self.config.model)
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        return read_dataset(self.path, self.manifest.dataset)
+
+    @cached_property
+    def _parameters(self) -> dict[str, Rows]:
+        return load_file(self.path / "parameters.safetensors")
+
+    @property
+    def entity_rows(self) -> Rows:
+        """(n_entities, width)."""
+        return self._parameters["entities"]
+
+    @property
+    def relation_rows(self) -> Rows:
+        """(n_relations, width), then as many inverse relations where there are any."""
+        return self._parameters["relations"]
+
+    @cached_property
+    def trace(self) -> NDArray[Any] | None:
+        """(n_facts, subject, relation, object and inverse relation), memory-mapped."""
+        if not self.config.trace:
+            return None
+        return np.asarray(np.load(self.path / "trace.npy", mmap_mode="r", allow_pickle=False))
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        return dict(read_json(self.path / "metrics.json"))
+
+    @cached_property
+    def history(self) -> list[dict[str, float]]:
+        """Loss and, where validated, MRR of every epoch."""
+        return list(read_json(self.path / "history.json"))

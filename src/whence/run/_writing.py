@@ -1,0 +1,230 @@
+"""A run in the making: the store that training checkpoints into, until it is finished."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from whence.data import Dataset
+from whence.errors import WhenceError
+from whence.run._dataset import FILES, read_dataset, write_dataset
+from whence.run._files import link, new_folder, read_json, write_array, write_json, writing_to
+from whence.run._manifest import Manifest, describe
+from whence.training.config import TrainConfig
+from whence.training.results import Bookkeeping, Parameters, Progress, Reading, Start
+
+_PROGRESS = "progress"
+
+
+class RunWriter:
+    """Writes a run. Until `finish`, the folder holds the data, the config and the last checkpoint.
+
+    Every checkpoint is a folder that takes its name when it is complete, so whatever ends the
+    process leaves the last one behind.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, memory_share: float) -> None:
+        self.path, self.manifest = path, manifest
+        self._memory_share = memory_share
+        self._progress = path / _PROGRESS
+
+    @classmethod
+    def create(
+        cls, path: Path, dataset: Dataset, config: TrainConfig, memory_share: float
+    ) -> "RunWriter":
+        """Make the folder of a run that has yet to be trained."""
+        if path.exists():
+            raise WhenceError(
+                f"{path} exists; choose another folder with -o, or go on with a run that was "
+                f"interrupted: whence train --resume {path}"
+            )
+        with writing_to(path), new_folder(path) as folder:
+            about = write_dataset(folder, dataset)
+            files = {name: describe(folder / name) for name in FILES}
+            manifest = Manifest(
+                dataset=about,
+                config=config.to_dict(),
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                files=files,
+            )
+            manifest.write(folder)
+        return cls(path, manifest, memory_share)
+
+    @classmethod
+    def resume(cls, path: Path, memory_share: float) -> "RunWriter":
+        """Take up a run where its last checkpoint left it."""
+        manifest = Manifest.read(path)
+        manifest.check_files(path)
+        return cls(path, manifest, memory_share)
+
+    @property
+    def dataset(self) -> Dataset:
+        return read_dataset(self.path, self.manifest.dataset)
+
+    def start(self, trace_width: int) -> Start:
+        """What can be said of the run before it is trained."""
+        config, n_facts = self.manifest.config, self.manifest.dataset["n_facts"]
+        shape = (n_facts if config["trace"] else 0, trace_width)
+        dtype = np.dtype(config["trace_precision"] or config["precision"])
+        n_bytes = shape[0] * shape[1] * dtype.itemsize
+        mapped = is_mapped(n_bytes, self._memory_share)
+        return Start(str(self.path), n_facts, config["epochs"], shape, n_bytes, mapped)
+
+    def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Zeros in memory, or in a memory-mapped file when they take too much of it."""
+        if not is_mapped(shape[0] * shape[1] * dtype.itemsize, self._memory_share):
+            return np.zeros(shape, dtype)
+        with writing_to(self.path):
+            self._progress.mkdir(exist_ok=True)
+            file = self._progress / "trace.npy"
+            file.unlink(missing_ok=True)
+            return np.lib.format.open_memmap(file, "w+", dtype, shape)
+
+    def save_checkpoint(
+        self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
+    ) -> None:
+        """Keep all that is needed to go on to the same bits."""
+        older = self._checkpoints()
+        number = 1 + max((int(folder.name.rpartition("-")[2]) for folder in older), default=0)
+        with writing_to(self.path), new_folder(self._progress / f"checkpoint-{number}") as folder:
+            for name, array in arrays.items():
+                write_array(folder / f"{name}.npy", array)
+            if trace is not None:
+                write_array(folder / "trace.npy", trace)
+            write_json(folder / "progress.json", progress)
+        for folder in older:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def load_checkpoint(
+        self, trace: NDArray[Any] | None
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        """The last checkpoint, its trace read into `trace`; None at the start."""
+        folders = self._checkpoints()
+        if not folders:
+            return None
+        folder = max(folders, key=lambda folder: int(folder.name.rpartition("-")[2]))
+        arrays = {
+            file.stem: np.load(file, mmap_mode="r", allow_pickle=False)
+            for file in folder.glob("*.npy")
+        }
+        saved = arrays.pop("trace", None)
+        if trace is not None and saved is not None:
+            trace[...] = saved
+        return arrays, read_json(folder / "progress.json")
+
+    def _checkpoints(self) -> list[Path]:
+        return [
+            folder
+            for folder in self._progress.glob("checkpoint-*")
+            if folder.name.rpartition("-")[2].isdigit()
+        ]
+
+    def keep_best(self, reading: Reading, trace: NDArray[Any] | None) -> None:
+        """Keep the best epoch so far, with the trace as it stands, in place of an earlier one."""
+        with writing_to(self.path), new_folder(self._best(reading.epoch)) as folder:
+            _save_parameters(folder / "parameters.safetensors", reading.parameters)
+            if trace is not None:
+                write_array(folder / "trace.npy", trace)
+            write_json(
+                folder / "reading.json",
+                {
+                    "epoch": reading.epoch,
+                    "updates": reading.updates,
+                    "norms": reading.norms,
+                    "bookkeeping": asdict(reading.bookkeeping),
+                },
+            )
+        for older in self._progress.glob("best-*"):
+            if older != self._best(reading.epoch):
+                shutil.rmtree(older, ignore_errors=True)
+
+    def _best(self, epoch: int) -> Path:
+        return self._progress / f"best-{epoch}"
+
+    def keep_checkpoint(self, index: int, parameters: Parameters, about: dict[str, Any]) -> None:
+        """Keep the parameters of one moment of training for good."""
+        with writing_to(self.path):
+            folder = self.path / "checkpoints"
+            folder.mkdir(exist_ok=True)
+            name = folder / f"{index:04d}.safetensors"
+            draft = name.with_suffix(".new")
+            _save_parameters(draft, parameters, {key: str(value) for key, value in about.items()})
+            draft.replace(name)
+
+    def best(self, epoch: int) -> Reading:
+        """The best epoch, as it was kept."""
+        folder = self._best(epoch)
+        about = read_json(folder / "reading.json")
+        rows = load_file(folder / "parameters.safetensors")
+        return Reading(
+            parameters=Parameters(rows["entities"], rows["relations"]),
+            epoch=about["epoch"],
+            updates=about["updates"],
+            norms=about["norms"],
+            bookkeeping=Bookkeeping(**about["bookkeeping"]),
+        )
+
+    def finish(self, progress: Progress, best: Reading, metrics: Mapping[str, Any]) -> None:
+        """Put the best epoch in its place; the new manifest makes it a finished run."""
+        with writing_to(self.path):
+            names = [*FILES, "history.json", "metrics.json"]
+            for name in ("parameters.safetensors", "trace.npy"):
+                if (self._best(best.epoch) / name).exists():
+                    link(self._best(best.epoch) / name, self.path / name)
+                    names.append(name)
+            write_json(self.path / "history.json", progress.history)
+            write_json(self.path / "metrics.json", dict(metrics))
+            kept = sorted((self.path / "checkpoints").glob("*.safetensors"))
+            names += [file.relative_to(self.path).as_posix() for file in kept]
+            self.manifest = replace(
+                self.manifest,
+                finished=True,
+                result=self._result(progress, best),
+                files={name: describe(self.path / name) for name in names},
+            )
+            self.manifest.write(self.path)
+        shutil.rmtree(self._progress, ignore_errors=True)
+
+    def _result(self, progress: Progress, best: Reading) -> dict[str, Any]:
+        """What training came to, in numbers."""
+        n_facts = self.manifest.dataset["n_facts"] * len(progress.history)
+        trace = self.path / "trace.npy"
+        return {
+            "epochs": len(progress.history),
+            "best_epoch": best.epoch,
+            "steps": progress.updates,
+            "seconds": progress.seconds,
+            "facts_per_second": n_facts / max(progress.seconds, 1e-9),
+            "trace_bytes": trace.stat().st_size if trace.exists() else 0,
+            "lipschitz": best.norms["lipschitz"],
+            "norms": {name: best.norms[name] for name in ("entity_norm", "relation_norm")},
+            "bookkeeping": asdict(best.bookkeeping),
+        }
+
+
+def _save_parameters(
+    path: Path, parameters: Parameters, about: dict[str, str] | None = None
+) -> None:
+    rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
+    save_file(rows, path, metadata=about)
+
+
+def is_mapped(n_bytes: int, memory_share: float) -> bool:
+    """Whether a trace of that size is memory-mapped rather than held in memory."""
+    memory = total_memory()
+    return memory is not None and n_bytes > memory_share * memory
+
+
+def total_memory() -> int | None:
+    """Bytes of memory in this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
