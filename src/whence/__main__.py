@@ -1,0 +1,5 @@
+"""`python -m whence`."""
+
+from whence.cli import main
+
+main()

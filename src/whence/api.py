@@ -1,0 +1,247 @@
+"""The public face: train a model, open a run, ask it."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from whence.data import Dataset, read_dataset
+from whence.models import find_model
+from whence.run import RunFolder, RunWriter
+from whence.training import TrainConfig, preset_settings
+from whence.training.results import Parameters, Watch
+from whence.types import Facts, Rows
+
+if TYPE_CHECKING:
+    from whence.models.scoring import Scorer
+    from whence.predict import Prediction
+    from whence.training._problem import Problem
+
+MEMORY_SHARE = 0.5
+"""A trace larger than this share of memory is memory-mapped."""
+
+# Numba, and all that is compiled by it, is imported in the functions that compute.
+
+
+def train(
+    data: str | Path | Dataset,
+    *,
+    out: str | Path | None = None,
+    preset: str | None = None,
+    data_dir: str | Path | None = None,
+    entity_labels: str | Path | None = None,
+    relation_labels: str | Path | None = None,
+    threads: int | None = None,
+    memory_share: float = MEMORY_SHARE,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> "Run":
+    """Train a model and keep all of it in a run folder.
+
+    Parameters
+    ----------
+    data
+        A file, a folder with train, valid and test files, a name of the catalogue, or a Dataset.
+    out
+        The folder to make; by default one under `runs/` named after dataset and model.
+    preset
+        `paper` for the setting of the paper; explicit settings override it.
+    data_dir
+        Where named datasets lie; by default the folder named by WHENCE_DATA.
+    entity_labels, relation_labels
+        Files of names and labels, tab-separated.
+    threads
+        For validation and metrics; by default one for each core. The outcome does not depend on it.
+    memory_share
+        A trace larger than this share of memory is memory-mapped.
+    watch
+        Told of progress, and asked whether to stop.
+    **settings
+        Fields of `whence.TrainConfig`, such as model, dim, epochs and seed.
+    """
+    dataset = (
+        data
+        if isinstance(data, Dataset)
+        else read_dataset(
+            data,
+            data_dir=_path(data_dir),
+            entity_labels=_path(entity_labels),
+            relation_labels=_path(relation_labels),
+        )
+    )
+    config = choose_config(dataset, preset, settings)
+    _problem(dataset, config)  # says what is wrong before anything is written
+    path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
+    writer = RunWriter.create(path, dataset, config, memory_share)
+    return _train(writer, dataset, config, threads, watch or Watch())
+
+
+def resume(
+    path: str | Path,
+    *,
+    threads: int | None = None,
+    memory_share: float = MEMORY_SHARE,
+    watch: Watch | None = None,
+) -> "Run":
+    """Go on with a run that was interrupted; a finished one is opened."""
+    writer = RunWriter.resume(Path(path), memory_share)
+    if writer.manifest.finished:
+        return Run.open(path)
+    config = TrainConfig.from_dict(writer.manifest.config)
+    return _train(writer, writer.dataset, config, threads, watch or Watch())
+
+
+def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> TrainConfig:
+    """Defaults, overridden by a preset, overridden by explicit settings."""
+    chosen = preset_settings(preset, dataset.name) if preset else {}
+    return TrainConfig.from_dict(chosen | dict(settings))
+
+
+def free_path(name: str) -> Path:
+    """A folder under `runs/` that does not exist yet."""
+    first = Path("runs") / name
+    later = (first.with_name(f"{name}-{number}") for number in count(2))
+    return first if not first.exists() else next(path for path in later if not path.exists())
+
+
+class Run:
+    """A trained run: its config, data, parameters, trace and metrics, and what it answers."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self.path, self.config, self.model = folder.path, folder.config, folder.model
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Run":
+        """Open a run folder; what is wrong with it is said in one line."""
+        return cls(RunFolder.open(path))
+
+    @property
+    def dataset(self) -> Dataset:
+        return self._folder.dataset
+
+    @property
+    def entity_rows(self) -> Rows:
+        """(n_entities, width)."""
+        return self._folder.entity_rows
+
+    @property
+    def relation_rows(self) -> Rows:
+        """(n_relations, width), then as many inverse relations where there are any."""
+        return self._folder.relation_rows
+
+    @property
+    def trace(self) -> NDArray[Any] | None:
+        """(n_facts, trace width), memory-mapped; None for a run trained without one."""
+        return self._folder.trace
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Filtered MRR and hits by split."""
+        return self._folder.metrics
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """Loss and, where validated, MRR of every epoch."""
+        return self._folder.history
+
+    @cached_property
+    def scorer(self) -> "Scorer":
+        from whence.models.scoring import Scorer
+
+        return Scorer(self.model, self.entity_rows, self.relation_rows)
+
+    def predict(self, *names: str, top: int | None = 10) -> "Prediction":
+        """Ranked answers to a query, the `top` most probable or, with None, every candidate.
+
+        ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects; two-way runs
+        leave the relation out.
+        """
+        from whence.predict import find_query, predict
+
+        query = find_query(self.dataset, names, inverse=self.config.inverse)
+        return predict(self.scorer, self.dataset, query, top)
+
+    def summary(self) -> dict[str, Any]:
+        """What `whence train --json` prints."""
+        dataset = self._folder.manifest.dataset
+        sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
+        return {
+            "run": str(self.path),
+            "dataset": dataset["name"],
+            "model": self.config.model,
+            **sizes,
+            **self._folder.manifest.result,
+            "metrics": self.metrics,
+        }
+
+    def info(self) -> dict[str, Any]:
+        """What `whence info --json` prints: the summary, the config and the files."""
+        manifest = self._folder.manifest
+        about = {"format": manifest.format, "whence": manifest.whence, "created": manifest.created}
+        return (
+            about
+            | self.summary()
+            | {
+                "data": manifest.dataset,
+                "config": manifest.config,
+                "history": self.history,
+                "files": manifest.files,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, {self.config.model}, {self.dataset.n_facts:,} facts)"
+
+
+def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":
+    from whence.training._problem import Problem
+
+    return Problem(
+        model=find_model(config.model),
+        config=config,
+        facts=dataset.train,
+        n_entities=dataset.n_entities,
+        n_relations=dataset.n_relations,
+        subjects=dataset.subjects,
+        objects=dataset.objects,
+    )
+
+
+def _train(
+    writer: RunWriter, dataset: Dataset, config: TrainConfig, threads: int | None, watch: Watch
+) -> Run:
+    """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
+    from whence.evaluate.ranking import RankingEvaluator
+    from whence.models.scoring import Scorer
+    from whence.training.fit import fit
+
+    problem = _problem(dataset, config)
+    evaluator = RankingEvaluator(dataset, inverse=config.inverse, threads=threads)
+
+    def evaluate(rows: Parameters, facts: Facts) -> dict[str, Any]:
+        scorer = Scorer(problem.model, rows.entity_rows, rows.relation_rows)
+        metrics = evaluator.evaluate(scorer, facts)
+        return metrics.to_dict() if metrics else {}
+
+    validates = config.validate_every and len(dataset.valid)
+    watch.started(writer.start(problem.trace_width))
+    progress = fit(
+        problem,
+        writer,
+        (lambda rows: float(evaluate(rows, dataset.valid)["mrr"])) if validates else None,
+        watch,
+    )
+    best = writer.best(progress.best_epoch)
+    metrics = {
+        split: evaluate(best.parameters, getattr(dataset, split)) for split in ("valid", "test")
+    }
+    writer.finish(progress, best, metrics)
+    return Run.open(writer.path)
+
+
+def _path(value: str | Path | None) -> Path | None:
+    return Path(value) if value is not None else None

@@ -1,0 +1,59 @@
+"""The command line: one file a command, which parses, calls the api and presents."""
+
+import signal
+import sys
+from importlib import import_module
+
+import click
+
+from whence._version import __version__
+from whence.errors import WhenceError
+
+_COMMANDS = ("demo", "train", "predict", "info")
+_BAD_INPUT, _INTERRUPTED = 2, 130
+
+
+class _Commands(click.Group):
+    """Loads a command's file when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"whence.cli.{cmd_name}").command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="whence")
+def cli() -> None:
+    """Which training facts made the model say so.
+
+    Shell completion: eval "$(_WHENCE_COMPLETE=bash_source whence)", or zsh_source, fish_source.
+    """
+
+
+def main() -> None:
+    """Run a command; bad input ends in one line on standard error and exit code 2."""
+    # A reader that closes the pipe early, such as head, is no error.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        sys.exit(cli.main(prog_name="whence", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(_BAD_INPUT)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except WhenceError as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("whence: interrupted", err=True)
+        sys.exit(_INTERRUPTED)
+
+
+def _fail(message: str) -> None:
+    click.echo(f"whence: {' '.join(message.split())}", err=True)
+    sys.exit(_BAD_INPUT)

@@ -1,0 +1,105 @@
+"""Options that commands share, and those that are made from the table of settings."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from whence.errors import WhenceError
+from whence.training.config import TYPES, TrainConfig
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document, nothing else."
+)
+
+
+def _top(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
+    if value == "all":
+        return None
+    if not str(value).isdigit() or int(value) < 1:
+        raise WhenceError(f"--top is {value!r}; give a number from 1 on, or all")
+    return int(value)
+
+
+top_option = click.option(
+    "--top", default="10", show_default=True, metavar="N|all", callback=_top, help="How many."
+)
+
+
+def _negatives(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    return int(value) if str(value).isdigit() else value
+
+
+def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+    """Take defaults from a TOML file: its top level, or its table named after the command."""
+    if path is None:
+        return None
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WhenceError(f"cannot read {path}: {error}") from error
+    values = values.get(str(ctx.info_name), values)
+    names = {param.name for param in ctx.command.params}
+    defaults = {key.replace("-", "_"): value for key, value in values.items()}
+    for key in defaults:
+        if key not in names:
+            raise WhenceError(f"{path}: unknown setting {key!r}; see whence {ctx.info_name} --help")
+    ctx.default_map = defaults
+    return path
+
+
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    callback=_read_config,
+    is_eager=True,
+    expose_value=False,
+    help="A TOML file of options; those on the command line come first.",
+)
+
+
+def setting_options(command: Command) -> Command:
+    """One option for every field of the config, unset unless given."""
+    for item in reversed(fields(TrainConfig)):
+        command = _option(item)(command)
+    return command
+
+
+def _option(item: Field[Any]) -> Callable[[Command], Command]:
+    flag = "--" + item.name.replace("_", "-")
+    about, kinds = item.metadata["about"], TYPES[item.name]
+    if bool in kinds:
+        about += f"  [default: {'yes' if item.default else 'no'}]"
+        return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=about)
+    if item.default is not None:
+        about += f"  [default: {item.default}]"
+    if item.name == "negatives":
+        return click.option(flag, metavar="N|all", callback=_negatives, help=about)
+    choices = item.metadata.get("choices")
+    return click.option(flag, type=click.Choice(choices) if choices else kinds[0], help=about)
+
+
+class SettingsCommand(click.Command):
+    """A command whose help lists the settings by group."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        by_name = {item.name: item.metadata["group"] for item in fields(TrainConfig)}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if isinstance(param, click.Option) and record is not None:
+                groups.setdefault(by_name.get(str(param.name), "Options"), []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def print_json(value: Any) -> None:
+    """One document on standard output; what is not a number is null."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))

@@ -1,0 +1,113 @@
+"""A look at training from the command line: a bar on a terminal, now and then a line elsewhere."""
+
+import signal
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from whence.training.results import Start, Watch
+
+_LINE_SECONDS = 10.0
+
+
+def error_console() -> Console:
+    """Where messages go: standard output is left to results."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class TerminalWatch(Watch):
+    """Shows progress and turns the first Ctrl-C, or a polite kill, into a checkpoint."""
+
+    def __init__(self) -> None:
+        self.console = error_console()
+        self._stop = threading.Event()
+        self._handlers: dict[int, Any] = {}
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+        self._clock = self._line_due = time.monotonic()
+        self._first: int | None = None
+        self._total = self._epochs = 0
+        self.run = ""
+
+    def __enter__(self) -> "TerminalWatch":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._handlers[number] = signal.signal(number, self._interrupt)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._stop.set()
+        # A second one ends the process as usual.
+        signal.signal(number, self._handlers[number])
+
+    def should_stop(self) -> bool:
+        return self._stop.is_set()
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False)
+
+    def started(self, about: Start) -> None:
+        self.run = about.run
+        self.say(f"run    {about.run}")
+        if about.trace_bytes:
+            where = "memory-mapped" if about.trace_mapped else "in memory"
+            rows, width = about.trace_shape
+            self.say(f"trace  {rows:,} facts x {width} numbers: {size(about.trace_bytes)}, {where}")
+        else:
+            self.say("trace  none")
+        self._total, self._epochs = about.n_facts * about.epochs, about.epochs
+
+    def compiling(self) -> None:
+        self.say("compiling kernels for this machine; once, half a minute or so ...")
+
+    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first, self._clock = n_facts, now
+        rate = (n_facts - self._first) / max(now - self._clock, 1e-9)
+        if self.console.is_terminal:
+            self._draw(n_facts, rate, loss, epoch)
+        elif now - self._line_due > _LINE_SECONDS:
+            self._line_due = now
+            left = (self._total - n_facts) / max(rate, 1e-9)
+            self.say(
+                f"epoch {epoch}/{self._epochs}, {n_facts / self._total:.0%}, "
+                f"{rate:,.0f} facts/s, loss {loss:.4f}, {left:.0f} s left"
+            )
+
+    def _draw(self, n_facts: int, rate: float, loss: float, epoch: int) -> None:
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=self.console, transient=True)
+            self._task = self._bar.add_task("", total=self._total)
+            self._bar.start()
+        text = f"epoch {epoch}/{self._epochs}  {rate:,.0f} facts/s  loss {loss:.4f}"
+        self._bar.update(self._task, completed=n_facts, description=text)
+
+    def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
+        if best:
+            self.say(f"epoch {epoch}: valid MRR {mrr:.4f}")
+
+
+def size(n_bytes: float) -> str:
+    """Bytes for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} TB"

@@ -1,0 +1,90 @@
+"""`whence train`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whence.cli._options import (
+    SettingsCommand,
+    config_option,
+    json_option,
+    print_json,
+    setting_options,
+)
+from whence.errors import WhenceError
+from whence.training.presets import PRESETS
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("train", cls=SettingsCommand)
+@click.argument("data", required=False)
+@click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
+@click.option("--resume", type=_PATH, metavar="RUN", help="Go on with an interrupted run.")
+@click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")
+@click.option("--data-dir", type=_PATH, help="Where named datasets lie  [default: $WHENCE_DATA]")
+@click.option("--entity-labels", type=_PATH, help="File of entity names and labels.")
+@click.option("--relation-labels", type=_PATH, help="File of relation names and labels.")
+@click.option("--threads", type=click.IntRange(1), help="For metrics  [default: one a core]")
+@click.option(
+    "--memory-share",
+    type=click.FloatRange(0, 1),
+    help="Map a trace larger than this share of memory  [default: 0.5]",
+)
+@config_option
+@json_option
+@setting_options
+def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
+    """Train a model on DATA, recording what every fact changed.
+
+    DATA is a file of tab-separated facts, a folder with train, valid and test files, or the name
+    of a dataset, such as nations.
+    """
+    from whence import api
+    from whence.cli._watch import TerminalWatch
+    from whence.training.results import Interrupted
+
+    given = {name: value for name, value in options.items() if value is not None}
+    with TerminalWatch() as watch:
+        try:
+            run = _run(api, data, resume, given, watch)
+        except Interrupted:
+            watch.say(f"interrupted; go on with: whence train --resume {watch.run}")
+            raise KeyboardInterrupt from None
+    if as_json:
+        print_json(run.summary())
+    else:
+        _show(run)
+
+
+def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any], watch: Any) -> Any:
+    if resume is None:
+        if data is None:
+            raise WhenceError(
+                "DATA is missing: name a file, a folder or a dataset, such as nations"
+            )
+        return api.train(data, watch=watch, **given)
+    kept = {name: given.pop(name) for name in ("threads", "memory_share") if name in given}
+    if data is not None or given:
+        extra = ", ".join(
+            ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]
+        )
+        raise WhenceError(f"--resume goes on with a run's own settings; leave out {extra}")
+    return api.resume(resume, watch=watch, **kept)
+
+
+def _show(run: Any) -> None:
+    from whence.cli._tables import console, metrics_table
+
+    summary = run.summary()
+    out = console()
+    out.print(
+        f"{run.model.title} on {summary['dataset']}: {summary['n_facts']:,} facts, "
+        f"{summary['n_entities']:,} entities, {summary['n_relations']:,} relations; "
+        f"{summary['steps']:,} steps in {summary['seconds']:.1f} s "
+        f"({summary['facts_per_second']:,.0f} facts/s)"
+    )
+    if run.metrics.get("valid") or run.metrics.get("test"):
+        out.print(metrics_table(run.metrics))
+    out.print(f"run: {run.path}", soft_wrap=True)
