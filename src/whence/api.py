@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from whence.data import Dataset, read_dataset
+from whence.errors import WhenceError
 from whence.models import find_model
 from whence.run import RunFolder, RunWriter
 from whence.training import TrainConfig, preset_settings
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MEMORY_SHARE = 0.5
 """A trace larger than this share of memory is memory-mapped."""
 
+CHECKPOINT_SECONDS = 60.0
+"""Time between checkpoints, unless writing one takes long."""
+
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
 
@@ -36,6 +40,7 @@ def train(
     relation_labels: str | Path | None = None,
     threads: int | None = None,
     memory_share: float = MEMORY_SHARE,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
     watch: Watch | None = None,
     **settings: Any,
 ) -> "Run":
@@ -57,6 +62,8 @@ def train(
         For validation and metrics; by default one for each core. The outcome does not depend on it.
     memory_share
         A trace larger than this share of memory is memory-mapped.
+    checkpoint_seconds
+        Time between checkpoints; a run that is cut off goes on from the last one.
     watch
         Told of progress, and asked whether to stop.
     **settings
@@ -73,10 +80,10 @@ def train(
         )
     )
     config = choose_config(dataset, preset, settings)
-    _problem(dataset, config)  # says what is wrong before anything is written
+    problem = _problem(dataset, config)  # says what is wrong before anything is written
     path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
-    writer = RunWriter.create(path, dataset, config, memory_share)
-    return _train(writer, dataset, config, threads, watch or Watch())
+    writer = RunWriter.create(path, dataset, config, problem.n_bytes, memory_share)
+    return _train(writer, dataset, config, threads, checkpoint_seconds, watch or Watch())
 
 
 def resume(
@@ -84,6 +91,7 @@ def resume(
     *,
     threads: int | None = None,
     memory_share: float = MEMORY_SHARE,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
     watch: Watch | None = None,
 ) -> "Run":
     """Go on with a run that was interrupted; a finished one is opened."""
@@ -91,13 +99,16 @@ def resume(
     if writer.manifest.finished:
         return Run.open(path)
     config = TrainConfig.from_dict(writer.manifest.config)
-    return _train(writer, writer.dataset, config, threads, watch or Watch())
+    return _train(writer, writer.dataset, config, threads, checkpoint_seconds, watch or Watch())
 
 
 def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> TrainConfig:
     """Defaults, overridden by a preset, overridden by explicit settings."""
     chosen = preset_settings(preset, dataset.name) if preset else {}
-    return TrainConfig.from_dict(chosen | dict(settings))
+    config = TrainConfig.from_dict(chosen | dict(settings))
+    if config.patience and not len(dataset.valid):
+        raise WhenceError("patience needs validation facts, and the data has none: leave it out")
+    return config
 
 
 def free_path(name: str) -> Path:
@@ -212,7 +223,12 @@ def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":
 
 
 def _train(
-    writer: RunWriter, dataset: Dataset, config: TrainConfig, threads: int | None, watch: Watch
+    writer: RunWriter,
+    dataset: Dataset,
+    config: TrainConfig,
+    threads: int | None,
+    checkpoint_seconds: float,
+    watch: Watch,
 ) -> Run:
     """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
     from whence.evaluate.ranking import RankingEvaluator
@@ -222,19 +238,19 @@ def _train(
     problem = _problem(dataset, config)
     evaluator = RankingEvaluator(dataset, inverse=config.inverse, threads=threads)
 
-    def evaluate(rows: Parameters, facts: Facts) -> dict[str, Any]:
+    def evaluate(rows: Parameters, facts: Facts) -> dict[str, Any] | None:
         scorer = Scorer(problem.model, rows.entity_rows, rows.relation_rows)
         metrics = evaluator.evaluate(scorer, facts)
-        return metrics.to_dict() if metrics else {}
+        return metrics.to_dict() if metrics else None
+
+    def validate(rows: Parameters) -> float:
+        metrics = evaluate(rows, dataset.valid)
+        assert metrics is not None
+        return float(metrics["mrr"])
 
     validates = config.validate_every and len(dataset.valid)
     watch.started(writer.start(problem.trace_width))
-    progress = fit(
-        problem,
-        writer,
-        (lambda rows: float(evaluate(rows, dataset.valid)["mrr"])) if validates else None,
-        watch,
-    )
+    progress = fit(problem, writer, validate if validates else None, watch, checkpoint_seconds)
     best = writer.best(progress.best_epoch)
     metrics = {
         split: evaluate(best.parameters, getattr(dataset, split)) for split in ("valid", "test")

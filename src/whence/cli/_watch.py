@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from whence.training.config import TrainConfig
 from whence.training.results import Start, Watch
 
 _LINE_SECONDS = 10.0
@@ -63,14 +64,18 @@ class TerminalWatch(Watch):
 
     def started(self, about: Start) -> None:
         self.run = about.run
+        for note in about.notes:
+            self.say(f"note   {note}")
         self.say(f"run    {about.run}")
+        self.say(f"model  {_in_words(about.config)}")
         if about.trace_bytes:
             where = "memory-mapped" if about.trace_mapped else "in memory"
             rows, width = about.trace_shape
             self.say(f"trace  {rows:,} facts x {width} numbers: {size(about.trace_bytes)}, {where}")
         else:
             self.say("trace  none")
-        self._total, self._epochs = about.n_facts * about.epochs, about.epochs
+        self._epochs = about.config.epochs
+        self._total = about.n_facts * self._epochs
 
     def compiling(self) -> None:
         self.say("compiling kernels for this machine; once, half a minute or so ...")
@@ -102,6 +107,16 @@ class TerminalWatch(Watch):
     def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
         if best:
             self.say(f"epoch {epoch}: valid MRR {mrr:.4f}")
+
+
+def _in_words(config: TrainConfig) -> str:
+    """The settings that matter most, on one line."""
+    negatives = "" if config.negatives is None else f" over {config.negatives} negatives"
+    inverse = " with inverse relations" if config.inverse else ""
+    return (
+        f"{config.model}{inverse}, dim {config.dim}, {config.loss}{negatives}, "
+        f"{config.optimizer} {config.rate:g}, {config.epochs} epochs, seed {config.seed}"
+    )
 
 
 def size(n_bytes: float) -> str:

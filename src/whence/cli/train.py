@@ -16,6 +16,7 @@ from whence.errors import WhenceError
 from whence.training.presets import PRESETS
 
 _PATH = click.Path(path_type=Path)
+_OF_THE_MACHINE = ("threads", "memory_share", "checkpoint_seconds")
 
 
 @click.command("train", cls=SettingsCommand)
@@ -31,6 +32,11 @@ _PATH = click.Path(path_type=Path)
     "--memory-share",
     type=click.FloatRange(0, 1),
     help="Map a trace larger than this share of memory  [default: 0.5]",
+)
+@click.option(
+    "--checkpoint-seconds",
+    type=click.FloatRange(0),
+    help="Time between checkpoints  [default: 60]",
 )
 @config_option
 @json_option
@@ -51,7 +57,7 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
             run = _run(api, data, resume, given, watch)
         except Interrupted:
             watch.say(f"interrupted; go on with: whence train --resume {watch.run}")
-            raise KeyboardInterrupt from None
+            raise SystemExit(130) from None
     if as_json:
         print_json(run.summary())
     else:
@@ -65,7 +71,7 @@ def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any],
                 "DATA is missing: name a file, a folder or a dataset, such as nations"
             )
         return api.train(data, watch=watch, **given)
-    kept = {name: given.pop(name) for name in ("threads", "memory_share") if name in given}
+    kept = {name: given.pop(name) for name in _OF_THE_MACHINE if name in given}
     if data is not None or given:
         extra = ", ".join(
             ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]

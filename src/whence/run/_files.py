@@ -29,6 +29,24 @@ def writing_to(path: Path) -> Iterator[None]:
         ) from error
 
 
+def check_room(path: Path, n_bytes: int) -> None:
+    """Refuse to begin what the disk has no room for."""
+    place = next(parent for parent in path.absolute().parents if parent.exists())
+    free = shutil.disk_usage(place).free
+    if n_bytes > free:
+        raise WhenceError(
+            f"{path} needs about {n_bytes / 1e9:.1f} GB and its disk has {free / 1e9:.1f} GB free; "
+            "choose another place, train without a trace, or keep it in float16"
+        )
+
+
+def reserve(path: Path) -> None:
+    """Take a sparse file's room on disk now: running out of it under a map ends the process."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON document under its name only when it is complete."""
     draft = path.with_name(path.name + ".new")

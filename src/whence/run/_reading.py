@@ -65,7 +65,8 @@ class RunFolder:
         """(n_facts, subject, relation, object and inverse relation), memory-mapped."""
         if not self.config.trace:
             return None
-        return np.asarray(np.load(self.path / "trace.npy", mmap_mode="r", allow_pickle=False))
+        trace: NDArray[Any] = np.load(self.path / "trace.npy", mmap_mode="r", allow_pickle=False)
+        return trace
 
     @cached_property
     def metrics(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A run in the making: the store that training checkpoints into, until it is finished."""
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -15,7 +16,16 @@ from safetensors.numpy import load_file, save_file
 from whence.data import Dataset
 from whence.errors import WhenceError
 from whence.run._dataset import FILES, read_dataset, write_dataset
-from whence.run._files import link, new_folder, read_json, write_array, write_json, writing_to
+from whence.run._files import (
+    check_room,
+    link,
+    new_folder,
+    read_json,
+    reserve,
+    write_array,
+    write_json,
+    writing_to,
+)
 from whence.run._manifest import Manifest, describe
 from whence.training.config import TrainConfig
 from whence.training.results import Bookkeeping, Parameters, Progress, Reading, Start
@@ -37,14 +47,15 @@ class RunWriter:
 
     @classmethod
     def create(
-        cls, path: Path, dataset: Dataset, config: TrainConfig, memory_share: float
+        cls, path: Path, dataset: Dataset, config: TrainConfig, n_bytes: int, memory_share: float
     ) -> "RunWriter":
-        """Make the folder of a run that has yet to be trained."""
+        """Make the folder of a run that has yet to be trained, and will take some `n_bytes`."""
         if path.exists():
             raise WhenceError(
                 f"{path} exists; choose another folder with -o, or go on with a run that was "
                 f"interrupted: whence train --resume {path}"
             )
+        check_room(path, n_bytes)
         with writing_to(path), new_folder(path) as folder:
             about = write_dataset(folder, dataset)
             files = {name: describe(folder / name) for name in FILES}
@@ -70,12 +81,19 @@ class RunWriter:
 
     def start(self, trace_width: int) -> Start:
         """What can be said of the run before it is trained."""
-        config, n_facts = self.manifest.config, self.manifest.dataset["n_facts"]
-        shape = (n_facts if config["trace"] else 0, trace_width)
-        dtype = np.dtype(config["trace_precision"] or config["precision"])
+        config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
+        shape = (about["n_facts"] if config.trace else 0, trace_width)
+        dtype = np.dtype(config.trace_precision or config.precision)
         n_bytes = shape[0] * shape[1] * dtype.itemsize
-        mapped = is_mapped(n_bytes, self._memory_share)
-        return Start(str(self.path), n_facts, config["epochs"], shape, n_bytes, mapped)
+        return Start(
+            run=str(self.path),
+            n_facts=about["n_facts"],
+            config=config,
+            notes=tuple(about["notes"]),
+            trace_shape=shape,
+            trace_bytes=n_bytes,
+            trace_mapped=is_mapped(n_bytes, self._memory_share),
+        )
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Zeros in memory, or in a memory-mapped file when they take too much of it."""
@@ -85,7 +103,9 @@ class RunWriter:
             self._progress.mkdir(exist_ok=True)
             file = self._progress / "trace.npy"
             file.unlink(missing_ok=True)
-            return np.lib.format.open_memmap(file, "w+", dtype, shape)
+            trace = np.lib.format.open_memmap(file, "w+", dtype, shape)
+            reserve(file)
+            return trace
 
     def save_checkpoint(
         self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
@@ -155,7 +175,7 @@ class RunWriter:
             folder.mkdir(exist_ok=True)
             name = folder / f"{index:04d}.safetensors"
             draft = name.with_suffix(".new")
-            _save_parameters(draft, parameters, {key: str(value) for key, value in about.items()})
+            _save_parameters(draft, parameters, about)
             draft.replace(name)
 
     def best(self, epoch: int) -> Reading:
@@ -210,10 +230,10 @@ class RunWriter:
 
 
 def _save_parameters(
-    path: Path, parameters: Parameters, about: dict[str, str] | None = None
+    path: Path, parameters: Parameters, about: dict[str, Any] | None = None
 ) -> None:
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
-    save_file(rows, path, metadata=about)
+    save_file(rows, path, metadata={"about": json.dumps(about)} if about else None)
 
 
 def is_mapped(n_bytes: int, memory_share: float) -> bool:

@@ -60,6 +60,15 @@ class Problem:
         return 2 * self.widths.entity + self.n_directions * self.widths.relation
 
     @property
+    def n_bytes(self) -> int:
+        """Disk that training needs: rows with their moments, and the trace, each twice."""
+        config, item = self.config, np.dtype(self.config.precision).itemsize
+        trace_item = np.dtype(config.trace_precision or config.precision).itemsize
+        rows = self.n_entities * self.widths.entity + self.n_relation_rows * self.widths.relation
+        trace = len(self.facts) * self.trace_width * trace_item * config.trace
+        return 2 * (rows * (2 + MOMENTS[config.optimizer]) * item + trace)
+
+    @property
     def rule(self) -> Rule:
         config, model, widths = self.config, self.model, self.widths
         return Rule(

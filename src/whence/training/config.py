@@ -103,6 +103,10 @@ class TrainConfig:
                 raise WhenceError(f"{name} is {getattr(self, name)}; it must be below 1")
         if self.negatives not in (None, "all") and not _is_count(self.negatives):
             raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
+        if self.seed >= 2**63:
+            raise WhenceError(f"seed is {self.seed}; it must be below 2^63")
+        if self.trace_precision and not self.trace:
+            raise WhenceError("trace_precision needs a trace: leave it out, or keep the trace")
         if self.rate <= 0:
             raise WhenceError(f"rate is {self.rate}; it must be above 0")
         if self.patience and not self.validate_every:

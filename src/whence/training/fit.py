@@ -16,7 +16,6 @@ from whence.training._trainer import Trainer
 from whence.training.results import Interrupted, Parameters, Progress, Reading, Store, Watch
 
 _STRETCH_SECONDS = 0.2
-_CHECKPOINT_SECONDS = 60.0
 _CHECKPOINT_SHARE = 20
 """Checkpoints take at most one part in so many of the time."""
 
@@ -25,7 +24,13 @@ Validate = Callable[[Parameters], float]
 """Filtered MRR on the validation facts."""
 
 
-def fit(problem: Problem, store: Store, validate: Validate | None, watch: Watch) -> Progress:
+def fit(
+    problem: Problem,
+    store: Store,
+    validate: Validate | None,
+    watch: Watch,
+    checkpoint_seconds: float,
+) -> Progress:
     """Train, or go on where the store's checkpoint left off, to the end."""
     with announced(watch.compiling):
         trace = None
@@ -38,7 +43,7 @@ def fit(problem: Problem, store: Store, validate: Validate | None, watch: Watch)
         if saved is not None:
             trainer.restore(saved[0])
             progress = Progress(**saved[1])
-        _Fit(trainer, progress, store, validate, watch).run()
+        _Fit(trainer, progress, store, validate, watch, checkpoint_seconds).run()
     return progress
 
 
@@ -52,14 +57,16 @@ class _Fit:
         store: Store,
         validate: Validate | None,
         watch: Watch,
+        checkpoint_seconds: float,
     ) -> None:
         self.trainer, self.progress, self.store = trainer, progress, store
         self.validate, self.watch = validate, watch
+        self.checkpoint_seconds = checkpoint_seconds
         self.config = trainer.problem.config
         self.n_facts = len(trainer.problem.facts)
         self.total = self.n_facts * self.config.epochs
         self._stretch = 1000
-        self._checkpoint_due = time.monotonic() + _CHECKPOINT_SECONDS
+        self._checkpoint_due = time.monotonic() + checkpoint_seconds
 
     def run(self) -> None:
         while not self._finished():
@@ -158,4 +165,4 @@ class _Fit:
         trace = self.trainer.trace if self.config.trace else None
         self.store.save_checkpoint(self.trainer.snapshot(), asdict(self.progress), trace)
         took = time.monotonic() - before
-        self._checkpoint_due = before + max(_CHECKPOINT_SECONDS, _CHECKPOINT_SHARE * took)
+        self._checkpoint_due = before + max(self.checkpoint_seconds, _CHECKPOINT_SHARE * took)

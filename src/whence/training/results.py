@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import WhenceError
+from whence.training.config import TrainConfig
 from whence.types import Rows
 
 
@@ -102,7 +103,8 @@ class Start:
 
     run: str
     n_facts: int
-    epochs: int
+    config: TrainConfig
+    notes: tuple[str, ...]
     trace_shape: tuple[int, int]
     trace_bytes: int
     trace_mapped: bool

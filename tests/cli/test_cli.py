@@ -1,0 +1,220 @@
+"""The commands as a user types them: output, JSON, exit codes, one line for bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runs import train
+
+FAST = ["--dim", "4", "--epochs", "1", "--negatives", "3"]
+
+
+def whence(
+    *arguments: str, cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whence", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env=os.environ | env,
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(path)
+    return str(path)
+
+
+def test_train_prints_one_json_document(tmp_path: Path) -> None:
+    done = whence("train", "nations", "--json", "-o", str(tmp_path / "run"), *FAST)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    expected = {
+        "run",
+        "model",
+        "n_facts",
+        "n_entities",
+        "n_relations",
+        "epochs",
+        "steps",
+        "seconds",
+        "facts_per_second",
+        "trace_bytes",
+        "lipschitz",
+        "bookkeeping",
+        "metrics",
+    }
+    assert expected <= result.keys()
+    assert {"trace", "negatives", "drift", "projection"} <= result["bookkeeping"].keys()
+    metrics = {"mrr", "hits@1", "hits@3", "hits@10"}
+    assert metrics <= result["metrics"]["test"].keys()
+    assert metrics <= result["metrics"]["test"]["paper_filter"].keys()
+    assert result["metrics"]["valid"]["mrr"] <= 1
+    assert result["steps"] == 1592
+
+
+def test_the_size_of_the_trace_is_said_before_training(tmp_path: Path) -> None:
+    done = whence("train", "nations", "-o", str(tmp_path / "run"), *FAST)
+    lines = done.stderr.splitlines()
+    said = next(i for i, line in enumerate(lines) if line.startswith("trace"))
+    assert "1,592 facts x 12 numbers" in lines[said]
+    assert said < next(i for i, line in enumerate(lines) if line.startswith("epoch"))
+
+
+def test_a_preset_gives_way_to_explicit_flags(tmp_path: Path) -> None:
+    path = str(tmp_path / "run")
+    whence(
+        "train", "nations", "--preset", "paper", "--optimizer", "sgd", "--rate", "0.1", "-o", path
+    )
+    config = json.loads(whence("info", path, "--json").stdout)["config"]
+    assert (config["optimizer"], config["rate"]) == ("sgd", 0.1)
+    assert (config["dim"], config["negatives"], config["sampling"]) == (10, 13, "independent")
+
+
+def test_a_config_file_gives_way_to_flags_and_overrides_a_preset(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text("[train]\ndim = 7\nepochs = 2\nbatch-size = 4\n")
+    arguments = ["--config", str(tmp_path / "my.toml"), "--preset", "paper", "--epochs", "1"]
+    done = whence("train", "nations", "-o", str(tmp_path / "run"), *arguments)
+    assert done.returncode == 0, done.stderr
+    config = json.loads((tmp_path / "run" / "manifest.json").read_text())["config"]
+    assert (config["dim"], config["epochs"], config["batch_size"]) == (7, 1, 4)
+
+
+def test_without_out_a_new_folder_is_made(tmp_path: Path) -> None:
+    for name in ("nations-distmult", "nations-distmult-2"):
+        done = whence("train", "nations", *FAST, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "runs" / name / "manifest.json").exists()
+
+
+def test_predict_json(run: str) -> None:
+    result = json.loads(whence("predict", run, "egypt", "embassy", "--top", "3", "--json").stdout)
+    assert result["query"] == {"subject": "egypt", "relation": "embassy", "object": None}
+    assert len(result["answers"]) == 3
+    expected = {"entity", "label", "probability", "score", "rank", "known"}
+    assert result["answers"][0].keys() == expected
+
+
+def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
+    for arguments in (["predict", run, "egypt", "embassy"], ["info", run]):
+        done = whence(*arguments, COLUMNS="80")
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stdout.splitlines() if run not in line]
+        assert max(map(len, lines)) <= 80
+        assert "\x1b" not in done.stdout
+
+
+def test_demo_trains_and_asks(tmp_path: Path) -> None:
+    done = whence("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Where has egypt an embassy?" in done.stdout
+    assert (tmp_path / "runs" / "demo" / "manifest.json").exists()
+
+
+def test_version_and_help() -> None:
+    assert whence("--version").stdout.startswith("whence, version ")
+    for command in ([], ["train"], ["predict"], ["info"], ["demo"]):
+        done = whence(*command, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith("Usage: whence")
+
+
+def test_help_and_import_leave_the_compiler_out() -> None:
+    code = (
+        "import sys, whence, whence.cli\n"
+        "from click.testing import CliRunner\n"
+        "assert CliRunner().invoke(whence.cli.cli, ['--help']).exit_code == 0\n"
+        "whence.train, whence.Run\n"
+        "heavy = {'numba', 'pyarrow', 'pydantic', 'torch', 'pandas'} & sys.modules.keys()\n"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_second_process_compiles_nothing(run: str, tmp_path: Path) -> None:
+    arguments = ["train", "nations", *FAST, "-o"]
+    whence(*arguments, str(tmp_path / "one"))
+    done = whence(*arguments, str(tmp_path / "two"), NUMBA_DEBUG_CACHE="1")
+    assert "compiling" not in done.stderr
+    assert "data saved" not in done.stdout + done.stderr
+
+
+def bad_files(folder: Path) -> dict[str, list[str]]:
+    """Arguments of `train` by the words that must be in the message."""
+    write = {
+        "ragged.tsv": b"a\tr\tb\nc\tr\n",
+        "empty.tsv": b"",
+        "latin.tsv": "a\tr\tb\né\tr\tc\n".encode("latin-1"),
+        "one.tsv": b"a\tr\ta\n",
+        "pairs.tsv": b"a\tb\nb\tc\nc\ta\n",
+    }
+    for name, content in write.items():
+        (folder / name).write_bytes(content)
+    (folder / "file").write_text("")
+    at = {name: str(folder / name) for name in write}
+    return {
+        "ragged.tsv:2": [at["ragged.tsv"]],
+        "empty": [at["empty.tsv"]],
+        "UTF-8": [at["latin.tsv"]],
+        "too few entities": [at["one.tsv"]],
+        "three columns": [at["pairs.tsv"]],
+        "more than the 13 other": ["nations", "--negatives", "14"],
+        "neither a file": ["no-such-data"],
+        "unknown model 'distmul'": ["nations", "--model", "distmul"],
+        "'--dim'": ["nations", "--dim", "many"],
+        "dim is 0": ["nations", "--dim", "0"],
+        "negatives is 'some'": ["nations", "--negatives", "some"],
+        "constraint is 'max:-1'": ["nations", "--constraint", "max:-1"],
+        "patience needs": ["nations", "--patience", "3", "--validate-every", "0"],
+        "trace_precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
+        "leave out DATA, --dim": ["nations", "--resume", "x", "--dim", "3"],
+        "DATA is missing": [],
+        "no run at": ["--resume", str(folder / "nowhere")],
+        "cannot write": ["nations", "-o", str(folder / "file" / "run")],
+        "exists": ["nations", "-o", str(folder)],
+        "No such option": ["nations", "--frobnicate"],
+        "fb15k-237": ["fb15k-237", "--data-dir", str(folder)],
+    }
+
+
+def test_bad_input_is_one_clear_line_and_exit_2(tmp_path: Path) -> None:
+    folder = tmp_path / "bad"
+    folder.mkdir()
+    cases = bad_files(folder)
+    before = sorted(folder.iterdir())
+    for words, arguments in cases.items():
+        extra = [] if {"-o", "--resume"} & set(arguments) else ["-o", str(tmp_path / "run")]
+        done = whence("train", *arguments, *extra)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert done.stderr.startswith("whence: ")
+        assert words in done.stderr
+    assert sorted(folder.iterdir()) == before
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
+    cases = {
+        "did you mean 'egypt'": ["predict", run, "egyp", "embassy"],
+        "unknown relation 'embassies'": ["predict", run, "egypt", "embassies"],
+        "--inverse": ["predict", run, "_", "embassy", "usa"],
+        "--top is '0'": ["predict", run, "egypt", "embassy", "--top", "0"],
+        "no run at": ["info", str(tmp_path / "nowhere")],
+        "No such command": ["explode"],
+        "my.toml": ["train", "nations", "--config", str(tmp_path / "my.toml")],
+    }
+    for words, arguments in cases.items():
+        done = whence(*arguments)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert words in done.stderr, done.stderr

@@ -1,0 +1,105 @@
+"""Filtered ranks against a count by hand, and the paths that metrics take."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.data import Dataset, Vocabulary
+from whence.evaluate.ranking import RankingEvaluator, RankingMetrics
+from whence.models import MODELS
+from whence.models.scoring import Scorer
+
+N_ENTITIES, N_RELATIONS = 7, 2
+
+
+def make_dataset(seed: int) -> Dataset:
+    rng = np.random.default_rng(seed)
+    triples = np.array([(s, r, o) for s in range(7) for r in range(2) for o in range(7)], np.int32)
+    rng.shuffle(triples)
+    train, valid, test = (np.ascontiguousarray(part) for part in np.split(triples[:60], (30, 45)))
+    return Dataset(
+        name="toy",
+        entities=Vocabulary(tuple("abcdefg")),
+        relations=Vocabulary(("p", "q"), kind="relation"),
+        train=train,
+        valid=valid,
+        test=test,
+        subjects=range(7),
+        objects=range(7),
+    )
+
+
+def make_scorer(seed: int, *, ties: bool = False, inverse: bool = False) -> Scorer:
+    rng = np.random.default_rng(seed)
+    relations = N_RELATIONS * (2 if inverse else 1)
+    rows = rng.normal(size=(N_ENTITIES, 4)), rng.normal(size=(relations, 4))
+    if ties:
+        rows = tuple(np.round(table) for table in rows)
+    return Scorer(MODELS["distmult"], *rows)
+
+
+def rank_by_hand(scores: np.ndarray, target: int, known: set[int]) -> float:
+    others = [scores[o] for o in range(len(scores)) if o != target and o not in known]
+    higher = sum(other > scores[target] for other in others)
+    equal = sum(other == scores[target] for other in others)
+    return 1 + higher + equal / 2
+
+
+@given(seed=st.integers(0, 50), ties=st.booleans())
+def test_ranks_skip_what_is_known_and_share_ties(seed: int, ties: bool) -> None:
+    dataset, scorer = make_dataset(seed), make_scorer(seed, ties=ties)
+    ranks = RankingEvaluator(dataset, inverse=False, threads=2).ranks(scorer, dataset.test)
+    splits = (dataset.train, dataset.valid, dataset.test)
+    for (s, r, o), row in zip(dataset.test, ranks, strict=True):
+        scores = scorer.entity_rows @ (scorer.entity_rows[s] * scorer.relation_rows[r])
+        scores = scores if not ties else np.round(scores)
+        for column, known_splits in enumerate((splits, splits[:2])):
+            known = {
+                int(fact[2])
+                for split in known_splits
+                for fact in split
+                if (fact[:2] == (s, r)).all()
+            }
+            assert row[column] == rank_by_hand(scores, o, known)
+
+
+def test_the_subject_side_ranks_subjects_by_inverse_relations() -> None:
+    dataset, scorer = make_dataset(3), make_scorer(3, inverse=True)
+    ranks = RankingEvaluator(dataset, inverse=True).ranks(scorer, dataset.test, reverse=True)
+    everything = np.concatenate([dataset.train, dataset.valid, dataset.test])
+    for (s, r, o), row in zip(dataset.test, ranks, strict=True):
+        inverse = scorer.relation_rows[r + N_RELATIONS]
+        scores = scorer.entity_rows @ (scorer.entity_rows[o] * inverse)
+        known = {int(fact[0]) for fact in everything if fact[1] == r and fact[2] == o}
+        assert row[0] == rank_by_hand(scores, s, known)
+
+
+def test_metrics_with_inverse_relations_are_the_mean_of_both_sides() -> None:
+    dataset, scorer = make_dataset(4), make_scorer(4, inverse=True)
+    metrics = RankingEvaluator(dataset, inverse=True).evaluate(scorer, dataset.test).to_dict()
+    for name in ("mrr", "hits@1", "hits@3", "hits@10"):
+        sides = metrics["objects"][name], metrics["subjects"][name]
+        assert metrics[name] == pytest.approx(np.mean(sides))
+        papers = (metrics[side]["paper_filter"][name] for side in ("objects", "subjects"))
+        assert metrics["paper_filter"][name] == pytest.approx(np.mean(list(papers)))
+
+
+def test_no_facts_have_no_metrics() -> None:
+    dataset, scorer = make_dataset(5), make_scorer(5)
+    assert RankingEvaluator(dataset, inverse=False).evaluate(scorer, dataset.test[:0]) is None
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.evaluate.ranking._BLOCK", 3)
+    dataset, scorer = make_dataset(6), make_scorer(6)
+    one, four = (
+        RankingEvaluator(dataset, inverse=False, threads=n).ranks(scorer, dataset.test)
+        for n in (1, 4)
+    )
+    assert np.array_equal(one, four)
+
+
+def test_mrr_and_hits_of_known_ranks() -> None:
+    metrics = RankingMetrics.of(np.array([1.0, 2.0, 4.0, 20.0])).to_dict()
+    assert metrics == {"mrr": 0.45, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 0.75}

@@ -1,0 +1,21 @@
+"""Small runs that several test files share."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import whence
+
+FAST: dict[str, Any] = {"dim": 6, "negatives": 5, "epochs": 4, "seed": 3}
+
+
+def train(path: Path, **settings: Any) -> whence.Run:
+    """A run on Nations that takes some milliseconds."""
+    return whence.train("nations", out=path, **(FAST | settings))
+
+
+def outcome(run: Path) -> dict[str, str]:
+    """Checksums of what a run learnt: equal for two runs that are the same to the bit."""
+    names = ["parameters.safetensors", "trace.npy"]
+    names += sorted(str(file.relative_to(run)) for file in run.glob("checkpoints/*"))
+    return {name: hashlib.sha256((run / name).read_bytes()).hexdigest() for name in names}

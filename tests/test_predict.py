@@ -1,0 +1,76 @@
+"""Predictions: order, probabilities, what is known, and ranks that skip it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whence
+from tests.runs import train
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+def test_probabilities_are_a_softmax_over_every_candidate(run: whence.Run) -> None:
+    answers = run.predict("egypt", "embassy", top=None).answers
+    scores = np.array([answer.score for answer in answers])
+    assert len(answers) == 14
+    assert sorted(scores, reverse=True) == list(scores)
+    expected = np.exp(scores) / np.exp(scores).sum()
+    assert [answer.probability for answer in answers] == pytest.approx(expected, rel=1e-6)
+
+
+def test_scores_are_those_of_the_formula(run: whence.Run) -> None:
+    data = run.dataset
+    s, r = data.entities.find("egypt"), data.relations.find("embassy")
+    for answer in run.predict("egypt", "embassy", top=None).answers:
+        o = data.entities.find(answer.entity)
+        expected = (run.entity_rows[s] * run.relation_rows[r] * run.entity_rows[o]).sum()
+        assert answer.score == pytest.approx(expected, abs=1e-5)
+
+
+def test_known_answers_carry_their_split(run: whence.Run) -> None:
+    data = run.dataset
+    for answer in run.predict("egypt", "embassy", top=None).answers:
+        fact = [data.entities.find("egypt"), data.relations.find("embassy")]
+        fact.append(data.entities.find(answer.entity))
+        found = [
+            split
+            for split in ("train", "valid", "test")
+            if (getattr(data, split) == fact).all(axis=1).any()
+        ]
+        assert answer.known == (found[0] if found else None)
+
+
+def test_ranks_count_only_what_is_not_known(run: whence.Run) -> None:
+    answers = run.predict("egypt", "embassy", top=None).answers
+    unknown = [answer for answer in answers if answer.known in (None, "test")]
+    assert [answer.rank for answer in unknown] == list(range(1, len(unknown) + 1))
+    for answer in answers:
+        assert answer.rank == 1 + sum(other.score > answer.score for other in unknown)
+
+
+def test_subjects_are_asked_for_through_inverse_relations(run: whence.Run) -> None:
+    data = run.dataset
+    r, o = data.relations.find("embassy") + data.n_relations, data.entities.find("usa")
+    prediction = run.predict("_", "embassy", "usa", top=3)
+    assert prediction.query == {"subject": None, "relation": "embassy", "object": "usa"}
+    for answer in prediction.answers:
+        s = data.entities.find(answer.entity)
+        expected = (run.entity_rows[o] * run.relation_rows[r] * run.entity_rows[s]).sum()
+        assert answer.score == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("names", [(), ("egypt",), ("egypt", "embassy", "usa"), ("_", "embassy")])
+def test_a_query_of_another_shape_is_refused(run: whence.Run, names: tuple[str, ...]) -> None:
+    with pytest.raises(whence.WhenceError, match="a query is SUBJECT RELATION"):
+        run.predict(*names)
+
+
+def test_subjects_take_a_run_with_inverse_relations(tmp_path: Path) -> None:
+    plain = train(tmp_path / "run", epochs=1)
+    with pytest.raises(whence.WhenceError, match="--inverse"):
+        plain.predict("_", "embassy", "usa")

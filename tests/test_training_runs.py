@@ -1,0 +1,197 @@
+"""Training from start to end: the best epoch, early stopping, resuming to the same bits."""
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whence
+from tests.runs import outcome, train
+from whence.training.results import Interrupted, Watch
+
+
+class StopAfter(Watch):
+    """Asks training to stop once so many stretches have passed."""
+
+    def __init__(self, stretches: int) -> None:
+        self.left = stretches
+
+    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
+        self.left -= 1
+
+    def should_stop(self) -> bool:
+        return self.left <= 0
+
+
+SETTINGS = [
+    {"optimizer": "adam", "order": "file"},
+    {"optimizer": "adam-lazy", "patience": 2, "epochs": 12, "rate": 0.05},
+    {"optimizer": "adagrad", "batch_size": 8, "inverse": True, "keep_checkpoints": 3},
+    {"optimizer": "sgd", "constraint": "max:1", "schedule": "exponential", "rate": 0.3},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings["optimizer"])
+def test_two_runs_are_the_same_to_the_bit(tmp_path: Path, settings: dict) -> None:
+    train(tmp_path / "one", **settings, threads=1)
+    train(tmp_path / "two", **settings, threads=3)
+    assert outcome(tmp_path / "one") == outcome(tmp_path / "two")
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings["optimizer"])
+@pytest.mark.parametrize("stretches", [1, 4])
+def test_an_interrupted_run_resumes_to_the_same_bits(
+    tmp_path: Path, settings: dict, stretches: int
+) -> None:
+    whole = train(tmp_path / "whole", **settings)
+    with pytest.raises(Interrupted):
+        train(tmp_path / "cut", **settings, watch=StopAfter(stretches))
+    with pytest.raises(whence.WhenceError, match=r"not finished.*--resume"):
+        whence.Run.open(tmp_path / "cut")
+    with pytest.raises(Interrupted):
+        whence.resume(tmp_path / "cut", watch=StopAfter(1))
+    resumed = whence.resume(tmp_path / "cut")
+    assert outcome(tmp_path / "whole") == outcome(tmp_path / "cut")
+    assert resumed.history == whole.history
+    assert resumed.metrics == whole.metrics
+
+
+def test_resuming_a_finished_run_opens_it(tmp_path: Path) -> None:
+    trained = train(tmp_path / "run", epochs=1)
+    before = outcome(tmp_path / "run")
+    assert whence.resume(tmp_path / "run").summary() == trained.summary()
+    assert outcome(tmp_path / "run") == before
+
+
+def test_the_best_epoch_is_kept_with_its_trace_as_it_stood_then(tmp_path: Path) -> None:
+    long = train(tmp_path / "long", epochs=25, rate=0.05)
+    best = long.summary()["best_epoch"]
+    assert best < 25, "the rate is meant to overfit"
+    assert long.history[best - 1]["mrr"] == max(entry["mrr"] for entry in long.history)
+    short = train(tmp_path / "short", epochs=best, rate=0.05)
+    assert np.array_equal(long.trace, short.trace)
+    assert np.array_equal(long.entity_rows, short.entity_rows)
+
+
+def test_patience_stops_early(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", epochs=60, rate=0.05, patience=3)
+    summary = run.summary()
+    assert summary["epochs"] == summary["best_epoch"] + 3 < 60
+
+
+def test_validation_is_left_out_when_it_is_not_wanted(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", validate_every=0)
+    assert run.summary()["best_epoch"] == 4
+    assert all("mrr" not in entry for entry in run.history)
+
+
+def test_bookkeeping_adds_up(tmp_path: Path) -> None:
+    for credit, optimizer in (("step", "adam"), ("source", "adam-lazy")):
+        path = tmp_path / optimizer
+        run = train(path, credit=credit, optimizer=optimizer, precision="float64")
+        shares = run.summary()["bookkeeping"]
+        assert sum(shares.values()) == pytest.approx(1)
+        assert (abs(shares["remainder"]) < 1e-12) == (credit == "step")
+        assert (shares["drift"] != 0) == (optimizer == "adam")
+
+
+def test_divergence_is_said_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(whence.WhenceError, match=r"diverged.*rate"):
+        train(tmp_path / "run", optimizer="sgd", rate=1e6)
+
+
+def test_patience_without_validation_facts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("a\tr\tb\nb\tr\tc\n")
+    with pytest.raises(whence.WhenceError, match="patience needs validation"):
+        whence.train(tmp_path / "facts.tsv", out=tmp_path / "run", patience=1)
+
+
+def test_two_way_data_trains_matrix_factorisation(tmp_path: Path) -> None:
+    lines = [f"u{u}\ti{i}" for u in range(8) for i in range(6) if (u + i) % 3]
+    (tmp_path / "ratings.tsv").write_text("\n".join(lines) + "\n")
+    run = whence.train(
+        tmp_path / "ratings.tsv", out=tmp_path / "run", model="mf-biased", dim=4, inverse=True
+    )
+    assert run.summary()["n_relations"] == 0
+    assert {answer.entity for answer in run.predict("u1", top=None).answers} == {
+        f"i{i}" for i in range(6)
+    }
+    assert {answer.entity for answer in run.predict("_", "i1", top=None).answers} == {
+        f"u{u}" for u in range(8)
+    }
+
+
+LONG = ["nations", "--dim", "12", "--negatives", "5", "--epochs", "400", "--validate-every", "50"]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "whence", "train", *arguments]
+
+
+def wait_for(found: object, process: subprocess.Popen) -> None:
+    """Until found() holds; a process that ends first has nothing left to interrupt."""
+    while not found() and process.poll() is None:
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    path = tmp_path_factory.mktemp("long") / "run"
+    subprocess.run(command(*LONG, "-o", str(path)), check=True, capture_output=True)
+    return outcome(path)
+
+
+def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, uninterrupted: dict[str, str]) -> None:
+    path = tmp_path / "run"
+    process = subprocess.Popen(command(*LONG, "-o", str(path)), stderr=subprocess.PIPE, text=True)
+    wait_for((path / "progress").exists, process)
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate()
+    assert process.returncode == 130
+    assert f"whence train --resume {path}" in messages
+    assert "Traceback" not in messages
+    subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
+    assert outcome(path) == uninterrupted
+
+
+@pytest.mark.parametrize("checkpoints", [0, 1, 3])
+def test_kill_9_leaves_the_last_checkpoint(
+    tmp_path: Path, uninterrupted: dict[str, str], checkpoints: int
+) -> None:
+    path = tmp_path / "run"
+    often = [*LONG, "--checkpoint-seconds", "0.02", "-o", str(path)]
+    process = subprocess.Popen(command(*often), stderr=subprocess.DEVNULL)
+    last = path / "progress" / f"checkpoint-{checkpoints}"
+    wait_for(last.exists if checkpoints else path.exists, process)
+    process.kill()
+    process.wait()
+    subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
+    assert outcome(path) == uninterrupted
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are POSIX's own")
+def test_a_full_disk_is_one_line_and_leaves_no_half_written_file(tmp_path: Path) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    path = tmp_path / "run"
+    arguments = command("nations", "--dim", "50", "--epochs", "2", "-o", str(path))
+    done = subprocess.run(
+        arguments,
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("whence: cannot write")
+    assert "Traceback" not in done.stderr
+    assert not list(path.rglob("*.new"))
+    assert not (path / "trace.npy").exists()
+    subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
