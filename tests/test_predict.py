@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from runs import train
 
 import whence
-from tests.runs import train
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from runs import outcome, train
 
 import whence
-from tests.runs import outcome, train
 from whence.training.results import Interrupted, Watch
 
 

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from tests.runs import train
+from runs import train
 
 FAST = ["--dim", "4", "--epochs", "1", "--negatives", "3"]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from runs import train
 from safetensors.numpy import load_file
 
 import whence
-from tests.runs import train
 from whence.run import RunFolder
 
 

@@ -51,22 +51,23 @@ def pace_of(rule, rate, count, like):
 
 
 @kernel
-def move_rows(optimizer, match, pace, state, rows, facts, weights, queries, gradient):
+def move_rows(rule, pace, state, plain, n_plain, queries, gradient):
     """Update rows that are touched once each, by weight * d score / d row."""
-    width = gradient.shape[0]
-    if optimizer == ADAM and match == DOT:
-        for j in range(rows.shape[0]):
-            if j + AHEAD < rows.shape[0]:
-                prefetch_row(state, rows[j + AHEAD], state.shape[1])
-            _move_adam(pace, state[rows[j]], width, weights[j], queries[facts[j]])
+    width, one = gradient.shape[0], gradient.dtype.type(1)
+    if rule.optimizer == ADAM and rule.match == DOT:
+        for j in range(n_plain):
+            if j + AHEAD < n_plain:
+                prefetch_row(state, plain.ids[j + AHEAD], state.shape[1])
+            q = queries[plain.fact[j]]
+            _move_adam(pace, state[plain.ids[j]], width, plain.weight[j], q)
         return
-    for j in range(rows.shape[0]):
-        row, q = state[rows[j]], queries[facts[j]]
+    for j in range(n_plain):
+        row, q = state[plain.ids[j]], queries[plain.fact[j]]
         gradient[:] = 0
-        add_row_gradient(match, q, row, weights[j], width, gradient)
-        if optimizer == ADAM:
-            _move_adam(pace, row, width, gradient.dtype.type(1), gradient)
-        elif optimizer == ADAGRAD:
+        add_row_gradient(rule.match, q, row, plain.weight[j], width, gradient)
+        if rule.optimizer == ADAM:
+            _move_adam(pace, row, width, one, gradient)
+        elif rule.optimizer == ADAGRAD:
             _move_adagrad(pace, row, gradient)
         else:
             for k in range(width):
@@ -138,21 +139,22 @@ def share_by_source(optimizer, pace, state, own, share):
 
 
 @inlined
-def catch_up(table, row, width, count, rule, block, change):
+def catch_up(table, row, change, rule, block, count):
     r"""Let a row drift on its momentum up to `count`, as published Adam moves untouched rows.
 
     With u = sqrt(v) at the last touch t0 and x = u / (u + eps), the n missed steps add up to
     -m / (u + eps) * sum_{k<4} x^k T_k, T_k = sum_j a(t0 + j) b1^j (1 - b2^{j/2})^k, a(t) being the
     bias-corrected rate. T_k is a binomial sum of S_i = sum_j a(t0 + j) (b1 b2^{i/2})^j, and S_i
-    the difference of two tails: the one kept at the touch and the one from here on.
+    the difference of two tails: the one kept at the touch and the one from here on. The change is
+    left in `change`.
     """
     missed = count - table.touched[row]
     here = block.tails[count - block.first_count]
     series = _series(table.tails[row], here, missed, block.powers)
     fade1 = block.powers[min(missed, block.powers.shape[0] - 1), 0]
     fade2 = math.exp(missed * math.log(rule.beta2)) if rule.beta2 > 0 else 0.0
-    _drift(table.state[row], series, fade1, fade2, rule.epsilon, change[:width])
-    _drifted(table.state[row], table.drift[row], change[:width])
+    _drift(table.state[row], series, fade1, fade2, rule.epsilon, change)
+    _drifted(table.state[row], table.drift[row], change)
     mark(table, row, count, block)
 
 

@@ -91,7 +91,9 @@ class Problem:
             query_width=widths.query,
             entity_parts=model.entity_parts,
             relation_parts=model.relation_parts,
-            constrain_relations=not (model.two_way or model.relation_phases),
+            constrained=config.max_norm is not None,
+            constrained_relations=config.max_norm is not None
+            and not (model.two_way or model.relation_phases),
         )
 
     @property
@@ -131,19 +133,19 @@ class Problem:
         angle = math.pi if self.model.relation_phases else config.init
         tables = []
         for stream, bound, n_rows, width, constrained in (
-            (ENTITY_STREAM, config.init, self.n_entities, rule.entity_width, True),
+            (ENTITY_STREAM, config.init, self.n_entities, rule.entity_width, rule.constrained),
             (
                 RELATION_STREAM,
                 angle,
                 self.n_relation_rows,
                 rule.relation_width,
-                rule.constrain_relations,
+                rule.constrained_relations,
             ),
         ):
             moments = MOMENTS[config.optimizer]
             table = _empty_table(n_rows, width, moments, rule, keep_negatives, dtype)
             fill_uniform(seed, stream, float(bound), width, table.state)
-            if constrained and width:
+            if constrained:
                 for row in range(n_rows):
                     project(table, row, width, rule)
                 table.projection[:] = 0
@@ -164,5 +166,5 @@ def _empty_table(
         owned=ledger(True),
         negatives=ledger(keep_negatives),
         drift=ledger(rule.deferred),
-        projection=ledger(rule.constraint > 0),
+        projection=ledger(rule.constrained),
     )

@@ -45,7 +45,8 @@ class Rule(NamedTuple):
     query_width: int
     entity_parts: int
     relation_parts: int
-    constrain_relations: bool
+    constrained: bool
+    constrained_relations: bool
 
 
 class Draw(NamedTuple):
@@ -92,6 +93,29 @@ class Scratch(NamedTuple):
 
 
 _VECTORS = ("gradient", "own", "rest", "share", "scale", "carry")
+
+
+class Work(NamedTuple):
+    """All that a training run works on and by."""
+
+    entities: Table
+    relations: Table
+    rule: Rule
+    draw: Draw
+    scratch: Scratch
+
+
+class Side(NamedTuple):
+    """One table in an update."""
+
+    table: Table
+    touched: Touched
+    vectors: Any  # (batch, width) gradients of the facts' subject or relation rows
+    width: int
+    parts: int
+    constrained: bool
+    subject_start: int  # of the row's slot in the trace
+    object_start: int
 
 
 def allocate_scratch(rule: Rule, draw: Draw, tables: tuple[Table, Table], dtype: Any) -> Scratch:

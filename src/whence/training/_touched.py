@@ -10,6 +10,14 @@ NEGATIVE, OWN_OBJECT, OWN_VECTOR = 0, 1, 2
 """How a fact touches a row: as a negative; as its object; as its subject or its relation."""
 
 
+class Plain(NamedTuple):
+    """Rows that are touched once, as a negative: nearly all of them."""
+
+    ids: Any  # (capacity,) int32
+    fact: Any  # (capacity,) int32
+    weight: Any  # (capacity,)
+
+
 class Touched(NamedTuple):
     """The touched rows of one table, each with a linked list of its touches."""
 
@@ -21,9 +29,7 @@ class Touched(NamedTuple):
     fact: Any  # (capacity,) int32 position in the batch
     kind: Any  # (capacity,) int8
     weight: Any  # (capacity,) d loss / d score
-    plain_ids: Any  # (capacity,) rows that are touched once, as a negative
-    plain_fact: Any
-    plain_weight: Any
+    plain: "Plain"
 
 
 def allocate_touched(n_rows: int, capacity: int, dtype: Any) -> Touched:
@@ -39,9 +45,7 @@ def allocate_touched(n_rows: int, capacity: int, dtype: Any) -> Touched:
         fact=fact,
         kind=np.zeros(capacity, np.int8),
         weight=np.zeros(capacity, dtype),
-        plain_ids=plain_ids,
-        plain_fact=plain_fact,
-        plain_weight=np.zeros(capacity, dtype),
+        plain=Plain(plain_ids, plain_fact, np.zeros(capacity, dtype)),
     )
 
 
@@ -72,15 +76,15 @@ def touch_rows(touched, rows, f, kind, weights):
 
 @inlined
 def take_plain(touched):
-    """Move the rows that are touched once, as a negative, into arrays of their own."""
+    """Move the plain rows into arrays of their own; say how many there are."""
     head, following, kind = touched.head, touched.following, touched.kind
     n_plain = 0
     for slot in range(touched.sizes[0]):
         touch = head[slot]
         if kind[touch] == NEGATIVE and following[touch] < 0:
             head[slot] = -1
-            touched.plain_ids[n_plain] = touched.ids[slot]
-            touched.plain_fact[n_plain] = touched.fact[touch]
-            touched.plain_weight[n_plain] = touched.weight[touch]
+            touched.plain.ids[n_plain] = touched.ids[slot]
+            touched.plain.fact[n_plain] = touched.fact[touch]
+            touched.plain.weight[n_plain] = touched.weight[touch]
             n_plain += 1
     return n_plain

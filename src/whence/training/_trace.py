@@ -40,6 +40,8 @@ def to_half(number):
     size = abs(number)
     if math.isnan(size):
         return np.uint16(0x7E00)
+    if size == 0:
+        return np.uint16(sign)
     if size >= 65520.0:
         return np.uint16(sign | 0x7C00)
     exponent = max(math.frexp(size)[1] - 1, -14)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from whence._jit import row_function
 from whence.training._problem import Problem
-from whence.training._step import METER, catch_up_all, run_steps
-from whence.training._tables import Table, allocate_scratch
+from whence.training._step import METER, read_rows, run_steps
+from whence.training._tables import Table, Work, allocate_scratch
 from whence.training._timeline import Timeline
 from whence.training.results import Parameters
 
@@ -35,7 +35,8 @@ class Trainer:
         self.epoch, self.position = 0, 0
         self.count = np.zeros(1, np.int64)
         self.meter = np.zeros(len(METER))
-        self._scratch = allocate_scratch(self.rule, self.draw, self.tables, dtype)
+        scratch = allocate_scratch(self.rule, self.draw, self.tables, dtype)
+        self._work = Work(*self.tables, self.rule, self.draw, scratch)
         model = problem.model
         self._model = (
             row_function(model.query, 3, dtype.name),
@@ -79,14 +80,10 @@ class Trainer:
             self._model,
             self.problem.facts,
             self.removed,
-            self.tables,
-            self.rule,
-            self.draw,
+            self._work,
             self._block,
             trace,
-            self._scratch,
-            self.count,
-            self.meter,
+            (self.count, self.meter),
             (start, stop),
         )
 
@@ -99,10 +96,12 @@ class Trainer:
             return self.tables
         rule, count = self.rule, int(self.count[0])
         entities, relations = (Table(*(array.copy() for array in table)) for table in self.tables)
-        block, change = self._block, self._scratch.share
-        catch_up_all(entities, rule.entity_width, True, rule, block, count, change)
-        constrained = rule.constrain_relations
-        catch_up_all(relations, rule.relation_width, constrained, rule, block, count, change)
+        share = self._work.scratch.share
+        for table, width, constrained in (
+            (entities, rule.entity_width, rule.constrained),
+            (relations, rule.relation_width, rule.constrained_relations),
+        ):
+            read_rows(table, share[:width], constrained, rule, self._block, count)
         return entities, relations
 
     def parameters(self) -> Parameters:

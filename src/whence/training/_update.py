@@ -8,59 +8,50 @@ from whence.training._optimizers import mark, move_rows, prepare, share_by_sourc
 from whence.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, take_plain
 
 CONSTRAINT_IDS = {"none": 0, "unit": 1, "max": 2}
-UNCONSTRAINED, UNIT = CONSTRAINT_IDS["none"], CONSTRAINT_IDS["unit"]
+UNIT = CONSTRAINT_IDS["unit"]
 
 
 @inlined
-def update_table(table, touched, direction, is_relation, rule, pace, block, scratch, count):
-    """One optimizer update for every touched row; then the constraint."""
-    width = rule.relation_width if is_relation else rule.entity_width
+def update_rows(side, direction, rule, pace, block, scratch, count):
+    """One optimizer update for every touched row of a table; then the constraint."""
+    table, touched = side.table, side.touched
     if table.negatives.shape[0] == 0:
-        rows = touched.plain_ids[: take_plain(touched)]
-        move_rows(
-            rule.optimizer,
-            rule.match,
-            pace,
-            table.state,
-            rows,
-            touched.plain_fact,
-            touched.plain_weight,
-            scratch.query,
-            scratch.gradient[:width],
-        )
+        n_plain = take_plain(touched)
+        gradient = scratch.gradient[: side.width]
+        move_rows(rule, pace, table.state, touched.plain, n_plain, scratch.query, gradient)
     for slot in range(touched.sizes[0]):
         row = touched.ids[slot]
         touched.slot_of[row] = -1
         if touched.head[slot] >= 0:
-            _update_row(table, touched, slot, direction, is_relation, width, rule, pace, scratch)
-        if rule.constraint != UNCONSTRAINED and (not is_relation or rule.constrain_relations):
-            project(table, row, width, rule)
+            _update_row(side, slot, direction, rule, pace, scratch)
+        if side.constrained:
+            project(table, row, side.width, rule)
         if rule.deferred:
             mark(table, row, count, block)
     touched.sizes[:] = 0
 
 
 @inlined
-def _update_row(table, touched, slot, direction, is_relation, width, rule, pace, scratch):
+def _update_row(side, slot, direction, rule, pace, scratch):
     """Update one row in two halves, between which its change can be shared out."""
-    row = touched.ids[slot]
-    state, gradient = table.state[row], scratch.gradient[:width]
-    scale, carry = scratch.scale[:width], scratch.carry[:width]
-    n_owners = _gradient(touched, slot, -1, state, is_relation, rule, scratch, gradient)
+    row, width = side.touched.ids[slot], side.width
+    state, gradient = side.table.state[row], scratch.gradient[:width]
+    scale, carry, share = scratch.scale[:width], scratch.carry[:width], scratch.share[:width]
+    n_owners = _gradient(side, slot, -1, rule, scratch, gradient)
     prepare(rule.optimizer, pace, state, gradient, scale, carry)
     _copy(gradient, scratch.rest)
-    _credit(table, touched, slot, n_owners, direction, is_relation, width, rule, pace, scratch)
-    if table.negatives.shape[0] > 0:
-        share = scratch.share[:width]
+    _credit(side, slot, n_owners, direction, rule, pace, scratch)
+    if side.table.negatives.shape[0] > 0:
         _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
-        _add(table.negatives[row], share)
-    _share(1, carry, scale, gradient, scratch.share[:width])
-    _add(state, scratch.share[:width])
+        _add(side.table.negatives[row], share)
+    _share(1, carry, scale, gradient, share)
+    _add(state, share)
 
 
 @inlined
-def _gradient(touched, slot, only, state, is_relation, rule, scratch, gradient):
+def _gradient(side, slot, only, rule, scratch, gradient):
     """Gradient of a row over the facts that touch it, or over fact `only`; counts owners."""
+    touched, state = side.touched, side.table.state[side.touched.ids[slot]]
     gradient[:] = 0
     n_owners = 0
     touch = touched.head[slot]
@@ -68,20 +59,12 @@ def _gradient(touched, slot, only, state, is_relation, rule, scratch, gradient):
         f, kind = touched.fact[touch], touched.kind[touch]
         if only < 0 or only == f:
             if kind == OWN_VECTOR:
-                vectors = scratch.d_relation if is_relation else scratch.d_subject
-                _add(gradient, vectors[f])
+                _add(gradient, side.vectors[f])
             else:
-                add_row_gradient(
-                    rule.match,
-                    scratch.query[f],
-                    state,
-                    touched.weight[touch],
-                    gradient.shape[0],
-                    gradient,
-                )
+                q, weight = scratch.query[f], touched.weight[touch]
+                add_row_gradient(rule.match, q, state, weight, side.width, gradient)
             if kind != NEGATIVE and (rule.l2 > 0 or rule.n3 > 0):
-                parts = rule.relation_parts if is_relation else rule.entity_parts
-                _regularise(state, rule.l2, rule.n3, parts, gradient)
+                _regularise(state, rule.l2, rule.n3, side.parts, gradient)
             n_owners += _owns(touched, slot, touch, scratch)
         touch = touched.following[touch]
     return n_owners
@@ -97,14 +80,14 @@ def _owns(touched, slot, touch, scratch):
 
 
 @inlined
-def _credit(table, touched, slot, n_owners, direction, is_relation, width, rule, pace, scratch):
+def _credit(side, slot, n_owners, direction, rule, pace, scratch):
     """Share a row's change out among its owners, before any projection.
 
     An owner's share is its own gradient through the common preconditioner, and an equal part of
     the momentum carried in. Credit by source takes what its gradient moves over time instead.
     """
-    row = touched.ids[slot]
-    state, own, share = table.state[row], scratch.own[:width], scratch.share[:width]
+    touched, row, width = side.touched, side.touched.ids[slot], side.width
+    own, share = scratch.own[:width], scratch.share[:width]
     touch = touched.head[slot]
     while touch >= 0:
         if _owns(touched, slot, touch, scratch):
@@ -112,25 +95,16 @@ def _credit(table, touched, slot, n_owners, direction, is_relation, width, rule,
             if rule.batch_size == 1:
                 _copy(scratch.gradient, own)
             else:
-                _gradient(touched, slot, f, state, is_relation, rule, scratch, own)
-            start = _slot_start(f, row, direction, is_relation, rule, scratch)
-            credit = scratch.credits[f, start : start + width]
+                _gradient(side, slot, f, rule, scratch, own)
             _subtract(scratch.rest, own)
             _share(1 / n_owners, scratch.carry, scratch.scale, own, share)
-            _add(table.owned[row], share)
+            _add(side.table.owned[row], share)
             if rule.source_credit:
-                share_by_source(rule.optimizer, pace, state, own, share)
-            _add(credit, share)
+                share_by_source(rule.optimizer, pace, side.table.state[row], own, share)
+            is_subject = scratch.facts[f, 2 * direction] == row
+            start = side.subject_start if is_subject else side.object_start
+            _add(scratch.credits[f, start:], share)
         touch = touched.following[touch]
-
-
-@inlined
-def _slot_start(f, row, direction, is_relation, rule, scratch):
-    """Where a row's slot begins in the trace: subject, relation, object, inverse relation."""
-    entity, relation = rule.entity_width, rule.relation_width
-    if is_relation:
-        return entity + direction * (entity + relation)
-    return 0 if scratch.facts[f, 2 * direction] == row else entity + relation
 
 
 # Small loops over few vectors: with more, the compiler no longer sees that none overlap.
@@ -179,8 +153,6 @@ def _regularise(state, l2, n3, parts, gradient):
 @kernel
 def project(table, row, width, rule):
     """Bring a row to unit norm, or back under the largest norm allowed."""
-    if rule.constraint == UNCONSTRAINED:
-        return
     state = table.state[row, :width]
     length = norm(state)
     bound = 1.0 if rule.constraint == UNIT else rule.max_norm

@@ -100,7 +100,7 @@ class TrainConfig:
         self.max_norm  # noqa: B018 - raises on a constraint that cannot be read
         for name in ("beta1", "beta2"):
             if not getattr(self, name) < 1:
-                raise WhenceError(f"{name} is {getattr(self, name)}; it must be below 1")
+                raise WhenceError(f"{name} is {getattr(self, name):g}; it must be below 1")
         if self.negatives not in (None, "all") and not _is_count(self.negatives):
             raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
         if self.seed >= 2**63:
@@ -108,7 +108,7 @@ class TrainConfig:
         if self.trace_precision and not self.trace:
             raise WhenceError("trace_precision needs a trace: leave it out, or keep the trace")
         if self.rate <= 0:
-            raise WhenceError(f"rate is {self.rate}; it must be above 0")
+            raise WhenceError(f"rate is {self.rate:g}; it must be above 0")
         if self.patience and not self.validate_every:
             raise WhenceError("patience needs validation: set validate_every to 1 or more")
 

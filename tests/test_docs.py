@@ -1,0 +1,143 @@
+"""The documentation says what there is: names, help texts, links, code that runs.
+
+`python tests/test_docs.py` writes the help texts of the commands into docs/cli.md anew.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from click.testing import CliRunner
+
+import whence
+from whence.cli import cli
+from whence.data import CATALOGUE
+from whence.models import MODELS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
+CLI_PAGE = ROOT / "docs" / "cli.md"
+COMMANDS = cli.list_commands(None)  # type: ignore[arg-type]
+WIDTH = 88
+
+_HELP = re.compile(r"(<!-- help: (\S+) -->\n```text\n)(.*?)(```)", re.DOTALL)
+_PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def help_text(command: str) -> str:
+    arguments = ["--help"] if command == "whence" else [command, "--help"]
+    result = CliRunner().invoke(cli, arguments, prog_name="whence", terminal_width=WIDTH)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def with_help_texts(page: str) -> str:
+    return _HELP.sub(lambda found: found[1] + help_text(found[2]) + found[4], page)
+
+
+def prose() -> str:
+    """All pages, without the blocks of code and help."""
+    return "\n".join(_FENCE.sub("", read(page)) for page in PAGES)
+
+
+def test_cli_page_has_every_help_text_as_it_is() -> None:
+    page = read(CLI_PAGE)
+    assert [found[2] for found in _HELP.finditer(page)] == ["whence", *COMMANDS]
+    assert page == with_help_texts(page), "docs/cli.md is old; run: python tests/test_docs.py"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented(command: str) -> None:
+    assert f"\n## whence {command}\n" in read(CLI_PAGE)
+    assert f"`{command}`" in read(ROOT / "CHANGELOG.md")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_documented_and_cited(name: str) -> None:
+    page = " ".join(read(ROOT / "docs" / "models.md").split())
+    score, widths, citation = (
+        page[page.index(start) :] for start in ("| name | score", "## Row widths", "## Citations")
+    )
+    assert f"| `{name}` |" in score
+    assert f"`{name}`" in widths.partition("## Two-way")[0]
+    assert f"`{name}`" in citation
+    assert MODELS[name].citation in citation
+
+
+@pytest.mark.parametrize("setting", [item.name for item in fields(whence.TrainConfig)])
+def test_every_setting_is_explained_in_words(setting: str) -> None:
+    flag = setting.replace("_", "-")
+    names = rf"`{setting}`|`{setting}=|`--{flag}[ `]|`--no-{flag}`|\\texttt{{{setting}}}"
+    assert re.search(names, prose()), f"no page says what `{setting}` does"
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_named_dataset_is_documented_with_its_sizes(name: str) -> None:
+    entry = CATALOGUE[name]
+    sizes = (entry.n_facts, entry.n_valid, entry.n_test, entry.n_entities, entry.n_relations)
+    row = " | ".join([f"| `{name}`", *(f"{size:,}" for size in sizes), ""])
+    assert row in read(ROOT / "docs" / "data.md")
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    for page in PAGES:
+        for target in _LINK.findall(_FENCE.sub("", read(page))):
+            if not re.match(r"[a-z]+:", target):
+                yield page, target
+
+
+@pytest.mark.parametrize(("page", "target"), [*links()], ids=lambda value: str(value)[-40:])
+def test_every_link_leads_somewhere(page: Path, target: str) -> None:
+    path, _, anchor = target.partition("#")
+    place = page.parent / path if path else page
+    assert place.is_file(), f"{page.name} links to {target}, which does not exist"
+    if anchor:
+        headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", read(place)), re.MULTILINE)
+        assert anchor in {_anchor(heading) for heading in headings}
+
+
+def _anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub and myst make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_every_page_stands_in_the_index() -> None:
+    index = read(ROOT / "docs" / "index.md").splitlines()
+    missing = {page.stem for page in PAGES if page.parent.name == "docs"} - {"index", *index}
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/quickstart.md", "docs/add-a-model.md", "docs/run-folder.md"]
+)
+def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if page == "docs/run-folder.md":
+        whence.train("nations", preset="paper", epochs=1, out="runs/demo")
+    blocks = _PYTHON.findall(read(ROOT / page))
+    assert blocks
+    with mock.patch.dict(MODELS):
+        names: dict[str, object] = {}
+        for block in blocks:
+            exec(block, names)
+
+
+def test_the_version_is_one() -> None:
+    found = re.search(r"^version: (\S+)$", read(ROOT / "CITATION.cff"), re.MULTILINE)
+    assert found
+    assert found[1] == whence.__version__
+    assert f"\n## [{whence.__version__}]" in read(ROOT / "CHANGELOG.md")
+
+
+if __name__ == "__main__":
+    CLI_PAGE.write_text(with_help_texts(read(CLI_PAGE)), encoding="utf-8")
