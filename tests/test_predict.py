@@ -64,9 +64,9 @@ def test_subjects_are_asked_for_through_inverse_relations(run: whence.Run) -> No
         assert answer.score == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("names", [(), ("egypt",), ("egypt", "embassy", "usa"), ("_", "embassy")])
+@pytest.mark.parametrize("names", [(), ("egypt",), ("_", "embassy"), ("a", "b", "c", "d")])
 def test_a_query_of_another_shape_is_refused(run: whence.Run, names: tuple[str, ...]) -> None:
-    with pytest.raises(whence.WhenceError, match="a query is SUBJECT RELATION"):
+    with pytest.raises(whence.WhenceError, match="a query is S R, _ R O, S R O"):
         run.predict(*names)
 
 
@@ -74,3 +74,9 @@ def test_subjects_take_a_run_with_inverse_relations(tmp_path: Path) -> None:
     plain = train(tmp_path / "run", epochs=1)
     with pytest.raises(whence.WhenceError, match="--inverse"):
         plain.predict("_", "embassy", "usa")
+
+
+def test_a_whole_triple_is_one_answer_among_all(run: whence.Run) -> None:
+    everything = run.predict("egypt", "embassy", top=None).answers
+    (answer,) = run.predict("egypt", "embassy", "cuba").answers
+    assert answer == next(other for other in everything if other.entity == "cuba")

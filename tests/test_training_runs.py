@@ -103,6 +103,7 @@ def test_bookkeeping_adds_up(tmp_path: Path) -> None:
 def test_divergence_is_said_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(whence.WhenceError, match=r"diverged.*rate"):
         train(tmp_path / "run", optimizer="sgd", rate=1e6)
+    assert not (tmp_path / "run").exists()
 
 
 def test_patience_without_validation_facts_is_refused(tmp_path: Path) -> None:
@@ -118,6 +119,7 @@ def test_two_way_data_trains_matrix_factorisation(tmp_path: Path) -> None:
         tmp_path / "ratings.tsv", out=tmp_path / "run", model="mf-biased", dim=4, inverse=True
     )
     assert run.summary()["n_relations"] == 0
+    assert whence.train(tmp_path / "ratings.tsv", out=tmp_path / "plain").config.model == "mf"
     assert {answer.entity for answer in run.predict("u1", top=None).answers} == {
         f"i{i}" for i in range(6)
     }

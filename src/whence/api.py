@@ -13,7 +13,7 @@ from whence.errors import WhenceError
 from whence.models import find_model
 from whence.run import RunFolder, RunWriter
 from whence.training import TrainConfig, preset_settings
-from whence.training.results import Parameters, Watch
+from whence.training.results import Diverged, Parameters, Watch
 from whence.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def train(
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
-    writer = RunWriter.create(path, dataset, config, problem.n_bytes, memory_share)
-    return _train(writer, dataset, config, threads, checkpoint_seconds, watch or Watch())
+    writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, memory_share)
+    return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
 
 
 def resume(
@@ -98,13 +98,16 @@ def resume(
     writer = RunWriter.resume(Path(path), memory_share)
     if writer.manifest.finished:
         return Run.open(path)
-    config = TrainConfig.from_dict(writer.manifest.config)
-    return _train(writer, writer.dataset, config, threads, checkpoint_seconds, watch or Watch())
+    dataset = writer.dataset
+    problem = _problem(dataset, TrainConfig.from_dict(writer.manifest.config))
+    return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
 
 
 def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> TrainConfig:
     """Defaults, overridden by a preset, overridden by explicit settings."""
     chosen = preset_settings(preset, dataset.name) if preset else {}
+    if dataset.two_way:
+        chosen["model"] = "mf"
     config = TrainConfig.from_dict(chosen | dict(settings))
     if config.patience and not len(dataset.valid):
         raise WhenceError("patience needs validation facts, and the data has none: leave it out")
@@ -126,9 +129,13 @@ class Run:
         self.path, self.config, self.model = folder.path, folder.config, folder.model
 
     @classmethod
-    def open(cls, path: str | Path) -> "Run":
-        """Open a run folder; what is wrong with it is said in one line."""
-        return cls(RunFolder.open(path))
+    def open(cls, path: str | Path, *, verify: bool = False) -> "Run":
+        """Open a run folder; what is wrong with it is said in one line.
+
+        Files that have not changed since they were last checked are not read again, unless
+        `verify` asks for it.
+        """
+        return cls(RunFolder.open(path, verify=verify))
 
     @property
     def dataset(self) -> Dataset:
@@ -168,8 +175,8 @@ class Run:
     def predict(self, *names: str, top: int | None = 10) -> "Prediction":
         """Ranked answers to a query, the `top` most probable or, with None, every candidate.
 
-        ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects; two-way runs
-        leave the relation out.
+        ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
+        triple for that one answer; two-way runs leave the relation out.
         """
         from whence.predict import find_query, predict
 
@@ -192,17 +199,17 @@ class Run:
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
         manifest = self._folder.manifest
-        about = {"format": manifest.format, "whence": manifest.whence, "created": manifest.created}
-        return (
-            about
-            | self.summary()
-            | {
-                "data": manifest.dataset,
-                "config": manifest.config,
-                "history": self.history,
-                "files": manifest.files,
-            }
-        )
+        return {
+            "format": manifest.format,
+            "whence": manifest.whence,
+            "created": manifest.created,
+            **self.summary(),
+            "dataset_hash": manifest.dataset["hash"],
+            "notes": manifest.dataset["notes"],
+            "config": manifest.config,
+            "history": self.history,
+            "files": manifest.files,
+        }
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, {self.config.model}, {self.dataset.n_facts:,} facts)"
@@ -225,7 +232,7 @@ def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":
 def _train(
     writer: RunWriter,
     dataset: Dataset,
-    config: TrainConfig,
+    problem: "Problem",
     threads: int | None,
     checkpoint_seconds: float,
     watch: Watch,
@@ -235,7 +242,7 @@ def _train(
     from whence.models.scoring import Scorer
     from whence.training.fit import fit
 
-    problem = _problem(dataset, config)
+    config = problem.config
     evaluator = RankingEvaluator(dataset, inverse=config.inverse, threads=threads)
 
     def evaluate(rows: Parameters, facts: Facts) -> dict[str, Any] | None:
@@ -250,7 +257,11 @@ def _train(
 
     validates = config.validate_every and len(dataset.valid)
     watch.started(writer.start(problem.trace_width))
-    progress = fit(problem, writer, validate if validates else None, watch, checkpoint_seconds)
+    try:
+        progress = fit(problem, writer, validate if validates else None, watch, checkpoint_seconds)
+    except Diverged:
+        writer.discard()
+        raise
     best = writer.best(progress.best_epoch)
     metrics = {
         split: evaluate(best.parameters, getattr(dataset, split)) for split in ("valid", "test")

@@ -20,11 +20,15 @@ _SPLITS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Query:
-    """A triple with one entity left open: the object, or the subject."""
+    """A triple whose object or subject is asked for; None leaves that place open."""
 
     subject: int | None
     relation: int
     object: int | None
+
+    @property
+    def asks_subject(self) -> bool:
+        return self.subject is None
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Prediction:
     """The answers to a query, most probable first."""
 
     query: dict[str, str | None]
+    asks: str
+    """Which place the answers stand in: subject or object."""
     answers: tuple[Answer, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,29 +60,26 @@ class Prediction:
 
 
 def find_query(dataset: Dataset, names: Sequence[str], *, inverse: bool) -> Query:
-    """The query that names spell: S R for objects, _ R O for subjects; two-way data has no R."""
-    shapes = (
-        ("SUBJECT", "_ OBJECT") if dataset.two_way else ("SUBJECT RELATION", "_ RELATION OBJECT")
-    )
-    reverse = bool(names) and names[0] == OPEN
-    if len(names) != (1 if dataset.two_way else 2) + reverse:
-        raise WhenceError(
-            f"a query is {shapes[0]}, or {shapes[1]}; got {' '.join(names) or 'nothing'}"
-        )
-    if reverse and not inverse:
+    """The query that names spell; a whole triple asks for that one object."""
+    size = 2 if dataset.two_way else 3
+    subject, target = (*names, OPEN, OPEN)[0], names[-1] if len(names) == size else OPEN
+    if len(names) not in (size - 1, size) or subject == target == OPEN:
+        shapes = ("S", "_ O", "S O") if dataset.two_way else ("S R", "_ R O", "S R O")
+        raise WhenceError(f"a query is {', '.join(shapes)}; got {' '.join(names) or 'nothing'}")
+    if subject == OPEN and not inverse:
         raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
-    relation = 0 if dataset.two_way else dataset.relations.find(names[1])
-    if reverse:
-        return Query(None, relation, dataset.entities.find(names[-1], dataset.objects))
-    return Query(dataset.entities.find(names[0], dataset.subjects), relation, None)
+    return Query(
+        None if subject == OPEN else dataset.entities.find(subject, dataset.subjects),
+        0 if dataset.two_way else dataset.relations.find(names[1]),
+        None if target == OPEN else dataset.entities.find(target, dataset.objects),
+    )
 
 
 def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> Prediction:
     """The `top` most probable candidates, or all; ties in the order of ids."""
-    reverse = query.subject is None
-    given, candidates = (
-        (query.object, dataset.subjects) if reverse else (query.subject, dataset.objects)
-    )
+    reverse = query.asks_subject
+    candidates = dataset.subjects if reverse else dataset.objects
+    given = query.object if reverse else query.subject
     assert given is not None
     # An inverse relation's row stands as far behind its relation as there are relations.
     relation = query.relation + (max(dataset.n_relations, 1) if reverse else 0)
@@ -85,6 +88,8 @@ def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> 
     known = _known(dataset, query, candidates)
     ranks = _ranks(scores, known)
     order = np.argsort(-scores, kind="stable")[:top]
+    if not reverse and query.object is not None:
+        order = np.array([query.object - candidates.start])
     answers = tuple(
         Answer(
             entity=dataset.entities.name(candidates[i]),
@@ -96,7 +101,7 @@ def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> 
         )
         for i in order
     )
-    return Prediction(_names(dataset, query), answers)
+    return Prediction(_names(dataset, query), "subject" if reverse else "object", answers)
 
 
 def _names(dataset: Dataset, query: Query) -> dict[str, str | None]:
@@ -111,8 +116,8 @@ def _names(dataset: Dataset, query: Query) -> dict[str, str | None]:
 def _known(dataset: Dataset, query: Query, candidates: range) -> NDArray[np.int8]:
     """(n_candidates,) the first split that a candidate's fact stands in, or -1."""
     known = np.full(len(candidates), -1, np.int8)
-    asked, given = (SUBJECT, OBJECT) if query.subject is None else (OBJECT, SUBJECT)
-    entity = query.object if query.subject is None else query.subject
+    asked, given = (SUBJECT, OBJECT) if query.asks_subject else (OBJECT, SUBJECT)
+    entity = query.object if query.asks_subject else query.subject
     for split in reversed(range(len(_SPLITS))):
         facts = getattr(dataset, _SPLITS[split])
         mine = (facts[:, given] == entity) & (facts[:, RELATION] == query.relation)

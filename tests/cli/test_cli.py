@@ -114,7 +114,7 @@ def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
 def test_demo_trains_and_asks(tmp_path: Path) -> None:
     done = whence("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Where has egypt an embassy?" in done.stdout
+    assert "Where do students from india go?" in done.stdout
     assert (tmp_path / "runs" / "demo" / "manifest.json").exists()
 
 
@@ -165,7 +165,7 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "empty": [at["empty.tsv"]],
         "UTF-8": [at["latin.tsv"]],
         "too few entities": [at["one.tsv"]],
-        "three columns": [at["pairs.tsv"]],
+        "three columns": [at["pairs.tsv"], "--model", "distmult"],
         "more than the 13 other": ["nations", "--negatives", "14"],
         "neither a file": ["no-such-data"],
         "unknown model 'distmul'": ["nations", "--model", "distmul"],

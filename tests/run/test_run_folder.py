@@ -1,6 +1,7 @@
 """A run folder: what it holds, and what is said of one that is broken."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -76,6 +77,16 @@ def test_a_damaged_file_is_named(folder: Path, name: str, damage: str) -> None:
         file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(whence.WhenceError, match=f"{name}.*(missing|truncated|altered)"):
         RunFolder.open(folder)
+
+
+def test_verify_looks_again_at_a_file_that_seems_unchanged(folder: Path) -> None:
+    RunFolder.open(folder)
+    trace = folder / "trace.npy"
+    times, content = trace.stat(), trace.read_bytes()
+    trace.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(trace, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(whence.WhenceError, match=r"trace\.npy was altered"):
+        RunFolder.open(folder, verify=True)
 
 
 def test_an_altered_manifest_is_noticed(folder: Path) -> None:

@@ -29,7 +29,7 @@ class TerminalWatch(Watch):
         self._handlers: dict[int, Any] = {}
         self._bar: Progress | None = None
         self._task = TaskID(0)
-        self._clock = self._line_due = time.monotonic()
+        self._clock = self._said = time.monotonic()
         self._first: int | None = None
         self._total = self._epochs = 0
         self.run = ""
@@ -87,8 +87,8 @@ class TerminalWatch(Watch):
         rate = (n_facts - self._first) / max(now - self._clock, 1e-9)
         if self.console.is_terminal:
             self._draw(n_facts, rate, loss, epoch)
-        elif now - self._line_due > _LINE_SECONDS:
-            self._line_due = now
+        elif rate > 0 and now - self._said > _LINE_SECONDS:
+            self._said = now
             left = (self._total - n_facts) / max(rate, 1e-9)
             self.say(
                 f"epoch {epoch}/{self._epochs}, {n_facts / self._total:.0%}, "
@@ -105,16 +105,18 @@ class TerminalWatch(Watch):
         self._bar.update(self._task, completed=n_facts, description=text)
 
     def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
-        if best:
-            self.say(f"epoch {epoch}: valid MRR {mrr:.4f}")
+        now = time.monotonic()
+        if best and (now - self._said > _LINE_SECONDS or epoch == self._epochs):
+            self._said = now
+            self.say(f"epoch {epoch}: valid MRR {mrr:.4f}, the best so far")
 
 
 def _in_words(config: TrainConfig) -> str:
     """The settings that matter most, on one line."""
-    negatives = "" if config.negatives is None else f" over {config.negatives} negatives"
     inverse = " with inverse relations" if config.inverse else ""
     return (
-        f"{config.model}{inverse}, dim {config.dim}, {config.loss}{negatives}, "
+        f"{config.model}{inverse}, dim {config.dim}, "
+        f"{config.loss} over {config.negatives} negatives, "
         f"{config.optimizer} {config.rate:g}, {config.epochs} epochs, seed {config.seed}"
     )
 

@@ -6,7 +6,7 @@ import click
 
 from whence.cli._options import json_option, print_json
 
-_QUERY = ("egypt", "embassy")
+_QUERY = ("india", "students")
 
 
 @click.command("demo")
@@ -18,7 +18,7 @@ _QUERY = ("egypt", "embassy")
 )
 @json_option
 def command(out: Path | None, as_json: bool) -> None:
-    """Train on the bundled Nations, in the paper's setting, and ask the model something."""
+    """Train on the bundled Nations and ask the model something."""
     from whence import api
     from whence.cli._tables import answers_table, console, metrics_table
     from whence.cli._watch import TerminalWatch
@@ -34,7 +34,7 @@ def command(out: Path | None, as_json: bool) -> None:
     screen = console()
     screen.print(metrics_table(run.metrics))
     screen.print()
-    screen.print(answers_table("Where has egypt an embassy?", prediction["answers"]))
+    screen.print(answers_table("Where do students from india go?", prediction["answers"]))
     screen.print(
         f"\nEvery fact's changes are in {run.path / 'trace.npy'}. Try next:\n"
         f"  whence predict {run.path} israel conferences\n"

@@ -10,13 +10,14 @@ from whence.cli._options import config_option, json_option, print_json
 
 @click.command("info")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option("--verify", is_flag=True, help="Check every file again, changed or not.")
 @config_option
 @json_option
-def command(run: Path, as_json: bool) -> None:
+def command(run: Path, verify: bool, as_json: bool) -> None:
     """Show what a run is: data, settings, metrics, files."""
     from whence.api import Run
 
-    opened = Run.open(run)
+    opened = Run.open(run, verify=verify)
     if as_json:
         print_json(opened.info())
     else:
@@ -31,12 +32,14 @@ def _show(run: Any) -> None:
     out.print(
         f"{info['run']}  written {info['created']} by whence {info['whence']}", soft_wrap=True
     )
+    for note in info["notes"]:
+        out.print(f"note: {note}", soft_wrap=True)
     facts = table("Run", "", "")
     facts.add_row("model", f"{run.model.title}: {run.model.formula}")
     facts.add_row("dataset", info["dataset"])
     for name in ("n_facts", "n_entities", "n_relations", "epochs", "best_epoch", "steps"):
         facts.add_row(name, f"{info[name]:,}")
-    facts.add_row("seconds", f"{info['seconds']:.1f}")
+    facts.add_row("seconds", f"{info['seconds']:.3g}")
     facts.add_row("lipschitz", f"{info['lipschitz']:.2f}")
     for name, share in info["bookkeeping"].items():
         facts.add_row(f"change by {name}", f"{share:.1%}")

@@ -14,10 +14,11 @@ from whence.cli._options import config_option, json_option, print_json, top_opti
 @config_option
 @json_option
 def command(run: Path, query: tuple[str, ...], top: int | None, as_json: bool) -> None:
-    """Rank the answers to QUERY: SUBJECT RELATION, or _ RELATION OBJECT for subjects.
+    """Rank the answers to a query.
 
-    Two-way runs leave RELATION out. Answers known from training or validation are shown, but
-    ranks skip them. Asking for subjects takes a run trained with --inverse.
+    QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (of a run
+    trained with --inverse), or a whole triple to see that one answer. Two-way runs leave RELATION
+    out. Answers known from training or validation are shown, but ranks skip them.
     """
     from whence.api import Run
     from whence.cli._tables import answers_table, console
@@ -26,5 +27,6 @@ def command(run: Path, query: tuple[str, ...], top: int | None, as_json: bool) -
     if as_json:
         print_json(prediction)
     else:
-        names = [name or "?" for name in prediction["query"].values()]
+        places = prediction["query"].items()
+        names = [name or "?" for place, name in places if name or place == prediction["asks"]]
         console().print(answers_table(" ".join(names), prediction["answers"]))

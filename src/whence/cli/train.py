@@ -88,8 +88,9 @@ def _show(run: Any) -> None:
     out.print(
         f"{run.model.title} on {summary['dataset']}: {summary['n_facts']:,} facts, "
         f"{summary['n_entities']:,} entities, {summary['n_relations']:,} relations; "
-        f"{summary['steps']:,} steps in {summary['seconds']:.1f} s "
-        f"({summary['facts_per_second']:,.0f} facts/s)"
+        f"{summary['steps']:,} steps in {summary['seconds']:.3g} s "
+        f"({summary['facts_per_second']:,.0f} facts/s)",
+        soft_wrap=True,
     )
     if run.metrics.get("valid") or run.metrics.get("test"):
         out.print(metrics_table(run.metrics))

@@ -32,10 +32,11 @@ def writing_to(path: Path) -> Iterator[None]:
 def check_room(path: Path, n_bytes: int) -> None:
     """Refuse to begin what the disk has no room for."""
     place = next(parent for parent in path.absolute().parents if parent.exists())
-    free = shutil.disk_usage(place).free
-    if n_bytes > free:
+    disk = shutil.disk_usage(place)
+    # A place that holds nothing at all, such as /proc, will say itself that it takes nothing.
+    if disk.total and n_bytes > disk.free:
         raise WhenceError(
-            f"{path} needs about {n_bytes / 1e9:.1f} GB and its disk has {free / 1e9:.1f} GB free; "
+            f"{path} needs about {n_bytes >> 20:,} MiB and its disk has {disk.free >> 20:,} free; "
             "choose another place, train without a trace, or keep it in float16"
         )
 

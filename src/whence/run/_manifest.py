@@ -53,9 +53,9 @@ class Manifest:
             raise WhenceError(f"{folder / NAME} was altered: its checksum does not fit")
         return cls(**values)
 
-    def check_files(self, folder: Path) -> None:
-        """Every file against its size and checksum; unchanged ones are not read a second time."""
-        seen = _read_checked(folder)
+    def check_files(self, folder: Path, *, afresh: bool = False) -> None:
+        """Every file against its size and checksum; unchanged ones only once, unless afresh."""
+        seen = {} if afresh else _read_checked(folder)
         stamps = {}
         for name, about in self.files.items():
             path = folder / name

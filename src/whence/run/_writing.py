@@ -79,6 +79,11 @@ class RunWriter:
     def dataset(self) -> Dataset:
         return read_dataset(self.path, self.manifest.dataset)
 
+    def discard(self) -> None:
+        """Remove a run that came to nothing, unless it has a checkpoint to look at."""
+        if not self._checkpoints():
+            shutil.rmtree(self.path, ignore_errors=True)
+
     def start(self, trace_width: int) -> Start:
         """What can be said of the run before it is trained."""
         config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
@@ -233,7 +238,10 @@ def _save_parameters(
     path: Path, parameters: Parameters, about: dict[str, Any] | None = None
 ) -> None:
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
+    path.touch()
+    mode = path.stat().st_mode
     save_file(rows, path, metadata={"about": json.dumps(about)} if about else None)
+    path.chmod(mode)  # safetensors would keep it from everybody else
 
 
 def is_mapped(n_bytes: int, memory_share: float) -> bool:

@@ -20,7 +20,7 @@ from whence.types import Facts, Rows
 
 @dataclass(frozen=True)
 class Problem:
-    """A model, a config and the facts to train on."""
+    """A model, a config and the facts to train on; what the config leaves open is settled."""
 
     model: Model
     config: TrainConfig
@@ -39,7 +39,16 @@ class Problem:
                 f"model {self.model.name} takes facts of {wants} columns and these have {has}; "
                 f"choose another model, such as {other}"
             )
+        if self.config.negatives is None:
+            others = min(len(rows) for rows in self._sources) - 1
+            few = self.config.replace(negatives=min(NEGATIVES_UNSET, others))
+            object.__setattr__(self, "config", few)
         self.draw  # noqa: B018 - raises on more negatives than there are
+
+    @property
+    def _sources(self) -> tuple[range, range]:
+        """Where the negatives of either direction come from."""
+        return self.objects, self.subjects if self.config.inverse else self.objects
 
     @property
     def widths(self) -> Widths:
@@ -90,7 +99,7 @@ class Problem:
             relation_width=widths.relation,
             query_width=widths.query,
             entity_parts=model.entity_parts,
-            relation_parts=model.relation_parts,
+            relation_parts=0 if model.relation_phases else model.relation_parts,
             constrained=config.max_norm is not None,
             constrained_relations=config.max_norm is not None
             and not (model.two_way or model.relation_phases),
@@ -98,27 +107,26 @@ class Problem:
 
     @property
     def draw(self) -> Draw:
+        objects, subjects = (
+            (rows.start, len(rows), self._n_negatives(rows)) for rows in self._sources
+        )
         return Draw(
             seed=np.uint64(self.config.seed),
             distinct=self.config.sampling == "distinct" or self.config.negatives == "all",
             redraw=self.config.redraw,
-            objects=self._source(self.objects),
-            subjects=self._source(self.subjects if self.config.inverse else self.objects),
+            objects=objects,
+            subjects=subjects,
         )
 
-    def _source(self, rows: range) -> tuple[int, int, int]:
-        others = len(rows) - 1
-        asked = self.config.negatives
-        if asked is None:
-            return rows.start, len(rows), min(NEGATIVES_UNSET, others)
-        if asked == "all":
-            return rows.start, len(rows), others
-        if int(asked) > others:
+    def _n_negatives(self, rows: range) -> int:
+        others, asked = len(rows) - 1, self.config.negatives
+        n = others if asked in (None, "all") else int(asked)
+        if n > others:
             raise WhenceError(
-                f"{asked} negatives are more than the {others} other entities; "
+                f"{n} negatives are more than the {others} other entities; "
                 f"choose at most {others}, or all"
             )
-        return rows.start, len(rows), int(asked)
+        return n
 
     def initial_rows(self) -> tuple[Rows, Rows]:
         """Entity and relation rows before the first step."""

@@ -44,7 +44,7 @@ class Rule(NamedTuple):
     relation_width: int
     query_width: int
     entity_parts: int
-    relation_parts: int
+    relation_parts: int  # 0 for angles, which have no norm
     constrained: bool
     constrained_relations: bool
 

@@ -63,7 +63,7 @@ def _gradient(side, slot, only, rule, scratch, gradient):
             else:
                 q, weight = scratch.query[f], touched.weight[touch]
                 add_row_gradient(rule.match, q, state, weight, side.width, gradient)
-            if kind != NEGATIVE and (rule.l2 > 0 or rule.n3 > 0):
+            if kind != NEGATIVE and side.parts > 0 and (rule.l2 > 0 or rule.n3 > 0):
                 _regularise(state, rule.l2, rule.n3, side.parts, gradient)
             n_owners += _owns(touched, slot, touch, scratch)
         touch = touched.following[touch]

@@ -8,12 +8,19 @@ from dataclasses import asdict
 import numpy as np
 
 from whence._jit import announced
-from whence.errors import WhenceError
 from whence.training._ledger import bookkeeping
 from whence.training._problem import Problem
 from whence.training._step import FACTS, LOSS, METER
 from whence.training._trainer import Trainer
-from whence.training.results import Interrupted, Parameters, Progress, Reading, Store, Watch
+from whence.training.results import (
+    Diverged,
+    Interrupted,
+    Parameters,
+    Progress,
+    Reading,
+    Store,
+    Watch,
+)
 
 _STRETCH_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
@@ -103,7 +110,7 @@ class _Fit:
         self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
         loss = self._mean_loss()
         if not math.isfinite(loss):
-            raise WhenceError(
+            raise Diverged(
                 f"training diverged in epoch {self.trainer.epoch + 1} (the loss is {loss}); "
                 f"choose a rate below {self.config.rate:g}, or a constraint such as max:2"
             )

@@ -15,6 +15,10 @@ class Interrupted(WhenceError):
     """Training was stopped on request and can be resumed."""
 
 
+class Diverged(WhenceError):
+    """The loss is no longer a number: resuming would lead there again."""
+
+
 @dataclass(frozen=True)
 class Parameters:
     """Trained rows: (n_entities, width) and (n_relation_rows, width)."""
