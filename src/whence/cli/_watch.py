@@ -83,7 +83,7 @@ class TerminalWatch(Watch):
     def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
         now = time.monotonic()
         if self._first is None:
-            self._first, self._clock = n_facts, now
+            self._first, self._clock, self._said = n_facts, now, now
         rate = (n_facts - self._first) / max(now - self._clock, 1e-9)
         if self.console.is_terminal:
             self._draw(n_facts, rate, loss, epoch)

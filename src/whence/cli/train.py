@@ -89,7 +89,8 @@ def _show(run: Any) -> None:
         f"{run.model.title} on {summary['dataset']}: {summary['n_facts']:,} facts, "
         f"{summary['n_entities']:,} entities, {summary['n_relations']:,} relations; "
         f"{summary['steps']:,} steps in {summary['seconds']:.3g} s "
-        f"({summary['facts_per_second']:,.0f} facts/s)",
+        f"({summary['facts_per_second']:,.0f} facts/s); "
+        f"kept epoch {summary['best_epoch']} of {summary['epochs']}",
         soft_wrap=True,
     )
     if run.metrics.get("valid") or run.metrics.get("test"):

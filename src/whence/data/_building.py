@@ -92,7 +92,11 @@ class _Ids:
 
 
 def _count(names: Iterable[str], start: int = 0) -> dict[str, int]:
-    return {name: i for i, name in enumerate(sorted(names), start)}
+    # Copies side by side: each name left among a file's cells would keep their memory from going.
+    copies = [
+        name.encode(errors="surrogatepass").decode(errors="surrogatepass") for name in sorted(names)
+    ]
+    return {name: i for i, name in enumerate(copies, start)}
 
 
 def _check_columns(name: str, splits: Mapping[str, Columns]) -> None:

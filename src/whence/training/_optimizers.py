@@ -152,7 +152,7 @@ def catch_up(table, row, change, rule, block, count):
     here = block.tails[count - block.first_count]
     series = _series(table.tails[row], here, missed, block.powers)
     fade1 = block.powers[min(missed, block.powers.shape[0] - 1), 0]
-    fade2 = math.exp(missed * math.log(rule.beta2)) if rule.beta2 > 0 else 0.0
+    fade2 = block.fades[missed] if missed < block.fades.shape[0] else rule.beta2**missed
     _drift(table.state[row], series, fade1, fade2, rule.epsilon, change)
     _drifted(table.state[row], table.drift[row], change)
     mark(table, row, count, block)

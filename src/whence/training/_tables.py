@@ -68,6 +68,7 @@ class Block(NamedTuple):
     first_count: int
     tails: Any  # (live updates + 1, 4) float64 drift still to come after each count
     powers: Any  # (horizon, 4) float64 beta1^n * beta2^(i n / 2)
+    fades: Any  # (horizon,) float64 beta2^n
 
 
 class Scratch(NamedTuple):

@@ -51,10 +51,10 @@ class Timeline:
         first = start // self.config.batch_size * self.n_directions
         last = math.ceil(stop / self.config.batch_size) * self.n_directions
         updates = np.arange(first, last) + epoch * self.updates_per_epoch
-        tails, powers = np.zeros((0, N_TAILS)), np.zeros((0, N_TAILS))
+        drift = (np.zeros((0, N_TAILS)), np.zeros((0, N_TAILS)), np.zeros(0))
         if self.config.optimizer == "adam":
-            tails, powers = self._drift(epoch, first, last, count)
-        return Block(epoch, order[start:stop], self.rates(updates), count, tails, powers)
+            drift = self._drift(epoch, first, last, count)
+        return Block(epoch, order[start:stop], self.rates(updates), count, *drift)
 
     def rates(self, updates: NDArray[Any]) -> NDArray[np.float64]:
         """The rate of updates, which count from 0 and include removed ones."""
@@ -65,8 +65,8 @@ class Timeline:
             return np.asarray(config.rate / (updates + 1.0))
         return np.full(len(updates), float(config.rate))
 
-    def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any]:
-        """Tails of the drift after every live update of a block, and the powers they fade by."""
+    def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any, Any]:
+        """Tails of the drift after every live update of a block, and the powers that fade it."""
         beta1, beta2 = self.config.beta1, self.config.beta2
         horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
         live = self._live(epoch)[first:last]
@@ -77,7 +77,8 @@ class Timeline:
         tails = np.zeros((n_live + 1, N_TAILS))
         fill_tails(steps, beta1, beta2, tails)
         bases = beta1 * beta2 ** (np.arange(N_TAILS) / 2)
-        return tails, bases[None, :] ** np.arange(horizon)[:, None]
+        missed = np.arange(horizon)
+        return tails, bases[None, :] ** missed[:, None], beta2**missed
 
     def _live(self, epoch: int) -> NDArray[np.bool_]:
         """Which updates of an epoch take place: those with a fact that is not removed."""
