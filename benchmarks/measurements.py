@@ -1,0 +1,169 @@
+"""The two comparisons: whence against its peers, and its optimizers and models with each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from contenders import Outcome, floor, make_trainer, outcome, whence_step
+from numpy.linalg import norm
+from problems import RESCAL_DIM, Steps, list_steps, make_problem
+from rounds import Contender, Plan, Times, measure
+from tables import Report
+
+from whence.data import Dataset
+from whence.models import MODELS
+from whence.training._problem import Problem
+
+OPTIMIZERS = ("sgd", "adagrad", "adam", "adam-lazy")
+TRACED, UNTRACED = "whence, traced", "whence, not traced"
+FLOOR, FLOOR_PREFETCHED = "floor: same rows read and written", "floor with prefetch"
+TORCH = "PyTorch, sparse, SparseAdam"
+TORCH_PART = 4
+MOST_COST, LEAST_SPEED_UP, MOST_FLOORS = 0.10, 15, 2
+SAME = 0.01
+"""Rounding drives two trainings apart; another step does so far more."""
+
+_SETTINGS_COLUMNS = (
+    "model, optimizer",
+    "best us/step",
+    "median us/step",
+    "facts/s",
+    "dim",
+    "row",
+    "trace bytes/fact",
+)
+_SETTINGS_NOTES = (
+    "facts/s: from the median. row: numbers kept for an entity, moments included; ComplEx, SimplE "
+    "and RotatE take the dimension for each of two parts.",
+    f"RESCAL is at dim {RESCAL_DIM}; mf and mf-biased train on the distinct (subject, object) "
+    "pairs of the facts.",
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A report and the rounds behind it."""
+
+    report: Report
+    plan: Plan
+    times: Sequence[Times]
+
+    def to_dict(self) -> dict[str, Any]:
+        rounds = {times.name: times.micros.tolist() for times in self.times}
+        return vars(self.report) | vars(self.plan) | {"microseconds": rounds}
+
+
+def compare_peers(data: Dataset, plan: Plan, order: str) -> Measured:
+    """Traced and not, PyTorch, and the floor: DistMult with lazy Adam."""
+    problem = make_problem(data, order=order)
+    n_steps = plan.total()
+    steps = list_steps(problem, n_steps)
+    trainer = make_trainer(problem, 2 * n_steps, traced=True)
+    contenders = [
+        whence_step(TRACED, trainer, traced=True),
+        whence_step(UNTRACED, trainer, traced=False),
+        floor(FLOOR, trainer, steps, prefetched=False),
+        floor(FLOOR_PREFETCHED, trainer, steps, prefetched=True),
+    ]
+    if find_spec("torch") is None:
+        times = measure(contenders, plan)
+        notes = ["PyTorch is not installed and was left out: requirements/bench.txt has it."]
+    else:
+        times, notes = _with_torch(contenders, plan, problem, steps)
+    title = f"One step: FB15k-237, DistMult, the paper's setting with adam-lazy, {order} order"
+    columns = ("contender", "best us/step", "median us/step", "times the traced step")
+    rows = [(*_cells(each), _range(each, times[0])) for each in times]
+    report = Report(title, columns, rows, [*_verdicts(times), *notes, _explain(plan)])
+    return Measured(report, plan, times)
+
+
+def _with_torch(
+    contenders: list[Contender], plan: Plan, problem: Problem, steps: Steps
+) -> tuple[list[Times], list[str]]:
+    from pytorch import TorchStep  # not needed for the rest
+
+    n_steps = plan.total(TORCH_PART)
+    peer = TorchStep(problem, steps.first(n_steps))
+    times = measure([*contenders, peer.contender(TORCH, TORCH_PART)], plan)
+    return times, [_same_step(problem, peer.outcome(), n_steps)]
+
+
+def _same_step(problem: Problem, theirs: Outcome, n_steps: int) -> str:
+    """Refuse to compare with a peer that does something else."""
+    ours = outcome(problem, n_steps)
+    start, _ = problem.initial_rows()
+    apart = norm(ours.entity_rows - theirs.entity_rows) / norm(ours.entity_rows - start)
+    line = (
+        f"After {n_steps:,} steps the entity rows differ by {apart:.1e} of the way they came; "
+        f"mean loss {ours.mean_loss:.5f} in whence, {theirs.mean_loss:.5f} in PyTorch."
+    )
+    if apart > SAME:
+        raise SystemExit(f"not the same step: {line}")
+    return line
+
+
+def _verdicts(times: Sequence[Times]) -> list[str]:
+    """The three ratios beside their goals."""
+    by_name = {each.name: each for each in times}
+    traced = by_name[TRACED]
+    cost = traced.over(by_name[UNTRACED]).median - 1
+    floors = traced.over(by_name[FLOOR]).median
+    strict = traced.over(by_name[FLOOR_PREFETCHED]).median
+    lines = [
+        f"Tracing costs {cost:.1%} (goal: at most {MOST_COST:.0%}).",
+        f"The traced step takes {floors:.2f} times the floor (goal: at most {MOST_FLOORS}); "
+        f"{strict:.2f} times the floor with prefetch.",
+    ]
+    if TORCH in by_name:
+        speed_up = by_name[TORCH].over(traced).median
+        lines.insert(
+            1, f"PyTorch takes {speed_up:.1f} times as long (goal: at least {LEAST_SPEED_UP})."
+        )
+    return lines
+
+
+def _explain(plan: Plan) -> str:
+    return (
+        f"{plan.timed * plan.rounds:,} timed steps each (PyTorch 1/{TORCH_PART} of them) in "
+        f"{plan.rounds} interleaved rounds; ratios are medians over rounds, quartiles in brackets."
+    )
+
+
+def compare_settings(data: Dataset, plan: Plan, order: str) -> Measured:
+    """Every optimizer with DistMult and every model with lazy Adam, traced."""
+    pairs = [("distmult", "adam-lazy")]
+    pairs += [("distmult", other) for other in OPTIMIZERS if other != "adam-lazy"]
+    pairs += [(model, "adam-lazy") for model in MODELS if model != "distmult"]
+    problems = [make_problem(data, m, optimizer=o, order=order) for m, o in pairs]
+    names = [f"{model}, {optimizer}" for model, optimizer in pairs]
+    contenders = [
+        whence_step(name, make_trainer(problem, plan.total(), traced=True))
+        for name, problem in zip(names, problems, strict=True)
+    ]
+    times = measure(contenders, plan)
+    rows = [
+        (*_cells(each), f"{1e6 / each.median:,.0f}", *_sizes(problem), _range(each, times[0]))
+        for each, problem in zip(times, problems, strict=True)
+    ]
+    columns = (*_SETTINGS_COLUMNS, f"times {names[0]}")
+    title = f"Other optimizers and models: FB15k-237, 500 negatives, traced, {order} order"
+    return Measured(Report(title, columns, rows, _SETTINGS_NOTES), plan, times)
+
+
+def _cells(times: Times) -> tuple[str, str, str]:
+    return times.name, f"{times.best:.1f}", f"{times.median:.1f}"
+
+
+def _range(times: Times, base: Times) -> str:
+    if times is base:
+        return "1"
+    ratio = times.over(base)
+    return f"{ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+
+
+def _sizes(problem: Problem) -> tuple[str, str, str]:
+    """Dimension, numbers an entity, bytes of trace a fact."""
+    entities, _ = problem.tables()
+    n_bytes = problem.trace_width * entities.state.itemsize
+    return str(problem.config.dim), str(entities.state.shape[1]), f"{n_bytes:,}"

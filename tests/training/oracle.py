@@ -1,0 +1,228 @@
+"""The training step in plain NumPy and float64: short, slow and written from the contract.
+
+It shares with the program only the initial rows, the order of the facts and the negatives drawn.
+Tables are dense here: every gradient has the shape of its table, and published Adam moves every
+row at every update.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from models.formulas import FORMULAS, Formula, Vector
+from numpy.typing import NDArray
+
+from whence.training._problem import Problem
+from whence.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whence.training._timeline import Timeline
+from whence.training.config import TrainConfig
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training run leaves behind; meter as the program's METER."""
+
+    entity_rows: Array
+    relation_rows: Array
+    trace: Array
+    count: int
+    meter: Array
+
+
+@dataclass(frozen=True)
+class Step:
+    """One fact of a batch: its rows in this direction, its gradients and the rows it read."""
+
+    fact: int
+    s: int
+    r: int
+    o: int
+    candidates: NDArray[np.int32]
+    gradients: tuple[Array, Array]
+
+
+class Rows:
+    """A table with Adam's or Adagrad's moments."""
+
+    def __init__(self, rows: Array, config: TrainConfig) -> None:
+        self.rows, self.config = rows.astype(np.float64), config
+        self.mean, self.square = np.zeros_like(self.rows), np.zeros_like(self.rows)
+        self.scale, self.carried = np.zeros_like(self.rows), np.zeros_like(self.rows)
+
+    def update(self, gradient: Array, touched: set[int], rate: float, t: int) -> None:
+        """One update by the textbook; keeps what scales a gradient and what momentum brought."""
+        config, rows = self.config, sorted(touched)
+        beta1, beta2 = config.beta1, config.beta2
+        if config.optimizer == "adam":
+            rows = list(range(len(self.rows)))
+        g = gradient[rows]
+        if config.optimizer == "sgd":
+            self.scale[rows], self.carried[rows] = rate, 0
+            self.rows[rows] -= rate * g
+        elif config.optimizer == "adagrad":
+            self.square[rows] += g**2
+            self.scale[rows] = rate / (np.sqrt(self.square[rows]) + config.epsilon)
+            self.rows[rows] -= self.scale[rows] * g
+        else:
+            old = self.mean[rows]
+            self.mean[rows] = beta1 * old + (1 - beta1) * g
+            self.square[rows] = beta2 * self.square[rows] + (1 - beta2) * g**2
+            corrected = rate * np.sqrt(1 - beta2**t) / (1 - beta1**t)
+            scale = corrected / (np.sqrt(self.square[rows]) + config.epsilon)
+            self.rows[rows] -= scale * self.mean[rows]
+            self.scale[rows], self.carried[rows] = scale * (1 - beta1), -scale * beta1 * old
+
+    def credit(self, row: int, own: Vector, n_owners: int, rate: float, t: int) -> Vector:
+        """A fact's share of the row's last update, by its own gradient."""
+        if self.config.credit == "source" and self.config.optimizer.startswith("adam"):
+            corrected = self.square[row] / (1 - self.config.beta2**t)
+            return -rate * own / (np.sqrt(corrected) + self.config.epsilon)
+        return self.carried[row] / n_owners - self.scale[row] * own
+
+    def project(self, touched: set[int]) -> None:
+        bound = self.config.max_norm
+        for row in touched if bound is not None else ():
+            length = np.linalg.norm(self.rows[row])
+            if length > 0 and (self.config.constraint == "unit" or length > bound):
+                self.rows[row] *= bound / length
+
+
+class Oracle:
+    """Trains a problem from beginning to end; a formula of its own for a model of its own."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        removed: NDArray[np.bool_] | None = None,
+        formula: Formula | None = None,
+    ) -> None:
+        self.problem, self.config = problem, problem.config
+        self.removed = np.zeros(len(problem.facts), bool) if removed is None else removed
+        self.formula = formula or FORMULAS[problem.model.name]
+        self.entities, self.relations = (Rows(rows, self.config) for rows in problem.initial_rows())
+        self.trace = np.zeros((len(problem.facts), problem.trace_width))
+        self.count, self.meter = 0, np.zeros(5)
+
+    def train(self) -> Outcome:
+        config, n_facts = self.config, len(self.problem.facts)
+        timeline = Timeline(config, n_facts, self.problem.n_directions, np.zeros(0, bool))
+        update = 0
+        for epoch in range(config.epochs):
+            order = timeline.order(epoch)
+            for first in range(0, n_facts, config.batch_size):
+                batch = [i for i in order[first : first + config.batch_size] if not self.removed[i]]
+                for direction in range(self.problem.n_directions):
+                    if batch:
+                        self._update(batch, epoch, direction, rate_of(config, update))
+                    update += 1
+        if config.optimizer == "adam":
+            self._project(set(range(self.problem.n_entities)), self._all_relations)
+        return Outcome(self.entities.rows, self.relations.rows, self.trace, self.count, self.meter)
+
+    @property
+    def _all_relations(self) -> set[int]:
+        return set(range(self.problem.n_relation_rows))
+
+    def _update(self, batch: list[int], epoch: int, direction: int, rate: float) -> None:
+        turned = [self._turn(i, epoch, direction) for i in batch]
+        read = {int(row) for s, _, _, negatives in turned for row in (s, *negatives)}
+        used = {r for _, r, _, _ in turned}
+        if self.config.optimizer == "adam":  # rows that drifted are projected when they are read
+            self._project(read, used)
+        steps = [self._step(i, *rest) for i, rest in zip(batch, turned, strict=True)]
+        self.count += 1
+        self.entities.update(sum(x.gradients[0] for x in steps), read, rate, self.count)
+        self.relations.update(sum(x.gradients[1] for x in steps), used, rate, self.count)
+        self._credit(steps, direction, rate)
+        self._project(read, used)
+
+    def _turn(self, fact: int, epoch: int, direction: int) -> tuple[int, int, int, NDArray]:
+        """Subject, relation, object and candidates of a fact in one direction."""
+        problem, config = self.problem, self.config
+        s, r, o = (int(x) for x in problem.facts[fact])
+        answers, stream = problem.objects, OBJECT_STREAM
+        if direction == 1:
+            s, r, o = o, r + max(problem.n_relations, 1), s
+            answers, stream = problem.subjects, SUBJECT_STREAM
+        negatives = len(answers) - 1 if config.negatives == "all" else config.negatives
+        candidates = np.zeros(1 + negatives, np.int32)
+        epoch = epoch if config.redraw else 0
+        key = key_of(np.uint64(config.seed), stream, np.uint64(fact), np.uint64(epoch))
+        distinct = config.sampling == "distinct" or config.negatives == "all"
+        draw_negatives(np.uint64(key), distinct, o, answers.start, len(answers), candidates)
+        return s, r, o, candidates
+
+    def _step(self, fact: int, s: int, r: int, o: int, candidates: NDArray[np.int32]) -> Step:
+        """Loss and gradients of one fact, in the shape of both tables."""
+        E, R = self.entities.rows, self.relations.rows
+        matches = [self.formula(E[s], R[r], E[c]) for c in candidates]
+        loss, weights = LOSSES[self.config.loss](np.array([score for score, _ in matches]))
+        d_entities, d_relations = np.zeros_like(E), np.zeros_like(R)
+        for c, weight, (_, (d_s, d_r, d_o)) in zip(candidates, weights, matches, strict=True):
+            d_entities[s] += weight * d_s
+            d_relations[r] += weight * d_r
+            d_entities[c] += weight * d_o
+        model = self.problem.model
+        for row in (s, o):
+            d_entities[row] += self._penalty_slope(E[row], model.entity_parts)
+        if not model.relation_phases:  # an angle has no size to hold down
+            d_relations[r] += self._penalty_slope(R[r], model.relation_parts)
+        norms = [np.linalg.norm(x) for x in (E[s], E[o], R[r], *matches[0][1])]
+        self.meter[:2] += loss, 1
+        self.meter[2:] = np.maximum(self.meter[2:], [max(norms[:2]), norms[2], max(norms[3:])])
+        return Step(fact, s, r, o, candidates, (d_entities, d_relations))
+
+    def _penalty_slope(self, row: Vector, parts: int) -> Vector:
+        """Slope of l2/2 |x|^2 + n3/3 |x|^3, |.| a complex number's modulus where there are two."""
+        modulus = np.tile(np.sqrt(np.sum(row.reshape(parts, -1) ** 2, axis=0)), parts)
+        return self.config.l2 * row + self.config.n3 * modulus * row
+
+    def _credit(self, steps: list[Step], direction: int, rate: float) -> None:
+        """Book each fact's share of the rows s, r, o; all of a self-loop's under its subject."""
+        width, r_width = self.problem.widths.entity, self.problem.widths.relation
+        owned = [row for x in steps for row in {x.s, x.o}]
+        used = [x.r for x in steps]
+        for x in steps:
+            subject, _, obj = self.problem.facts[x.fact]
+            slots = [(0, subject)] if subject == obj else [(0, subject), (width + r_width, obj)]
+            line = self.trace[x.fact]
+            for start, row in slots:
+                line[start : start + width] += self.entities.credit(
+                    row, x.gradients[0][row], owned.count(row), rate, self.count
+                )
+            start = width if direction == 0 else 2 * width + r_width
+            line[start : start + r_width] += self.relations.credit(
+                x.r, x.gradients[1][x.r], used.count(x.r), rate, self.count
+            )
+
+    def _project(self, entities: set[int], relations: set[int]) -> None:
+        self.entities.project(entities)
+        model = self.problem.model
+        if not (model.relation_phases or model.two_way):
+            self.relations.project(relations)
+
+
+def rate_of(config: TrainConfig, update: int) -> float:
+    """The rate of an update, counted from 0 over all epochs, removed ones included."""
+    if config.schedule == "exponential":
+        return config.rate * config.decay ** (update / config.decay_steps)
+    return config.rate / (update + 1) if config.schedule == "inverse" else config.rate
+
+
+def softmax(scores: Vector) -> tuple[float, Vector]:
+    """Cross-entropy of the softmax over the candidates, the true one first."""
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    return -float(np.log(p[0])), p - (np.arange(len(p)) == 0)
+
+
+def sigmoid(scores: Vector) -> tuple[float, Vector]:
+    """Mean over the candidates of the sigmoids' cross-entropy."""
+    truth = (np.arange(len(scores)) == 0).astype(float)
+    p = 1 / (1 + np.exp(-scores))
+    loss = -(truth * np.log(p) + (1 - truth) * np.log(1 - p))
+    return float(loss.mean()), (p - truth) / len(scores)
+
+
+LOSSES = {"softmax": softmax, "sigmoid": sigmoid}

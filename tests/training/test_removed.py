@@ -1,0 +1,82 @@
+"""A removed fact is skipped: the others meet the same negatives, order and rates."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training.helpers import (
+    N_FACTS,
+    OPTIMIZERS,
+    check_by_oracle,
+    make_facts,
+    make_problem,
+    make_trainer,
+    train,
+)
+
+MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))
+
+
+@settings(max_examples=60)
+@given(
+    MASKS,
+    st.fixed_dictionaries(
+        {
+            "optimizer": st.sampled_from(OPTIMIZERS),
+            "schedule": st.sampled_from(["constant", "exponential", "inverse"]),
+            "decay_steps": st.sampled_from([1, 20]),
+            "batch_size": st.sampled_from([1, 2, 5]),
+            "inverse": st.booleans(),
+            "order": st.sampled_from(["file", "shuffle"]),
+            "redraw": st.booleans(),
+        }
+    ),
+)
+def test_removed_facts_are_skipped(mask: list[bool], choices: dict[str, Any]) -> None:
+    problem, removed = make_problem(**choices), np.array(mask)
+    trainer = train(problem, removed)
+    check_by_oracle(problem, trainer, removed=removed)
+    assert not trainer.trace[removed].any()
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_an_all_false_mask_gives_the_same_bits_as_none(optimizer: str) -> None:
+    problem = make_problem(optimizer=optimizer, batch_size=2)
+    none, nothing = train(problem), train(problem, np.zeros(N_FACTS, bool))
+    assert np.array_equal(none.parameters().entity_rows, nothing.parameters().entity_rows)
+    assert np.array_equal(none.parameters().relation_rows, nothing.parameters().relation_rows)
+    assert np.array_equal(none.trace, nothing.trace)
+    assert np.array_equal(none.meter, nothing.meter)
+
+
+@pytest.mark.parametrize("order", ["file", "shuffle"])
+def test_removing_the_last_fact_leaves_all_before_it_untouched(order: str) -> None:
+    problem = make_problem(epochs=1, order=order, schedule="inverse", rate=1.0)
+    stopped = make_trainer(problem)
+    last = stopped.timeline.order(0)[-1]
+    stopped.advance(N_FACTS - 1)
+    without = train(problem, np.arange(N_FACTS) == last)
+    assert np.array_equal(stopped.parameters().entity_rows, without.parameters().entity_rows)
+    assert np.array_equal(stopped.trace, without.trace)
+
+
+@pytest.mark.parametrize("order", ["file", "shuffle"])
+def test_facts_added_behind_change_nothing_for_the_others(order: str) -> None:
+    """Draws and order are keyed by the fact: 50 facts less the last 20 are the first 30."""
+    settings = {"order": order, "optimizer": "adagrad"}
+    facts = make_facts(50)
+    few, many = make_problem(facts[:30], **settings), make_problem(facts, **settings)
+    few_rows = train(few).parameters().entity_rows
+    many_rows = train(many, np.arange(50) >= 30).parameters().entity_rows
+    assert np.array_equal(few_rows, many_rows)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam-lazy"])
+def test_with_every_fact_removed_nothing_moves(optimizer: str) -> None:
+    problem = make_problem(optimizer=optimizer)
+    trainer = train(problem, np.ones(N_FACTS, bool))
+    assert np.array_equal(trainer.parameters().entity_rows, problem.initial_rows()[0])
+    assert trainer.count[0] == 0
