@@ -18,10 +18,10 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed $(VENV)/.kernels ## train on the bundled Nations and show what comes out
+demo: $(VENV)/.installed ## train on the bundled Nations and show what comes out
 	$(VENV)/$(BIN)/whence demo
 
-test: $(VENV)/.installed $(VENV)/.kernels ## run the tests (ARGS="tests/models -k rotate" for some)
+test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for some)
 	$(VENV)/$(BIN)/python -m pytest $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules
@@ -34,7 +34,7 @@ format: $(VENV)/.installed ## format and repair what ruff can repair
 	$(VENV)/$(BIN)/ruff check --fix .
 	$(VENV)/$(BIN)/ruff format .
 
-bench: $(BENCH_VENV)/.installed $(VENV)/.kernels ## measure training speed beside PyTorch
+bench: $(BENCH_VENV)/.installed ## measure training speed beside PyTorch
 	$(BENCH_VENV)/$(BIN)/python benchmarks/train.py $(ARGS)
 
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html
@@ -72,11 +72,5 @@ $(BENCH_VENV)/.installed: $(BENCH_VENV)/.python requirements/bench.txt requireme
 $(LOCK_VENV)/.installed: $(LOCK_VENV)/.python
 	$(LOCK_VENV)/$(BIN)/python $(PIP_INSTALL) $(UV)
 	@touch $@
-
-# numba's cache sees an edit in a kernel's own file but not in a file that the kernel inlines, so
-# any edit under src drops every cached kernel.
-$(VENV)/.kernels: $(shell find src -name '*.py')
-	@find src \( -name '*.nbi' -o -name '*.nbc' \) -delete
-	@mkdir -p $(@D) && touch $@
 
 .PRECIOUS: %/.python

@@ -1,5 +1,8 @@
 """How kernels are compiled: by numba, without the GIL, kept on disk, and never silently."""
 
+import hashlib
+import os
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,9 +31,39 @@ _BARE = _OPTIONS | {"_nrt": False}
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
+@lru_cache
+def _cache_folder() -> str | None:
+    """Where this version of the package keeps its kernels; None leaves it to numba.
+
+    Numba notices an edit in a kernel's own file, but not in a file that the kernel inlines: so the
+    folder is named after all of them, and those of other versions are removed.
+    """
+    package = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.read_bytes())
+    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
+    folder = base / f"whence-kernels-{digest.hexdigest()[:16]}"
+    try:
+        for other in base.glob("whence-kernels-*"):
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(folder) if os.access(folder, os.W_OK) else None
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a module-level function on first use; later processes load it from disk."""
-    return numba.njit(cache=True, **_BARE)(function)
+    # The folder is read when caching is switched on, for this function alone.
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = _cache_folder() or before
+    try:
+        return numba.njit(cache=True, **_BARE)(function)
+    finally:
+        settings.CACHE_DIR = before
 
 
 def inlined(function: Callable[..., Any]) -> Any:

@@ -28,12 +28,13 @@ BAD = [
     ("negatives", False, "negatives is False; give a whole number or a word"),
     ("sampling", "unique", "unknown sampling 'unique'; choose from distinct, independent"),
     ("l2", -1, "l2 is -1; it must be 0 or more"),
-    ("n3", float("nan"), "n3 is nan; it must be 0 or more"),
+    ("n3", float("nan"), "n3 is nan; it must be finite, and 0 or more"),
     ("optimizer", "Adam", "unknown optimizer 'Adam'; choose from sgd, adagrad, adam, adam-lazy"),
     ("rate", 0, "rate is 0; it must be above 0"),
     ("rate", "fast", "rate is 'fast'; give a number"),
     ("schedule", "cosine", "unknown schedule 'cosine'; choose from constant, exponential, inverse"),
     ("decay_steps", 0, "decay_steps is 0; it must be 1 or more"),
+    ("epsilon", 0, "epsilon is 0; adam-lazy needs it above 0"),
     ("beta1", 1.0, "beta1 is 1; it must be below 1"),
     ("beta2", 1, "beta2 is 1; it must be below 1"),
     ("beta2", -0.5, "beta2 is -0.5; it must be 0 or more"),
@@ -140,3 +141,9 @@ def test_an_unknown_preset_is_named() -> None:
     with pytest.raises(WhenceError) as error:
         preset_settings("papr", "nations")
     assert str(error.value) == "unknown preset 'papr'; choose from paper"
+
+
+def test_adam_refuses_a_beta2_that_its_series_does_not_reach() -> None:
+    with pytest.raises(WhenceError, match=r"beta2 is 0\.9; .* adam-lazy"):
+        TrainConfig(optimizer="adam", beta2=0.9)
+    assert TrainConfig(optimizer="adam-lazy", beta2=0.9).beta2 == 0.9

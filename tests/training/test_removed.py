@@ -74,7 +74,7 @@ def test_facts_added_behind_change_nothing_for_the_others(order: str) -> None:
     assert np.array_equal(few_rows, many_rows)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam-lazy"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam", "adam-lazy"])
 def test_with_every_fact_removed_nothing_moves(optimizer: str) -> None:
     problem = make_problem(optimizer=optimizer)
     trainer = train(problem, np.ones(N_FACTS, bool))

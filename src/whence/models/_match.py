@@ -30,15 +30,22 @@ def score_rows(kind, q, rows, ids, width, scores):
     # The kind is asked for outside the loops: inside, they would not be vectorised.
     if kind == DOT:
         for j in range(ids.shape[0]):
-            if j + AHEAD < ids.shape[0]:
-                prefetch_row(rows, ids[j + AHEAD], width)
+            _prefetch_ahead(rows, ids, j, width)
             scores[j] = _dot(q, rows[ids[j]], width)
     elif kind == L1:
         for j in range(ids.shape[0]):
+            _prefetch_ahead(rows, ids, j, width)
             scores[j] = -_distance_l1(q, rows[ids[j]], width)
     else:
         for j in range(ids.shape[0]):
+            _prefetch_ahead(rows, ids, j, width)
             scores[j] = -_distance_l2(q, rows[ids[j]], width)
+
+
+@inlined
+def _prefetch_ahead(rows, ids, j, width):
+    if j + AHEAD < ids.shape[0]:
+        prefetch_row(rows, ids[j + AHEAD], width)
 
 
 @inlined

@@ -18,13 +18,15 @@ def softmax_loss(scores):
     for j in range(scores.shape[0]):
         top = max(top, scores[j])
     true_score = scores[0] - top
-    total = scores.dtype.type(0)
-    for j in range(scores.shape[0]):
+    others = scores.dtype.type(0)
+    scores[0] = math.exp(true_score)
+    for j in range(1, scores.shape[0]):
         scores[j] = math.exp(scores[j] - top)
-        total += scores[j]
+        others += scores[j]
+    total = scores[0] + others
+    scores[0] = -others  # p_0 - 1, without the cancellation
     for j in range(scores.shape[0]):
         scores[j] /= total
-    scores[0] -= 1
     return math.log(total) - true_score
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from whence._jit import inlined, kernel, prefetch_row
 from whence.models._match import AHEAD, DOT, add_row_gradient
+from whence.training._touched import is_plain
 
 OPTIMIZER_IDS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
 SGD, ADAGRAD, ADAM = 0, 1, 2
@@ -51,27 +52,37 @@ def pace_of(rule, rate, count, like):
 
 
 @kernel
-def move_rows(rule, pace, state, plain, n_plain, queries, gradient):
-    """Update rows that are touched once each, by weight * d score / d row."""
-    width, one = gradient.shape[0], gradient.dtype.type(1)
-    if rule.optimizer == ADAM and rule.match == DOT:
-        for j in range(n_plain):
-            if j + AHEAD < n_plain:
-                prefetch_row(state, plain.ids[j + AHEAD], state.shape[1])
-            q = queries[plain.fact[j]]
-            _move_adam(pace, state[plain.ids[j]], width, plain.weight[j], q)
+def move_rows(rule, pace, state, touched, queries, gradient):
+    """Update the plain rows: each by one fact's weight * d score / d row."""
+    width, n_rows = gradient.shape[0], touched.sizes[0]
+    if rule.optimizer == ADAM and rule.match == DOT:  # the fast lane: no gradient is laid down
+        for slot in range(n_rows):
+            if slot + AHEAD < n_rows:
+                prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
+            if is_plain(touched, slot):
+                q, weight = queries[touched.fact[slot]], touched.weight[slot]
+                _move_adam(pace, state[touched.ids[slot]], width, weight, q)
         return
-    for j in range(n_plain):
-        row, q = state[plain.ids[j]], queries[plain.fact[j]]
-        gradient[:] = 0
-        add_row_gradient(rule.match, q, row, plain.weight[j], width, gradient)
-        if rule.optimizer == ADAM:
-            _move_adam(pace, row, width, one, gradient)
-        elif rule.optimizer == ADAGRAD:
-            _move_adagrad(pace, row, gradient)
-        else:
-            for k in range(width):
-                row[k] -= pace.rate * gradient[k]
+    for slot in range(n_rows):
+        if slot + AHEAD < n_rows:
+            prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
+        if is_plain(touched, slot):
+            row, q = state[touched.ids[slot]], queries[touched.fact[slot]]
+            gradient[:] = 0
+            add_row_gradient(rule.match, q, row, touched.weight[slot], width, gradient)
+            _move(rule.optimizer, pace, row, gradient)
+
+
+@kernel
+def _move(optimizer, pace, row, gradient):
+    width = gradient.shape[0]
+    if optimizer == ADAM:
+        _move_adam(pace, row, width, gradient.dtype.type(1), gradient)
+    elif optimizer == ADAGRAD:
+        _move_adagrad(pace, row, gradient)
+    else:
+        for k in range(width):
+            row[k] -= pace.rate * gradient[k]
 
 
 @inlined

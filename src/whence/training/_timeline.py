@@ -90,9 +90,9 @@ class Timeline:
 
     def _next_live(self, epoch: int, first: int, n: int) -> NDArray[np.int64]:
         """The next n updates that take place, from one of an epoch on; training may end before."""
-        found: list[NDArray[np.int64]] = []
+        found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         n_found = 0
-        while n_found < n:
+        while n_found < n and not (len(self.removed) and self.removed.all()):
             live = np.flatnonzero(self._live(epoch)[first:]) + first
             found.append(live + epoch * self.updates_per_epoch)
             n_found += len(live)

@@ -113,7 +113,7 @@ class Trainer:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Everything but the trace that `restore` needs to go on to the same bits."""
+        """Everything but the trace that `restore` needs, as live arrays rather than copies."""
         arrays = {"count": self.count, "meter": self.meter}
         clock = [self.epoch, self.position, self._block.first_count]
         arrays["clock"] = np.array(clock, np.int64)

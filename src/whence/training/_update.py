@@ -5,7 +5,7 @@ import math
 from whence._jit import inlined, kernel
 from whence.models._match import add_row_gradient
 from whence.training._optimizers import mark, move_rows, prepare, share_by_source
-from whence.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, take_plain
+from whence.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, is_plain
 
 CONSTRAINT_IDS = {"none": 0, "unit": 1, "max": 2}
 UNIT = CONSTRAINT_IDS["unit"]
@@ -15,14 +15,14 @@ UNIT = CONSTRAINT_IDS["unit"]
 def update_rows(side, direction, rule, pace, block, scratch, count):
     """One optimizer update for every touched row of a table; then the constraint."""
     table, touched = side.table, side.touched
-    if table.negatives.shape[0] == 0:
-        n_plain = take_plain(touched)
+    keeps_negatives = table.negatives.shape[0] > 0
+    if not keeps_negatives:
         gradient = scratch.gradient[: side.width]
-        move_rows(rule, pace, table.state, touched.plain, n_plain, scratch.query, gradient)
+        move_rows(rule, pace, table.state, touched, scratch.query, gradient)
     for slot in range(touched.sizes[0]):
         row = touched.ids[slot]
         touched.slot_of[row] = -1
-        if touched.head[slot] >= 0:
+        if keeps_negatives or not is_plain(touched, slot):
             _update_row(side, slot, direction, rule, pace, scratch)
         if side.constrained:
             project(table, row, side.width, rule)
@@ -54,7 +54,7 @@ def _gradient(side, slot, only, rule, scratch, gradient):
     touched, state = side.touched, side.table.state[side.touched.ids[slot]]
     gradient[:] = 0
     n_owners = 0
-    touch = touched.head[slot]
+    touch = slot
     while touch >= 0:
         f, kind = touched.fact[touch], touched.kind[touch]
         if only < 0 or only == f:
@@ -88,7 +88,7 @@ def _credit(side, slot, n_owners, direction, rule, pace, scratch):
     """
     touched, row, width = side.touched, side.touched.ids[slot], side.width
     own, share = scratch.own[:width], scratch.share[:width]
-    touch = touched.head[slot]
+    touch = slot
     while touch >= 0:
         if _owns(touched, slot, touch, scratch):
             f = touched.fact[touch]

@@ -103,6 +103,13 @@ class TrainConfig:
                 raise WhenceError(f"{name} is {getattr(self, name):g}; it must be below 1")
         if self.negatives not in (None, "all") and not _is_count(self.negatives):
             raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
+        if self.optimizer != "sgd" and self.epsilon <= 0:
+            raise WhenceError(f"epsilon is {self.epsilon:g}; {self.optimizer} needs it above 0")
+        if self.optimizer == "adam" and self.beta2 < 0.995:
+            raise WhenceError(
+                f"beta2 is {self.beta2:g}; the drift of adam is worked out for 0.995 and more: "
+                "choose such a one, or adam-lazy"
+            )
         if self.seed >= 2**63:
             raise WhenceError(f"seed is {self.seed}; it must be below 2^63")
         if self.trace_precision and not self.trace:
@@ -165,7 +172,8 @@ def _check(name: str, value: Any, about: Mapping[str, Any]) -> None:
         raise WhenceError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
     least = about.get("least")
     if least is not None and not (least <= float(value) and math.isfinite(value)):
-        raise WhenceError(f"{name} is {value}; it must be {least} or more")
+        finite = "" if math.isfinite(value) else "finite, and "
+        raise WhenceError(f"{name} is {value}; it must be {finite}{least} or more")
 
 
 def _words(types: tuple[type, ...]) -> str:
