@@ -1,6 +1,5 @@
 """Training from start to end: the best epoch, early stopping, resuming to the same bits."""
 
-import resource
 import signal
 import subprocess
 import sys
@@ -178,6 +177,8 @@ def test_kill_9_leaves_the_last_checkpoint(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are POSIX's own")
 def test_a_full_disk_is_one_line_and_leaves_no_half_written_file(tmp_path: Path) -> None:
+    import resource
+
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

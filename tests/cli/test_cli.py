@@ -174,6 +174,7 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "negatives is 'some'": ["nations", "--negatives", "some"],
         "constraint is 'max:-1'": ["nations", "--constraint", "max:-1"],
         "patience needs": ["nations", "--patience", "3", "--validate-every", "0"],
+        "keep_checkpoints is 9999": ["nations", "--epochs", "1", "--keep-checkpoints", "9999"],
         "trace_precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
         "leave out DATA, --dim": ["nations", "--resume", "x", "--dim", "3"],
         "DATA is missing": [],

@@ -143,7 +143,8 @@ def test_an_unknown_preset_is_named() -> None:
     assert str(error.value) == "unknown preset 'papr'; choose from paper"
 
 
-def test_adam_refuses_a_beta2_that_its_series_does_not_reach() -> None:
-    with pytest.raises(WhenceError, match=r"beta2 is 0\.9; .* adam-lazy"):
-        TrainConfig(optimizer="adam", beta2=0.9)
+def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:
+    for settings in ({"beta2": 0.9}, {"beta1": 0.9999}):
+        with pytest.raises(WhenceError, match=r"the drift of adam .* adam-lazy"):
+            TrainConfig(optimizer="adam", **settings)
     assert TrainConfig(optimizer="adam-lazy", beta2=0.9).beta2 == 0.9

@@ -43,6 +43,12 @@ class Problem:
             others = min(len(rows) for rows in self._sources) - 1
             few = self.config.replace(negatives=min(NEGATIVES_UNSET, others))
             object.__setattr__(self, "config", few)
+        n_steps = len(self.facts) * self.config.epochs
+        if self.config.keep_checkpoints > n_steps:
+            raise WhenceError(
+                f"keep_checkpoints is {self.config.keep_checkpoints}; "
+                f"training has {n_steps} steps: choose at most so many"
+            )
         self.draw  # noqa: B018 - raises on more negatives than there are
 
     @property

@@ -1,7 +1,7 @@
 """What depends on time: the order of facts, the rate of every update, and Adam's drift ahead."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Timeline:
     n_directions: int
     removed: NDArray[np.bool_]
     """(n_facts,), or empty when nothing is."""
+    _orders: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)
 
     @property
     def block_size(self) -> int:
@@ -39,10 +40,16 @@ class Timeline:
         return math.ceil(self.n_facts / self.config.batch_size) * self.n_directions
 
     def order(self, epoch: int) -> NDArray[np.int64]:
-        """Fact ids in the order of an epoch, which counts from 0."""
-        if self.config.order == "file":
-            return np.arange(self.n_facts)
-        return shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
+        """Fact ids in the order of an epoch, which counts from 0; the last one asked is kept."""
+        if epoch not in self._orders:
+            self._orders.clear()
+            in_file = self.config.order == "file"
+            self._orders[epoch] = (
+                np.arange(self.n_facts)
+                if in_file
+                else shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
+            )
+        return self._orders[epoch]
 
     def block(self, epoch: int, start: int, count: int) -> Block:
         """The block of an epoch that starts at a position, met after `count` updates."""

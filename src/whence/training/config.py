@@ -105,10 +105,10 @@ class TrainConfig:
             raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
         if self.optimizer != "sgd" and self.epsilon <= 0:
             raise WhenceError(f"epsilon is {self.epsilon:g}; {self.optimizer} needs it above 0")
-        if self.optimizer == "adam" and self.beta2 < 0.995:
+        if self.optimizer == "adam" and not (self.beta1 <= 0.999 and self.beta2 >= 0.995):
             raise WhenceError(
-                f"beta2 is {self.beta2:g}; the drift of adam is worked out for 0.995 and more: "
-                "choose such a one, or adam-lazy"
+                f"beta1 is {self.beta1:g}, beta2 {self.beta2:g}; the drift of adam is worked out "
+                "for beta1 up to 0.999 and beta2 from 0.995: choose such ones, or adam-lazy"
             )
         if self.seed >= 2**63:
             raise WhenceError(f"seed is {self.seed}; it must be below 2^63")
