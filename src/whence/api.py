@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from whence.data import Dataset, read_dataset
 from whence.errors import WhenceError
 from whence.models import find_model
-from whence.run import RunFolder, RunWriter
+from whence.run import RunFolder, RunWriter, check_memory
 from whence.training import TrainConfig, preset_settings
 from whence.training.results import Diverged, Parameters, Watch
 from whence.types import Facts, Rows
@@ -82,6 +82,7 @@ def train(
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
+    check_memory(problem.row_bytes)
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, memory_share)
     return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
 

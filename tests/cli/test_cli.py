@@ -170,6 +170,7 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "neither a file": ["no-such-data"],
         "unknown model 'distmul'": ["nations", "--model", "distmul"],
         "'--dim'": ["nations", "--dim", "many"],
+        "the rows alone need": ["nations", "--dim", "1000000000000"],
         "dim is 0": ["nations", "--dim", "0"],
         "negatives is 'some'": ["nations", "--negatives", "some"],
         "constraint is 'max:-1'": ["nations", "--constraint", "max:-1"],

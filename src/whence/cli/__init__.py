@@ -49,6 +49,8 @@ def main() -> None:
         _fail(error.format_message())
     except WhenceError as error:
         _fail(str(error))
+    except MemoryError:
+        _fail("out of memory: choose a smaller dim or batch size, or a machine with more of it")
     except (KeyboardInterrupt, click.Abort):
         click.echo("whence: interrupted", err=True)
         sys.exit(_INTERRUPTED)

@@ -250,6 +250,16 @@ def is_mapped(n_bytes: int, memory_share: float) -> bool:
     return memory is not None and n_bytes > memory_share * memory
 
 
+def check_memory(n_bytes: int) -> None:
+    """Refuse to begin what this machine cannot hold."""
+    memory = total_memory()
+    if memory is not None and n_bytes > memory:
+        raise WhenceError(
+            f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
+            f"{memory >> 20:,}; choose a smaller dim"
+        )
+
+
 def total_memory() -> int | None:
     """Bytes of memory in this machine; None where the system does not say."""
     try:

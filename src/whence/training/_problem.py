@@ -75,13 +75,18 @@ class Problem:
         return 2 * self.widths.entity + self.n_directions * self.widths.relation
 
     @property
-    def n_bytes(self) -> int:
-        """Disk that training needs: rows with their moments, and the trace, each twice."""
-        config, item = self.config, np.dtype(self.config.precision).itemsize
-        trace_item = np.dtype(config.trace_precision or config.precision).itemsize
+    def row_bytes(self) -> int:
+        """Memory of all rows, each with its moments and its ledger."""
         rows = self.n_entities * self.widths.entity + self.n_relation_rows * self.widths.relation
-        trace = len(self.facts) * self.trace_width * trace_item * config.trace
-        return 2 * (rows * (2 + MOMENTS[config.optimizer]) * item + trace)
+        copies = 2 + MOMENTS[self.config.optimizer]
+        return rows * copies * np.dtype(self.config.precision).itemsize
+
+    @property
+    def n_bytes(self) -> int:
+        """Disk that training needs: the rows and the trace, each twice."""
+        item = np.dtype(self.config.trace_precision or self.config.precision).itemsize
+        trace = len(self.facts) * self.trace_width * item * self.config.trace
+        return 2 * (self.row_bytes + trace)
 
     @property
     def rule(self) -> Rule:
