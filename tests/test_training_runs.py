@@ -154,7 +154,7 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, uninterrupted: dict[st
     process.send_signal(signal.SIGINT)
     _, messages = process.communicate()
     assert process.returncode == 130
-    assert f"whence train --resume {path}" in messages
+    assert f"whence: interrupted; go on with: whence train --resume {path}" in messages
     assert "Traceback" not in messages
     subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
     assert outcome(path) == uninterrupted
@@ -176,7 +176,8 @@ def test_kill_9_leaves_the_last_checkpoint(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are POSIX's own")
-def test_a_full_disk_is_one_line_and_leaves_no_half_written_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [["--dim", "50"], ["--dim", "1000", "--no-trace"]])
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, options: list[str]) -> None:
     import resource
 
     def limit() -> None:
@@ -184,9 +185,8 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_written_file(tmp_path: Path)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
     path = tmp_path / "run"
-    arguments = command("nations", "--dim", "50", "--epochs", "2", "-o", str(path))
     done = subprocess.run(
-        arguments,
+        command("nations", *options, "--epochs", "2", "-o", str(path)),
         preexec_fn=limit,
         capture_output=True,
         text=True,
@@ -195,6 +195,37 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_written_file(tmp_path: Path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("whence: cannot write")
     assert "Traceback" not in done.stderr
-    assert not list(path.rglob("*.new"))
-    assert not (path / "trace.npy").exists()
-    subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_that_overflow_in_the_last_update_are_noticed(tmp_path: Path) -> None:
+    settings = {"optimizer": "sgd", "rate": 1e39, "batch_size": 2000, "epochs": 1}
+    with pytest.raises(whence.WhenceError, match="diverged"):
+        train(tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_early_stopping_keeps_the_parameters_it_ended_with(tmp_path: Path) -> None:
+    train(tmp_path / "run", epochs=60, rate=0.05, patience=2, keep_checkpoints=2)
+    assert list((tmp_path / "run" / "checkpoints").iterdir())
+
+
+def test_a_neighbour_of_the_run_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "run.new").mkdir()
+    (tmp_path / "run.new" / "mine.txt").write_text("mine")
+    train(tmp_path / "run", epochs=1)
+    assert (tmp_path / "run.new" / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "altered"])
+@pytest.mark.parametrize("name", ["entities.state.npy", "trace.npy"])
+def test_a_damaged_checkpoint_is_named(tmp_path: Path, name: str, damage: str) -> None:
+    with pytest.raises(Interrupted):
+        train(tmp_path / "run", watch=StopAfter(2))
+    (file,) = (tmp_path / "run").glob(f"progress/checkpoint-*/{name}")
+    content = file.read_bytes()
+    file.write_bytes(content[:-8] + (b"" if damage == "truncated" else b"damaged!"))
+    if damage == "missing":
+        file.unlink()
+    with pytest.raises(whence.WhenceError, match=name):
+        whence.resume(tmp_path / "run")

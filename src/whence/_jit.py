@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+_ROOMS = ("models", "training", "evaluate")
+"""Where kernels are written."""
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -36,16 +40,17 @@ def _cache_folder() -> str | None:
     """Where this version of the package keeps its kernels; None leaves it to numba.
 
     Numba notices an edit in a kernel's own file, but not in a file that the kernel inlines: so the
-    folder is named after all of them, and those of other versions are removed.
+    folder is named after the rooms that hold kernels, and those of other versions are removed.
     """
     package = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
-    for file in sorted(package.rglob("*.py")):
+    rooms = (sorted((package / room).glob("*.py")) for room in _ROOMS)
+    for file in (Path(__file__), *chain.from_iterable(rooms)):
         digest.update(file.read_bytes())
-    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
-    folder = base / f"whence-kernels-{digest.hexdigest()[:16]}"
+    own = package / "__pycache__"
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or own) / f"kernels-{digest.hexdigest()[:16]}"
     try:
-        for other in base.glob("whence-kernels-*"):
+        for other in own.glob("kernels-*"):
             if other != folder:
                 shutil.rmtree(other, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)

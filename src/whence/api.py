@@ -13,7 +13,7 @@ from whence.errors import WhenceError
 from whence.models import find_model
 from whence.run import RunFolder, RunWriter, check_memory
 from whence.training import TrainConfig, preset_settings
-from whence.training.results import Diverged, Parameters, Watch
+from whence.training.results import Interrupted, Parameters, Watch
 from whence.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def train(
     )
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
-    path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
     check_memory(problem.row_bytes)
+    path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, memory_share)
     return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
 
@@ -98,6 +98,7 @@ def resume(
     """Go on with a run that was interrupted; a finished one is opened."""
     writer = RunWriter.resume(Path(path), memory_share)
     if writer.manifest.finished:
+        writer.sweep()
         return Run.open(path)
     dataset = writer.dataset
     problem = _problem(dataset, TrainConfig.from_dict(writer.manifest.config))
@@ -130,13 +131,13 @@ class Run:
         self.path, self.config, self.model = folder.path, folder.config, folder.model
 
     @classmethod
-    def open(cls, path: str | Path, *, verify: bool = False) -> "Run":
+    def open(cls, path: str | Path, *, check: bool = False) -> "Run":
         """Open a run folder; what is wrong with it is said in one line.
 
         Files that have not changed since they were last checked are not read again, unless
-        `verify` asks for it.
+        `check` asks for it.
         """
-        return cls(RunFolder.open(path, verify=verify))
+        return cls(RunFolder.open(path, check=check))
 
     @property
     def dataset(self) -> Dataset:
@@ -260,7 +261,9 @@ def _train(
     watch.started(writer.start(problem.trace_width))
     try:
         progress = fit(problem, writer, validate if validates else None, watch, checkpoint_seconds)
-    except Diverged:
+    except Interrupted:
+        raise Interrupted(f"interrupted; go on with: whence train --resume {writer.path}") from None
+    except BaseException:
         writer.discard()
         raise
     best = writer.best(progress.best_epoch)

@@ -181,6 +181,7 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "DATA is missing": [],
         "no run at": ["--resume", str(folder / "nowhere")],
         "cannot write": ["nations", "-o", str(folder / "file" / "run")],
+        "File name too long": ["nations", "-o", "x" * 300],
         "exists": ["nations", "-o", str(folder)],
         "No such option": ["nations", "--frobnicate"],
         "fb15k-237": ["fb15k-237", "--data-dir", str(folder)],
@@ -211,6 +212,7 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         "--inverse": ["predict", run, "_", "embassy", "usa"],
         "--top is '0'": ["predict", run, "egypt", "embassy", "--top", "0"],
         "no run at": ["info", str(tmp_path / "nowhere")],
+        "--top is '²'": ["predict", run, "egypt", "embassy", "--top", "²"],
         "No such command": ["explode"],
         "my.toml": ["train", "nations", "--config", str(tmp_path / "my.toml")],
     }
@@ -219,3 +221,19 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         assert done.returncode == 2, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert words in done.stderr, done.stderr
+
+
+def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("[/b]\tis\tFoo [film]\nFoo [film]\tis\t:cat:\n")
+    whence("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / "run"), "--dim", "2")
+    done = whence("predict", str(tmp_path / "run"), "[/b]", "is")
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in ("[/b] is ?", "Foo [film]", ":cat:"))
+
+
+@pytest.mark.parametrize("text", ["train = 5", "[train]\nfrobnicate = 1", "not toml"])
+def test_a_bad_config_file_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "my.toml").write_text(text)
+    done = whence("train", "nations", "--config", str(tmp_path / "my.toml"))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1

@@ -79,14 +79,14 @@ def test_a_damaged_file_is_named(folder: Path, name: str, damage: str) -> None:
         RunFolder.open(folder)
 
 
-def test_verify_looks_again_at_a_file_that_seems_unchanged(folder: Path) -> None:
+def test_check_looks_again_at_a_file_that_seems_unchanged(folder: Path) -> None:
     RunFolder.open(folder)
     trace = folder / "trace.npy"
     times, content = trace.stat(), trace.read_bytes()
     trace.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     os.utime(trace, ns=(times.st_atime_ns, times.st_mtime_ns))
     with pytest.raises(whence.WhenceError, match=r"trace\.npy was altered"):
-        RunFolder.open(folder, verify=True)
+        RunFolder.open(folder, check=True)
 
 
 def test_an_altered_manifest_is_noticed(folder: Path) -> None:

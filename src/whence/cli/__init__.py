@@ -48,7 +48,9 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except WhenceError as error:
-        _fail(str(error))
+        from whence.training.results import Interrupted
+
+        _fail(str(error), _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT)
     except MemoryError:
         _fail("out of memory: choose a smaller dim or batch size, or a machine with more of it")
     except (KeyboardInterrupt, click.Abort):
@@ -56,6 +58,6 @@ def main() -> None:
         sys.exit(_INTERRUPTED)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = _BAD_INPUT) -> None:
     click.echo(f"whence: {' '.join(message.split())}", err=True)
-    sys.exit(_BAD_INPUT)
+    sys.exit(code)

@@ -22,7 +22,7 @@ json_option = click.option(
 def _top(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
     if value == "all":
         return None
-    if not str(value).isdigit() or int(value) < 1:
+    if not str(value).isdecimal() or int(value) < 1:
         raise WhenceError(f"--top is {value!r}; give a number from 1 on, or all")
     return int(value)
 
@@ -33,7 +33,7 @@ top_option = click.option(
 
 
 def _negatives(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    return int(value) if str(value).isdigit() else value
+    return int(value) if str(value).isdecimal() else value
 
 
 def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
@@ -44,7 +44,10 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise WhenceError(f"cannot read {path}: {error}") from error
-    values = values.get(str(ctx.info_name), values)
+    if any(isinstance(value, dict) for value in values.values()):
+        values = values.get(str(ctx.info_name), {})
+    if not isinstance(values, dict):
+        raise WhenceError(f"{path}: {ctx.info_name} is not a table of settings")
     names = {param.name for param in ctx.command.params}
     defaults = {key.replace("-", "_"): value for key, value in values.items()}
     for key in defaults:
@@ -101,5 +104,5 @@ class SettingsCommand(click.Command):
 
 
 def print_json(value: Any) -> None:
-    """One document on standard output; what is not a number is null."""
+    """One document on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))

@@ -11,7 +11,7 @@ _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 
 def console() -> Console:
     """Standard output; NO_COLOR is heeded."""
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def table(title: str, *columns: str) -> Table:

@@ -17,7 +17,7 @@ _LINE_SECONDS = 10.0
 
 def error_console() -> Console:
     """Where messages go: standard output is left to results."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class TerminalWatch(Watch):
@@ -32,7 +32,6 @@ class TerminalWatch(Watch):
         self._clock = self._said = time.monotonic()
         self._first: int | None = None
         self._total = self._epochs = 0
-        self.run = ""
 
     def __enter__(self) -> "TerminalWatch":
         if threading.current_thread() is threading.main_thread():
@@ -60,10 +59,9 @@ class TerminalWatch(Watch):
         return self._stop.is_set()
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False)
+        self.console.print(text)
 
     def started(self, about: Start) -> None:
-        self.run = about.run
         for note in about.notes:
             self.say(f"note   {note}")
         self.say(f"run    {about.run}")

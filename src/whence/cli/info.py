@@ -10,14 +10,14 @@ from whence.cli._options import config_option, json_option, print_json
 
 @click.command("info")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--verify", is_flag=True, help="Check every file again, changed or not.")
+@click.option("--check", is_flag=True, help="Check every file again, changed or not.")
 @config_option
 @json_option
-def command(run: Path, verify: bool, as_json: bool) -> None:
+def command(run: Path, check: bool, as_json: bool) -> None:
     """Show what a run is: data, settings, metrics, files."""
     from whence.api import Run
 
-    opened = Run.open(run, verify=verify)
+    opened = Run.open(run, check=check)
     if as_json:
         print_json(opened.info())
     else:

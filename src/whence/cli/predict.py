@@ -20,10 +20,14 @@ def command(run: Path, query: tuple[str, ...], top: int | None, as_json: bool) -
     trained with --inverse), or a whole triple to see that one answer. Two-way runs leave RELATION
     out. Answers known from training or validation are shown, but ranks skip them.
     """
+    from whence._jit import announced
     from whence.api import Run
     from whence.cli._tables import answers_table, console
+    from whence.cli._watch import TerminalWatch
 
-    prediction = Run.open(run).predict(*query, top=top).to_dict()
+    opened = Run.open(run)
+    with announced(TerminalWatch().compiling):
+        prediction = opened.predict(*query, top=top).to_dict()
     if as_json:
         print_json(prediction)
     else:

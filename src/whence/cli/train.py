@@ -49,15 +49,10 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
     """
     from whence import api
     from whence.cli._watch import TerminalWatch
-    from whence.training.results import Interrupted
 
     given = {name: value for name, value in options.items() if value is not None}
     with TerminalWatch() as watch:
-        try:
-            run = _run(api, data, resume, given, watch)
-        except Interrupted:
-            watch.say(f"interrupted; go on with: whence train --resume {watch.run}")
-            raise SystemExit(130) from None
+        run = _run(api, data, resume, given, watch)
     if as_json:
         print_json(run.summary())
     else:

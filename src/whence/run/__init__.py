@@ -2,6 +2,6 @@
 
 from whence.run._manifest import FORMAT, Manifest
 from whence.run._reading import RunFolder
-from whence.run._writing import RunWriter, check_memory
+from whence.run._writing import RunExists, RunWriter, check_memory
 
-__all__ = ["FORMAT", "Manifest", "RunFolder", "RunWriter", "check_memory"]
+__all__ = ["FORMAT", "Manifest", "RunExists", "RunFolder", "RunWriter", "check_memory"]

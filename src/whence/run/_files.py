@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +52,8 @@ def reserve(path: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON document under its name only when it is complete."""
     draft = path.with_name(path.name + ".new")
-    draft.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    draft.write_text(text + "\n", encoding="utf-8")
     draft.replace(path)
 
 
@@ -71,14 +73,11 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill that takes its name, and the place of an older one, when it is full."""
-    draft = path.with_name(path.name + ".new")
-    shutil.rmtree(draft, ignore_errors=True)
+    """A folder to fill that takes its name when it is full, and never that of another."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     draft.mkdir(parents=True)
     try:
         yield draft
-        if path.exists():
-            shutil.rmtree(path)
         draft.rename(path)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -92,6 +91,29 @@ def link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Size and checksum of a file."""
+    return {"bytes": path.stat().st_size, "sha256": checksum(path)}
+
+
+def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
+    """A file that must be there, and as long as it was."""
+    if not path.is_file():
+        raise WhenceError(f"{path} is missing from the run")
+    stat = path.stat()
+    if stat.st_size != about["bytes"]:
+        raise WhenceError(
+            f"{path} is truncated or altered: {stat.st_size} bytes, not {about['bytes']}"
+        )
+    return stat
+
+
+def check_content(path: Path, about: dict[str, Any]) -> None:
+    """A file that must be what it was."""
+    if checksum(path) != about["sha256"]:
+        raise WhenceError(f"{path} was altered: its checksum does not fit")
 
 
 def checksum(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from whence._version import __version__
 from whence.errors import WhenceError
-from whence.run._files import checksum, read_json, write_json
+from whence.run._files import check_content, check_size, read_json, write_json
 
 FORMAT = 1
 NAME = "manifest.json"
@@ -36,7 +36,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise WhenceError(f"no run at {folder}; make one with: whence train DATA -o {folder}")
         if not (folder / NAME).is_file():
             raise WhenceError(f"{folder} is not a run: it has no {NAME}")
@@ -58,28 +58,25 @@ class Manifest:
         seen = {} if afresh else _read_checked(folder)
         stamps = {}
         for name, about in self.files.items():
-            path = folder / name
-            if not path.is_file():
-                raise WhenceError(f"{path} is missing from the run")
-            stat = path.stat()
-            if stat.st_size != about["bytes"]:
-                raise WhenceError(
-                    f"{path} is truncated or altered: {stat.st_size} bytes, not {about['bytes']}"
-                )
-            stamps[name] = [stat.st_mtime_ns, about["sha256"]]
-            if seen.get(name) != stamps[name] and checksum(path) != about["sha256"]:
-                raise WhenceError(f"{path} was altered: its checksum does not fit the manifest")
+            stat = check_size(folder / name, about)
+            # A copy on another disk has neither this inode nor this time of change.
+            stamps[name] = [stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, about["sha256"]]
+            if seen.get(name) != stamps[name]:
+                check_content(folder / name, about)
         if stamps != seen:
             _write_checked(folder, stamps)
 
 
-def describe(path: Path) -> dict[str, Any]:
-    """Size and checksum of a file."""
-    return {"bytes": path.stat().st_size, "sha256": checksum(path)}
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; a name that no disk takes is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _digest(values: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def _read_checked(folder: Path) -> dict[str, Any]:

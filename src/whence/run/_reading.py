@@ -25,13 +25,13 @@ class RunFolder:
         self.path, self.manifest = path, manifest
 
     @classmethod
-    def open(cls, path: str | Path, *, verify: bool = False) -> "RunFolder":
+    def open(cls, path: str | Path, *, check: bool = False) -> "RunFolder":
         """Open a finished run; a missing, truncated, altered or newer file is named."""
         path = Path(path)
         manifest = Manifest.read(path)
         if not manifest.finished:
             raise WhenceError(f"{path} is not finished; go on with: whence train --resume {path}")
-        manifest.check_files(path, afresh=verify)
+        manifest.check_files(path, afresh=check)
         return cls(path, manifest)
 
     @cached_property

@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from whence.data import Dataset
 from whence.errors import WhenceError
 from whence.run._dataset import FILES, read_dataset, write_dataset
 from whence.run._files import (
+    check_content,
     check_room,
+    check_size,
+    describe,
     link,
     new_folder,
     read_json,
@@ -26,11 +29,21 @@ from whence.run._files import (
     write_json,
     writing_to,
 )
-from whence.run._manifest import Manifest, describe
+from whence.run._manifest import Manifest
 from whence.training.config import TrainConfig
 from whence.training.results import Bookkeeping, Parameters, Progress, Reading, Start
 
 _PROGRESS = "progress"
+
+
+class RunExists(WhenceError):
+    """The folder of a new run is there already."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} exists; choose another folder with -o, or go on with a run that was "
+            f"interrupted: whence train --resume {path}"
+        )
 
 
 class RunWriter:
@@ -50,11 +63,9 @@ class RunWriter:
         cls, path: Path, dataset: Dataset, config: TrainConfig, n_bytes: int, memory_share: float
     ) -> "RunWriter":
         """Make the folder of a run that has yet to be trained, and will take some `n_bytes`."""
-        if path.exists():
-            raise WhenceError(
-                f"{path} exists; choose another folder with -o, or go on with a run that was "
-                f"interrupted: whence train --resume {path}"
-            )
+        with writing_to(path):
+            if path.exists():
+                raise RunExists(path)
         check_room(path, n_bytes)
         with writing_to(path), new_folder(path) as folder:
             about = write_dataset(folder, dataset)
@@ -66,6 +77,8 @@ class RunWriter:
                 files=files,
             )
             manifest.write(folder)
+            if path.exists():
+                raise RunExists(path)
         return cls(path, manifest, memory_share)
 
     @classmethod
@@ -83,6 +96,10 @@ class RunWriter:
         """Remove a run that came to nothing, unless it has a checkpoint to look at."""
         if not self._checkpoints():
             shutil.rmtree(self.path, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what training needed and a finished run does not."""
+        shutil.rmtree(self._progress, ignore_errors=True)
 
     def start(self, trace_width: int) -> Start:
         """What can be said of the run before it is trained."""
@@ -118,14 +135,15 @@ class RunWriter:
         """Keep all that is needed to go on to the same bits."""
         older = self._checkpoints()
         number = 1 + max((int(folder.name.rpartition("-")[2]) for folder in older), default=0)
+        arrays = arrays | ({} if trace is None else {"trace": trace})
         with writing_to(self.path), new_folder(self._progress / f"checkpoint-{number}") as folder:
             for name, array in arrays.items():
                 write_array(folder / f"{name}.npy", array)
-            if trace is not None:
-                write_array(folder / "trace.npy", trace)
-            write_json(folder / "progress.json", progress)
+            files = {file.name: describe(file) for file in folder.iterdir()}
+            write_json(folder / "progress.json", {"progress": progress, "files": files})
         for folder in older:
             shutil.rmtree(folder, ignore_errors=True)
+        self._sweep_best(progress["best_epoch"])
 
     def load_checkpoint(
         self, trace: NDArray[Any] | None
@@ -135,14 +153,16 @@ class RunWriter:
         if not folders:
             return None
         folder = max(folders, key=lambda folder: int(folder.name.rpartition("-")[2]))
-        arrays = {
-            file.stem: np.load(file, mmap_mode="r", allow_pickle=False)
-            for file in folder.glob("*.npy")
-        }
-        saved = arrays.pop("trace", None)
-        if trace is not None and saved is not None:
-            trace[...] = saved
-        return arrays, read_json(folder / "progress.json")
+        document = read_json(folder / "progress.json")
+        arrays = {}
+        for name, about in document["files"].items():
+            check_size(folder / name, about)
+            check_content(folder / name, about)
+            array: NDArray[Any] = np.load(folder / name, mmap_mode="r", allow_pickle=False)
+            arrays[name.removesuffix(".npy")] = array
+        if trace is not None:
+            trace[...] = arrays.pop("trace")
+        return arrays, document["progress"]
 
     def _checkpoints(self) -> list[Path]:
         return [
@@ -152,7 +172,11 @@ class RunWriter:
         ]
 
     def keep_best(self, reading: Reading, trace: NDArray[Any] | None) -> None:
-        """Keep the best epoch so far, with the trace as it stands, in place of an earlier one."""
+        """Keep the best epoch so far, with the trace as it stands.
+
+        An earlier one stays until a checkpoint knows of this one.
+        """
+        shutil.rmtree(self._best(reading.epoch), ignore_errors=True)
         with writing_to(self.path), new_folder(self._best(reading.epoch)) as folder:
             _save_parameters(folder / "parameters.safetensors", reading.parameters)
             if trace is not None:
@@ -166,9 +190,12 @@ class RunWriter:
                     "bookkeeping": asdict(reading.bookkeeping),
                 },
             )
-        for older in self._progress.glob("best-*"):
-            if older != self._best(reading.epoch):
-                shutil.rmtree(older, ignore_errors=True)
+
+    def _sweep_best(self, epoch: int) -> None:
+        """Remove the best epochs that no checkpoint will come back to."""
+        for folder in self._progress.glob("best-*"):
+            if folder != self._best(epoch):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _best(self, epoch: int) -> Path:
         return self._progress / f"best-{epoch}"
@@ -215,19 +242,20 @@ class RunWriter:
                 files={name: describe(self.path / name) for name in names},
             )
             self.manifest.write(self.path)
-        shutil.rmtree(self._progress, ignore_errors=True)
+        self.sweep()
 
     def _result(self, progress: Progress, best: Reading) -> dict[str, Any]:
         """What training came to, in numbers."""
         n_facts = self.manifest.dataset["n_facts"] * len(progress.history)
         trace = self.path / "trace.npy"
+        trace_bytes = np.load(trace, mmap_mode="r").nbytes if trace.exists() else 0
         return {
             "epochs": len(progress.history),
             "best_epoch": best.epoch,
             "steps": progress.updates,
             "seconds": progress.seconds,
             "facts_per_second": n_facts / max(progress.seconds, 1e-9),
-            "trace_bytes": trace.stat().st_size if trace.exists() else 0,
+            "trace_bytes": trace_bytes,
             "lipschitz": best.norms["lipschitz"],
             "norms": {name: best.norms[name] for name in ("entity_norm", "relation_norm")},
             "bookkeeping": asdict(best.bookkeeping),
@@ -238,16 +266,14 @@ def _save_parameters(
     path: Path, parameters: Parameters, about: dict[str, Any] | None = None
 ) -> None:
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
-    path.touch()
-    mode = path.stat().st_mode
-    save_file(rows, path, metadata={"about": json.dumps(about)} if about else None)
-    path.chmod(mode)  # safetensors would keep it from everybody else
+    metadata = {"about": json.dumps(about)} if about else None
+    path.write_bytes(save(rows, metadata=metadata))
 
 
 def is_mapped(n_bytes: int, memory_share: float) -> bool:
     """Whether a trace of that size is memory-mapped rather than held in memory."""
     memory = total_memory()
-    return memory is not None and n_bytes > memory_share * memory
+    return n_bytes > memory_share * (memory if memory is not None else float("inf"))
 
 
 def check_memory(n_bytes: int) -> None:

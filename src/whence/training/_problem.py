@@ -41,8 +41,14 @@ class Problem:
             )
         if self.config.negatives is None:
             others = min(len(rows) for rows in self._sources) - 1
+            if others < 1:
+                raise WhenceError(
+                    "there is only one subject, so none to tell it from; leave out --inverse"
+                )
             few = self.config.replace(negatives=min(NEGATIVES_UNSET, others))
             object.__setattr__(self, "config", few)
+        if self.config.batch_size > len(self.facts):
+            object.__setattr__(self, "config", self.config.replace(batch_size=len(self.facts)))
         n_steps = len(self.facts) * self.config.epochs
         if self.config.keep_checkpoints > n_steps:
             raise WhenceError(
@@ -83,10 +89,11 @@ class Problem:
 
     @property
     def n_bytes(self) -> int:
-        """Disk that training needs: the rows and the trace, each twice."""
+        """Disk that training needs at most."""
         item = np.dtype(self.config.trace_precision or self.config.precision).itemsize
         trace = len(self.facts) * self.trace_width * item * self.config.trace
-        return 2 * (self.row_bytes + trace)
+        # The map, the last checkpoint, and two best epochs while one takes over from the other.
+        return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
 
     @property
     def rule(self) -> Rule:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._jit import row_function
+from whence.errors import WhenceError
 from whence.training._problem import Problem
 from whence.training._step import METER, read_rows, run_steps
 from whence.training._tables import Table, Work, allocate_scratch
@@ -124,6 +125,9 @@ class Trainer:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take up a snapshot, in place."""
         mine = self.snapshot()
+        if mine.keys() != arrays.keys():
+            lacking = ", ".join(sorted(mine.keys() ^ arrays.keys()))
+            raise WhenceError(f"the checkpoint is of another kind of training: see {lacking}")
         for name in arrays.keys() - {"clock"}:
             mine[name][...] = arrays[name]
         self.epoch, self.position, first_count = (int(n) for n in arrays["clock"])

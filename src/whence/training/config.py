@@ -96,7 +96,7 @@ class TrainConfig:
             value = getattr(self, item.name)
             _check(item.name, value, item.metadata)
             if float in TYPES[item.name]:
-                object.__setattr__(self, item.name, float(value))
+                object.__setattr__(self, item.name, _float(item.name, value))
         self.max_norm  # noqa: B018 - raises on a constraint that cannot be read
         for name in ("beta1", "beta2"):
             if not getattr(self, name) < 1:
@@ -105,10 +105,10 @@ class TrainConfig:
             raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
         if self.optimizer != "sgd" and self.epsilon <= 0:
             raise WhenceError(f"epsilon is {self.epsilon:g}; {self.optimizer} needs it above 0")
-        if self.optimizer == "adam" and not (self.beta1 <= 0.999 and self.beta2 >= 0.995):
+        if self.optimizer == "adam" and 1 - self.beta2 > 0.0201 * (1 - self.beta1):
             raise WhenceError(
-                f"beta1 is {self.beta1:g}, beta2 {self.beta2:g}; the drift of adam is worked out "
-                "for beta1 up to 0.999 and beta2 from 0.995: choose such ones, or adam-lazy"
+                f"beta1 is {self.beta1:g}, beta2 {self.beta2:g}; adam works its drift out where "
+                "1 - beta2 is at most a fiftieth of 1 - beta1: choose such ones, or adam-lazy"
             )
         if self.seed >= 2**63:
             raise WhenceError(f"seed is {self.seed}; it must be below 2^63")
@@ -162,18 +162,25 @@ TYPES: dict[str, tuple[type, ...]] = {
 def _check(name: str, value: Any, about: Mapping[str, Any]) -> None:
     """One setting against its type, its choices and its least value."""
     types = TYPES[name]
-    if isinstance(value, bool) and bool not in types:
-        raise WhenceError(f"{name} is {value!r}; give {_words(types)}")
     fits = isinstance(value, (*types, int) if float in types else types)
-    if not fits:
+    if not fits or (isinstance(value, bool) and bool not in types):
         raise WhenceError(f"{name} is {value!r}; give {_words(types)}")
     choices = about.get("choices")
     if choices and value is not None and value not in choices:
         raise WhenceError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
     least = about.get("least")
-    if least is not None and not (least <= float(value) and math.isfinite(value)):
-        finite = "" if math.isfinite(value) else "finite, and "
-        raise WhenceError(f"{name} is {value}; it must be {finite}{least} or more")
+    if least is not None:
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if not finite or value < least:
+            also = "" if finite else "finite, and "
+            raise WhenceError(f"{name} is {value}; it must be {also}{least} or more")
+
+
+def _float(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise WhenceError(f"{name} is too large; choose a smaller number") from None
 
 
 def _words(types: tuple[type, ...]) -> str:

@@ -87,6 +87,8 @@ class _Fit:
                 self._checkpoint()
         if not self.progress.best_epoch:
             self._keep_best(self.trainer.epoch + 1)
+        if self.progress.kept < self.config.keep_checkpoints:
+            self._keep_checkpoint()  # training stopped early: this is where it ended
 
     def _finished(self) -> bool:
         history, config = self.progress.history, self.config
@@ -109,14 +111,23 @@ class _Fit:
         self.progress.updates = int(self.trainer.count[0])
         self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
         loss = self._mean_loss()
-        if not math.isfinite(loss):
-            raise Diverged(
-                f"training diverged in epoch {self.trainer.epoch + 1} (the loss is {loss}); "
-                f"choose a rate below {self.config.rate:g}, or a constraint such as max:2"
-            )
+        self._expect(math.isfinite(loss), f"the loss is {loss}")
         self.watch.advanced(self._done(), loss, self.trainer.epoch + 1)
         while self.progress.kept < self.config.keep_checkpoints and self._until_kept() <= 0:
             self._keep_checkpoint()
+
+    def _expect(self, finite: bool, otherwise: str) -> None:
+        if not finite:
+            raise Diverged(
+                f"training diverged in epoch {self.trainer.epoch + 1} ({otherwise}); "
+                f"choose a rate below {self.config.rate:g}, or a constraint such as max:2"
+            )
+
+    def _parameters(self) -> Parameters:
+        rows = self.trainer.parameters()
+        finite = np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()
+        self._expect(bool(finite), "rows are no longer numbers")
+        return rows
 
     def _done(self) -> int:
         """Facts trained on so far, over all epochs."""
@@ -140,7 +151,7 @@ class _Fit:
         entry = {"epoch": epoch, "loss": loss}
         due = self.config.validate_every and epoch % self.config.validate_every == 0
         if self.validate and (due or epoch == self.config.epochs):
-            entry["mrr"] = mrr = self.validate(self.trainer.parameters())
+            entry["mrr"] = mrr = self.validate(self._parameters())
             best = mrr > self.progress.best_mrr
             if best:
                 self.progress.best_mrr = mrr
@@ -154,7 +165,7 @@ class _Fit:
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None
         reading = Reading(
-            trainer.parameters(), epoch, int(trainer.count[0]), norms, bookkeeping(trainer)
+            self._parameters(), epoch, int(trainer.count[0]), norms, bookkeeping(trainer)
         )
         self.store.keep_best(reading, trace)
 
@@ -165,7 +176,7 @@ class _Fit:
             "facts": self._done(),
             "updates": int(self.trainer.count[0]),
         }
-        self.store.keep_checkpoint(self.progress.kept, self.trainer.parameters(), about)
+        self.store.keep_checkpoint(self.progress.kept, self._parameters(), about)
 
     def _checkpoint(self) -> None:
         before = time.monotonic()
