@@ -66,7 +66,10 @@ def kernel(function: Callable[..., Any]) -> Any:
     before = settings.CACHE_DIR
     settings.CACHE_DIR = _cache_folder() or before
     try:
-        return numba.njit(cache=True, **_BARE)(function)
+        # Inlined into the kernels that call it: called by name, it would be the copy that was
+        # compiled alone in the process that compiles and another one in those that load it, and
+        # the two round differently.
+        return numba.njit(cache=True, forceinline=True, **_BARE)(function)
     finally:
         settings.CACHE_DIR = before
 

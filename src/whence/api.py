@@ -111,6 +111,15 @@ def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, A
     if dataset.two_way:
         chosen["model"] = "mf"
     config = TrainConfig.from_dict(chosen | dict(settings))
+    for name, needs, fits in (
+        ("decay", "schedule exponential", config.schedule == "exponential"),
+        ("decay_steps", "schedule exponential", config.schedule == "exponential"),
+        ("beta1", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
+        ("beta2", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
+        ("credit", "a trace", config.trace),
+    ):
+        if name in settings and not fits:
+            raise WhenceError(f"{name} goes with {needs}: leave it out, or choose that too")
     if config.patience and not len(dataset.valid):
         raise WhenceError("patience needs validation facts, and the data has none: leave it out")
     return config
@@ -174,7 +183,7 @@ class Run:
 
         return Scorer(self.model, self.entity_rows, self.relation_rows)
 
-    def predict(self, *names: str, top: int | None = 10) -> "Prediction":
+    def predict(self, *names: str | None, top: int | None = 10) -> "Prediction":
         """Ranked answers to a query, the `top` most probable or, with None, every candidate.
 
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
@@ -182,6 +191,8 @@ class Run:
         """
         from whence.predict import find_query, predict
 
+        if top is not None and (type(top) is not int or top < 1):
+            raise WhenceError(f"top is {top!r}; give a number from 1 on, or None for all")
         query = find_query(self.dataset, names, inverse=self.config.inverse)
         return predict(self.scorer, self.dataset, query, top)
 
@@ -262,6 +273,7 @@ def _train(
     try:
         progress = fit(problem, writer, validate if validates else None, watch, checkpoint_seconds)
     except Interrupted:
+        writer.close()
         raise Interrupted(f"interrupted; go on with: whence train --resume {writer.path}") from None
     except BaseException:
         writer.discard()

@@ -59,18 +59,19 @@ class Prediction:
         return asdict(self)
 
 
-def find_query(dataset: Dataset, names: Sequence[str], *, inverse: bool) -> Query:
+def find_query(dataset: Dataset, names: Sequence[str | None], *, inverse: bool) -> Query:
     """The query that names spell; a whole triple asks for that one object."""
+    spelled = [OPEN if name is None else str(name) for name in names]
     size = 2 if dataset.two_way else 3
-    subject, target = (*names, OPEN, OPEN)[0], names[-1] if len(names) == size else OPEN
-    if len(names) not in (size - 1, size) or subject == target == OPEN:
+    subject, target = (*spelled, OPEN)[0], spelled[-1] if len(spelled) == size else OPEN
+    if len(spelled) not in (size - 1, size) or subject == target == OPEN:
         shapes = ("S", "_ O", "S O") if dataset.two_way else ("S R", "_ R O", "S R O")
-        raise WhenceError(f"a query is {', '.join(shapes)}; got {' '.join(names) or 'nothing'}")
+        raise WhenceError(f"a query is {', '.join(shapes)}; got {' '.join(spelled) or 'nothing'}")
     if subject == OPEN and not inverse:
         raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
     return Query(
         None if subject == OPEN else dataset.entities.find(subject, dataset.subjects),
-        0 if dataset.two_way else dataset.relations.find(names[1]),
+        0 if dataset.two_way else dataset.relations.find(spelled[1]),
         None if target == OPEN else dataset.entities.find(target, dataset.objects),
     )
 

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from runs import train
+from runs import outcome, train
 
 FAST = ["--dim", "4", "--epochs", "1", "--negatives", "3"]
 
@@ -176,6 +178,9 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "constraint is 'max:-1'": ["nations", "--constraint", "max:-1"],
         "patience needs": ["nations", "--patience", "3", "--validate-every", "0"],
         "keep_checkpoints is 9999": ["nations", "--epochs", "1", "--keep-checkpoints", "9999"],
+        "credit goes with a trace": ["nations", "--no-trace", "--credit", "step"],
+        "beta1 goes with": ["nations", "--optimizer", "sgd", "--beta1", "0.5"],
+        "decay goes with": ["nations", "--decay", "0.5"],
         "trace_precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
         "leave out DATA, --dim": ["nations", "--resume", "x", "--dim", "3"],
         "DATA is missing": [],
@@ -231,9 +236,43 @@ def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     assert all(name in done.stdout for name in ("[/b] is ?", "Foo [film]", ":cat:"))
 
 
-@pytest.mark.parametrize("text", ["train = 5", "[train]\nfrobnicate = 1", "not toml"])
+@pytest.mark.parametrize(
+    "text", ["train = 5", "dim = 2.5", "epochs = true", "[train]\nfrobnicate = 1", "not toml"]
+)
 def test_a_bad_config_file_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "my.toml").write_text(text)
     done = whence("train", "nations", "--config", str(tmp_path / "my.toml"))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_process_that_compiles_gets_the_same_bits_as_those_that_load(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    facts = {(s, r, o) for s, r, o in rng.integers(0, (100, 5, 100), (2000, 3))}
+    lines = "".join(f"e{s}\tr{r}\te{o}\n" for s, r, o in sorted(facts))
+    (tmp_path / "facts.tsv").write_text(lines)
+    outcomes = []
+    for name in ("cold", "warm"):
+        done = whence(
+            *("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / name)),
+            *("--dim", "20", "--epochs", "2"),
+            NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+        )
+        assert ("compiling" in done.stderr) == (name == "cold"), done.stderr
+        outcomes.append(outcome(tmp_path / name))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_two_processes_do_not_train_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    long = ["nations", "--epochs", "100000", "--validate-every", "0", "-o", str(path)]
+    first = subprocess.Popen(
+        [sys.executable, "-m", "whence", "train", *long], stderr=subprocess.DEVNULL
+    )
+    while not (path / ".lock").exists() and first.poll() is None:
+        time.sleep(0.01)
+    done = whence("train", "--resume", str(path))
+    first.kill()
+    first.wait()
+    assert done.returncode == 2
+    assert "is being trained by another process" in done.stderr

@@ -51,6 +51,8 @@ def main() -> None:
         from whence.training.results import Interrupted
 
         _fail(str(error), _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT)
+    except OSError as error:
+        _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
         _fail("out of memory: choose a smaller dim or batch size, or a machine with more of it")
     except (KeyboardInterrupt, click.Abort):

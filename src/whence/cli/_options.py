@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from whence.errors import WhenceError
-from whence.training.config import TYPES, TrainConfig
+from whence.training.config import TYPES, TrainConfig, check_setting
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,11 +48,16 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         values = values.get(str(ctx.info_name), {})
     if not isinstance(values, dict):
         raise WhenceError(f"{path}: {ctx.info_name} is not a table of settings")
-    names = {param.name for param in ctx.command.params}
-    defaults = {key.replace("-", "_"): value for key, value in values.items()}
-    for key in defaults:
-        if key not in names:
+    names = {opt.lstrip("-"): str(p.name) for p in ctx.command.params for opt in p.opts}
+    settings = {item.name: item for item in fields(TrainConfig)}
+    defaults = {}
+    for key, value in values.items():
+        name = names.get(key.replace("_", "-"))
+        if name in (None, "config"):
             raise WhenceError(f"{path}: unknown setting {key!r}; see whence {ctx.info_name} --help")
+        if name in settings:
+            check_setting(settings[name], value)
+        defaults[name] = value
     ctx.default_map = defaults
     return path
 

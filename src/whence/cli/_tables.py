@@ -46,7 +46,8 @@ def answers_table(title: str, answers: list[dict[str, Any]]) -> Table:
     made = table(title, "answer", "probability", "score", "rank", "known")
     for answer in answers:
         known = answer["known"] or ""
-        rank = "" if known in ("train", "valid") else str(answer["rank"])
+        skipped = known in ("train", "valid") and len(answers) > 1
+        rank = "" if skipped else str(answer["rank"])
         name = answer["entity"]
         if answer["label"] != name:
             name = f"{answer['label']} ({name})"

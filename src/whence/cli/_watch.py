@@ -52,6 +52,7 @@ class TerminalWatch(Watch):
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._stop.set()
+        self.say("stopping at the next stretch; once more to stop at once")
         # A second one ends the process as usual.
         signal.signal(number, self._handlers[number])
 
@@ -76,7 +77,10 @@ class TerminalWatch(Watch):
         self._total = about.n_facts * self._epochs
 
     def compiling(self) -> None:
-        self.say("compiling kernels for this machine; once, half a minute or so ...")
+        self.say("compiling kernels for such settings; once on a machine, half a minute or so ...")
+
+    def resumed(self, n_facts: int) -> None:
+        self.say(f"resumed at {n_facts / self._total:.0%}")
 
     def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
         now = time.monotonic()

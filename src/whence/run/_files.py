@@ -8,12 +8,17 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import WhenceError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there two processes can get in each other's way
+    fcntl = None  # type: ignore[assignment]
 
 _CHUNK = 1 << 22
 
@@ -28,6 +33,18 @@ def writing_to(path: Path) -> Iterator[None]:
         raise WhenceError(
             f"cannot write {path}: {reason}; choose another place or make room"
         ) from error
+
+
+def lock(path: Path) -> IO[bytes]:
+    """Hold a run for this process, for as long as the file returned is open."""
+    file = path.open("ab")
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise WhenceError(f"{path.parent} is being trained by another process") from None
+    return file
 
 
 def check_room(path: Path, n_bytes: int) -> None:

@@ -22,6 +22,7 @@ from whence.run._files import (
     check_size,
     describe,
     link,
+    lock,
     new_folder,
     read_json,
     reserve,
@@ -57,6 +58,8 @@ class RunWriter:
         self.path, self.manifest = path, manifest
         self._memory_share = memory_share
         self._progress = path / _PROGRESS
+        with writing_to(path):
+            self._lock = lock(path / ".lock")
 
     @classmethod
     def create(
@@ -94,11 +97,18 @@ class RunWriter:
 
     def discard(self) -> None:
         """Remove a run that came to nothing, unless it has a checkpoint to look at."""
+        self._lock.close()
         if not self._checkpoints():
             shutil.rmtree(self.path, ignore_errors=True)
 
+    def close(self) -> None:
+        """Let another process go on."""
+        self._lock.close()
+
     def sweep(self) -> None:
         """Remove what training needed and a finished run does not."""
+        self._lock.close()
+        (self.path / ".lock").unlink(missing_ok=True)
         shutil.rmtree(self._progress, ignore_errors=True)
 
     def start(self, trace_width: int) -> Start:

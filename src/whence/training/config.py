@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
 from whence.errors import WhenceError
@@ -61,11 +61,11 @@ class TrainConfig:
         "adam",
         "adam-lazy",
     )
-    rate: float = _number(0.003, "learning rate", "Steps", 0)
+    rate: float = _number(0.003, "learning rate", "Steps")
     schedule: str = _choice(
         "constant", "of the rate: inverse is RATE/t", "Steps", "constant", "exponential", "inverse"
     )
-    decay: float = _number(0.96, "factor of the exponential schedule", "Steps", 0)
+    decay: float = _number(0.96, "factor of the exponential schedule", "Steps")
     decay_steps: int = _number(1000, "updates over which it falls by that factor", "Steps", 1)
     beta1: float = _number(0.9, "decay of Adam's mean", "Steps", 0)
     beta2: float = _number(0.999, "decay of Adam's square", "Steps", 0)
@@ -94,7 +94,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            _check(item.name, value, item.metadata)
+            check_setting(item, value)
             if float in TYPES[item.name]:
                 object.__setattr__(self, item.name, _float(item.name, value))
         self.max_norm  # noqa: B018 - raises on a constraint that cannot be read
@@ -114,8 +114,10 @@ class TrainConfig:
             raise WhenceError(f"seed is {self.seed}; it must be below 2^63")
         if self.trace_precision and not self.trace:
             raise WhenceError("trace_precision needs a trace: leave it out, or keep the trace")
-        if self.rate <= 0:
-            raise WhenceError(f"rate is {self.rate:g}; it must be above 0")
+        for name, most in (("rate", math.inf), ("decay", 1.0)):
+            if not (0 < getattr(self, name) <= most and math.isfinite(getattr(self, name))):
+                limit = "above 0" if most == math.inf else f"above 0, and at most {most:g}"
+                raise WhenceError(f"{name} is {getattr(self, name):g}; it must be {limit}")
         if self.patience and not self.validate_every:
             raise WhenceError("patience needs validation: set validate_every to 1 or more")
 
@@ -159,8 +161,9 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def _check(name: str, value: Any, about: Mapping[str, Any]) -> None:
+def check_setting(item: Field[Any], value: Any) -> None:
     """One setting against its type, its choices and its least value."""
+    name, about = item.name, item.metadata
     types = TYPES[name]
     fits = isinstance(value, (*types, int) if float in types else types)
     if not fits or (isinstance(value, bool) and bool not in types):

@@ -50,6 +50,7 @@ def fit(
         if saved is not None:
             trainer.restore(saved[0])
             progress = Progress(**saved[1])
+            watch.resumed(trainer.epoch * len(problem.facts) + trainer.position)
         _Fit(trainer, progress, store, validate, watch, checkpoint_seconds).run()
     return progress
 

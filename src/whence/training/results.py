@@ -90,6 +90,9 @@ class Watch:
     def compiling(self) -> None:
         """Kernels are being compiled, which happens once on a machine."""
 
+    def resumed(self, n_facts: int) -> None:
+        """Training goes on after so many facts, over all epochs."""
+
     def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
         """So many facts have been trained on, over all epochs; the loss is this epoch's mean."""
 
