@@ -3,14 +3,18 @@
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from runs import outcome, train
 
 import whence
+from whence.models import MODELS
 from whence.training.results import Interrupted, Watch
 
 
@@ -35,21 +39,36 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings["optimizer"])
-def test_two_runs_are_the_same_to_the_bit(tmp_path: Path, settings: dict) -> None:
-    train(tmp_path / "one", **settings, threads=1)
-    train(tmp_path / "two", **settings, threads=3)
-    assert outcome(tmp_path / "one") == outcome(tmp_path / "two")
+@settings(max_examples=40)
+@given(
+    st.fixed_dictionaries(
+        {
+            "model": st.sampled_from([name for name in MODELS if not MODELS[name].two_way]),
+            "loss": st.sampled_from(["softmax", "sigmoid"]),
+            "optimizer": st.sampled_from(["sgd", "adagrad", "adam", "adam-lazy"]),
+            "constraint": st.sampled_from(["none", "unit", "max:1"]),
+            "batch_size": st.sampled_from([1, 8, 100]),
+            "inverse": st.booleans(),
+            "seed": st.integers(0, 99),
+        }
+    )
+)
+def test_two_runs_are_the_same_to_the_bit_whatever_the_threads(choices: dict) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        one, two = Path(folder, "one"), Path(folder, "two")
+        train(one, **choices, epochs=2, threads=1)
+        train(two, **choices, epochs=2, threads=3)
+        assert outcome(one) == outcome(two)
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings["optimizer"])
+@pytest.mark.parametrize("choices", SETTINGS, ids=lambda choices: choices["optimizer"])
 @pytest.mark.parametrize("stretches", [1, 4])
 def test_an_interrupted_run_resumes_to_the_same_bits(
-    tmp_path: Path, settings: dict, stretches: int
+    tmp_path: Path, choices: dict, stretches: int
 ) -> None:
-    whole = train(tmp_path / "whole", **settings)
+    whole = train(tmp_path / "whole", **choices)
     with pytest.raises(Interrupted):
-        train(tmp_path / "cut", **settings, watch=StopAfter(stretches))
+        train(tmp_path / "cut", **choices, watch=StopAfter(stretches))
     with pytest.raises(whence.WhenceError, match=r"not finished.*--resume"):
         whence.Run.open(tmp_path / "cut")
     with pytest.raises(Interrupted):
@@ -199,9 +218,9 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, options: lis
 
 
 def test_rows_that_overflow_in_the_last_update_are_noticed(tmp_path: Path) -> None:
-    settings = {"optimizer": "sgd", "rate": 1e39, "batch_size": 2000, "epochs": 1}
+    choices = {"optimizer": "sgd", "rate": 1e39, "batch_size": 2000, "epochs": 1}
     with pytest.raises(whence.WhenceError, match="diverged"):
-        train(tmp_path / "run", **settings)
+        train(tmp_path / "run", **choices)
     assert not (tmp_path / "run").exists()
 
 

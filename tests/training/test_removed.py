@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training.helpers import (
+    LOSSES,
     N_FACTS,
     OPTIMIZERS,
     check_by_oracle,
@@ -16,6 +17,7 @@ from training.helpers import (
     make_trainer,
     train,
 )
+from whence.models import MODELS
 
 MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))
 
@@ -25,7 +27,10 @@ MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambd
     MASKS,
     st.fixed_dictionaries(
         {
+            "model": st.sampled_from(sorted(MODELS)),
+            "loss": st.sampled_from(LOSSES),
             "optimizer": st.sampled_from(OPTIMIZERS),
+            "constraint": st.sampled_from(["none", "unit", "max:0.5"]),
             "schedule": st.sampled_from(["constant", "exponential", "inverse"]),
             "decay_steps": st.sampled_from([1, 20]),
             "batch_size": st.sampled_from([1, 2, 5]),
