@@ -18,7 +18,7 @@ from whence.types import Facts, Rows
 
 if TYPE_CHECKING:
     from whence.models.scoring import Scorer
-    from whence.predict import Prediction
+    from whence.predict import Answers
     from whence.training._problem import Problem
 
 MEMORY_SHARE = 0.5
@@ -183,7 +183,7 @@ class Run:
 
         return Scorer(self.model, self.entity_rows, self.relation_rows)
 
-    def predict(self, *names: str | None, top: int | None = 10) -> "Prediction":
+    def predict(self, *names: str | None, top: int | None = 10) -> "Answers":
         """Ranked answers to a query, the `top` most probable or, with None, every candidate.
 
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole

@@ -47,7 +47,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Answers:
     """The answers to a query, most probable first."""
 
     query: dict[str, str | None]
@@ -76,7 +76,7 @@ def find_query(dataset: Dataset, names: Sequence[str | None], *, inverse: bool) 
     )
 
 
-def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> Prediction:
+def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> Answers:
     """The `top` most probable candidates, or all; ties in the order of ids."""
     reverse = query.asks_subject
     candidates = dataset.subjects if reverse else dataset.objects
@@ -102,7 +102,7 @@ def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> 
         )
         for i in order
     )
-    return Prediction(_names(dataset, query), "subject" if reverse else "object", answers)
+    return Answers(_names(dataset, query), "subject" if reverse else "object", answers)
 
 
 def _names(dataset: Dataset, query: Query) -> dict[str, str | None]:

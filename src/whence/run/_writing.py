@@ -32,7 +32,7 @@ from whence.run._files import (
 )
 from whence.run._manifest import Manifest
 from whence.training.config import TrainConfig
-from whence.training.results import Bookkeeping, Parameters, Progress, Reading, Start
+from whence.training.results import BestEpoch, Bookkeeping, Parameters, Progress, Start
 
 _PROGRESS = "progress"
 
@@ -57,6 +57,7 @@ class RunWriter:
     def __init__(self, path: Path, manifest: Manifest, memory_share: float) -> None:
         self.path, self.manifest = path, manifest
         self._memory_share = memory_share
+        self._checkpointed_best = 0
         self._progress = path / _PROGRESS
         with writing_to(path):
             self._lock = lock(path / ".lock")
@@ -153,7 +154,8 @@ class RunWriter:
             write_json(folder / "progress.json", {"progress": progress, "files": files})
         for folder in older:
             shutil.rmtree(folder, ignore_errors=True)
-        self._sweep_best(progress["best_epoch"])
+        self._checkpointed_best = progress["best_epoch"]
+        self._sweep_best(self._checkpointed_best)
 
     def load_checkpoint(
         self, trace: NDArray[Any] | None
@@ -172,6 +174,7 @@ class RunWriter:
             arrays[name.removesuffix(".npy")] = array
         if trace is not None:
             trace[...] = arrays.pop("trace")
+        self._checkpointed_best = document["progress"]["best_epoch"]
         return arrays, document["progress"]
 
     def _checkpoints(self) -> list[Path]:
@@ -181,30 +184,24 @@ class RunWriter:
             if folder.name.rpartition("-")[2].isdigit()
         ]
 
-    def keep_best(self, reading: Reading, trace: NDArray[Any] | None) -> None:
+    def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None:
         """Keep the best epoch so far, with the trace as it stands.
 
-        An earlier one stays until a checkpoint knows of this one.
+        The one that the last checkpoint knows of stays too, since a resumed run may need it.
         """
-        shutil.rmtree(self._best(reading.epoch), ignore_errors=True)
-        with writing_to(self.path), new_folder(self._best(reading.epoch)) as folder:
-            _save_parameters(folder / "parameters.safetensors", reading.parameters)
+        shutil.rmtree(self._best(best.epoch), ignore_errors=True)
+        with writing_to(self.path), new_folder(self._best(best.epoch)) as folder:
+            _save_parameters(folder / "parameters.safetensors", best.parameters)
             if trace is not None:
                 write_array(folder / "trace.npy", trace)
-            write_json(
-                folder / "reading.json",
-                {
-                    "epoch": reading.epoch,
-                    "updates": reading.updates,
-                    "norms": reading.norms,
-                    "bookkeeping": asdict(reading.bookkeeping),
-                },
-            )
+            about = {"epoch": best.epoch, "norms": best.norms}
+            write_json(folder / "best.json", about | {"bookkeeping": asdict(best.bookkeeping)})
+        self._sweep_best(best.epoch, self._checkpointed_best)
 
-    def _sweep_best(self, epoch: int) -> None:
-        """Remove the best epochs that no checkpoint will come back to."""
+    def _sweep_best(self, *epochs: int) -> None:
+        """Remove all best epochs but these."""
         for folder in self._progress.glob("best-*"):
-            if folder != self._best(epoch):
+            if folder not in map(self._best, epochs):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _best(self, epoch: int) -> Path:
@@ -220,20 +217,19 @@ class RunWriter:
             _save_parameters(draft, parameters, about)
             draft.replace(name)
 
-    def best(self, epoch: int) -> Reading:
+    def best(self, epoch: int) -> BestEpoch:
         """The best epoch, as it was kept."""
         folder = self._best(epoch)
-        about = read_json(folder / "reading.json")
+        about = read_json(folder / "best.json")
         rows = load_file(folder / "parameters.safetensors")
-        return Reading(
+        return BestEpoch(
             parameters=Parameters(rows["entities"], rows["relations"]),
             epoch=about["epoch"],
-            updates=about["updates"],
             norms=about["norms"],
             bookkeeping=Bookkeeping(**about["bookkeeping"]),
         )
 
-    def finish(self, progress: Progress, best: Reading, metrics: Mapping[str, Any]) -> None:
+    def finish(self, progress: Progress, best: BestEpoch, metrics: Mapping[str, Any]) -> None:
         """Put the best epoch in its place; the new manifest makes it a finished run."""
         with writing_to(self.path):
             names = [*FILES, "history.json", "metrics.json"]
@@ -254,7 +250,7 @@ class RunWriter:
             self.manifest.write(self.path)
         self.sweep()
 
-    def _result(self, progress: Progress, best: Reading) -> dict[str, Any]:
+    def _result(self, progress: Progress, best: BestEpoch) -> dict[str, Any]:
         """What training came to, in numbers."""
         n_facts = self.manifest.dataset["n_facts"] * len(progress.history)
         trace = self.path / "trace.npy"

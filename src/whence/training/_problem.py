@@ -92,7 +92,7 @@ class Problem:
         """Disk that training needs at most."""
         item = np.dtype(self.config.trace_precision or self.config.precision).itemsize
         trace = len(self.facts) * self.trace_width * item * self.config.trace
-        # The map, the last checkpoint, and two best epochs while one takes over from the other.
+        # The map, the last checkpoint, its best epoch and a later one.
         return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
 
     @property

@@ -13,11 +13,11 @@ from whence.training._problem import Problem
 from whence.training._step import FACTS, LOSS, METER
 from whence.training._trainer import Trainer
 from whence.training.results import (
+    BestEpoch,
     Diverged,
     Interrupted,
     Parameters,
     Progress,
-    Reading,
     Store,
     Watch,
 )
@@ -165,10 +165,8 @@ class _Fit:
         trainer = self.trainer
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None
-        reading = Reading(
-            self._parameters(), epoch, int(trainer.count[0]), norms, bookkeeping(trainer)
-        )
-        self.store.keep_best(reading, trace)
+        best = BestEpoch(self._parameters(), epoch, norms, bookkeeping(trainer))
+        self.store.keep_best(best, trace)
 
     def _keep_checkpoint(self) -> None:
         self.progress.kept += 1

@@ -55,12 +55,11 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The model as it stands: what a run keeps of its best epoch, beside the trace."""
+class BestEpoch:
+    """What a run keeps of its best epoch, beside the trace."""
 
     parameters: Parameters
     epoch: int
-    updates: int
     norms: dict[str, float]
     bookkeeping: Bookkeeping
 
@@ -75,7 +74,7 @@ class Store(Protocol):
     def load_checkpoint(
         self, trace: NDArray[Any] | None
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None: ...
-    def keep_best(self, reading: Reading, trace: NDArray[Any] | None) -> None: ...
+    def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None: ...
     def keep_checkpoint(
         self, index: int, parameters: Parameters, about: dict[str, Any]
     ) -> None: ...
