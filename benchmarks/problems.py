@@ -1,6 +1,5 @@
 """What is trained in the benchmarks: FB15k-237 in the setting of the paper."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,10 +29,7 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 def load_data(data_dir: Path | None) -> Dataset:
-    """FB15k-237 from a folder, from WHENCE_DATA, or from ../shared/data beside the repository."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if data_dir is None and not os.environ.get("WHENCE_DATA") and beside.is_dir():
-        data_dir = beside
+    """FB15k-237 from a folder, or from the one that WHENCE_DATA names."""
     return read_dataset(DATASET, data_dir=data_dir)
 
 
