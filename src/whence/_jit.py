@@ -1,8 +1,10 @@
 """How kernels are compiled: by numba, without the GIL, kept on disk, and never silently."""
 
+import ctypes
 import hashlib
 import os
 import shutil
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,6 +116,14 @@ def prefetch_row(array, row, width):
     start = row * array.strides[0]
     for offset in range(0, width * array.itemsize, 64):
         prefetch(array, start + offset)  # type: ignore[call-arg]
+
+
+def release_memory() -> None:
+    """Hand what compiling has freed back to the system, where its allocator keeps hold of it."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's own
+        if trim is not None:
+            trim(0)
 
 
 class _OnCompile(event.Listener):

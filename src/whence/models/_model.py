@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal
 
 Match = Literal["dot", "l1", "l2"]
@@ -15,6 +16,12 @@ class Widths:
     relation: int
     query: int
     """The entity width; or one more, for an offset that is added to every score."""
+
+    def slots(self, n_directions: int) -> tuple[slice, ...]:
+        """Where a fact's rows stand in the trace: subject, relation, object, inverse relation."""
+        widths = (self.entity, self.relation, self.entity, self.relation)[: 2 + n_directions]
+        stops = tuple(accumulate(widths))
+        return tuple(slice(stop - width, stop) for width, stop in zip(widths, stops, strict=True))
 
 
 @dataclass(frozen=True)

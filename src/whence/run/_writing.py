@@ -116,7 +116,7 @@ class RunWriter:
         """What can be said of the run before it is trained."""
         config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
         shape = (about["n_facts"] if config.trace else 0, trace_width)
-        dtype = np.dtype(config.trace_precision or config.precision)
+        dtype = np.dtype(config.trace_dtype)
         n_bytes = shape[0] * shape[1] * dtype.itemsize
         return Start(
             run=str(self.path),

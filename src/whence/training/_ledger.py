@@ -40,21 +40,18 @@ def _along(ledger: NDArray[Any], change: NDArray[np.float64]) -> float:
 
 def _trace_along(trainer: Trainer, changes: list[NDArray[np.float64]]) -> float:
     """Inner product of the sum of all traces with the whole change, a chunk of facts at a time."""
-    facts, entities, relations = trainer.problem.facts, *changes
-    width, relation_width = entities.shape[1], relations.shape[1]
-    slots = [
+    problem, (entities, relations) = trainer.problem, changes
+    slots = problem.widths.slots(problem.n_directions)
+    rows_of = (
         (entities, SUBJECT, 0),
         (relations, RELATION, 0),
         (entities, OBJECT, 0),
-        (relations, RELATION, max(trainer.problem.n_relations, 1)),
-    ][: 2 + trainer.problem.n_directions]
+        (relations, RELATION, problem.n_relation_rows // 2),
+    )
     total = 0.0
     for start in range(0, len(trainer.trace), _CHUNK):
+        facts = problem.facts[start : start + _CHUNK]
         chunk = np.asarray(trainer.trace[start : start + _CHUNK], np.float64)
-        first = 0
-        for change, place, shift in slots:
-            last = first + (width if change is entities else relation_width)
-            rows = change[facts[start : start + _CHUNK, place] + shift]
-            total += float(np.einsum("fk,fk->", chunk[:, first:last], rows))
-            first = last
+        for slot, (change, place, shift) in zip(slots, rows_of, strict=False):
+            total += float(np.einsum("fk,fk->", chunk[:, slot], change[facts[:, place] + shift]))
     return total

@@ -77,8 +77,8 @@ class Problem:
 
     @property
     def trace_width(self) -> int:
-        """Subject, relation, object and, where there is one, inverse relation."""
-        return 2 * self.widths.entity + self.n_directions * self.widths.relation
+        """Numbers that a fact's trace takes."""
+        return int(self.widths.slots(self.n_directions)[-1].stop)
 
     @property
     def row_bytes(self) -> int:
@@ -90,7 +90,7 @@ class Problem:
     @property
     def n_bytes(self) -> int:
         """Disk that training needs at most."""
-        item = np.dtype(self.config.trace_precision or self.config.precision).itemsize
+        item = np.dtype(self.config.trace_dtype).itemsize
         trace = len(self.facts) * self.trace_width * item * self.config.trace
         # The map, the last checkpoint, its best epoch and a later one.
         return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes

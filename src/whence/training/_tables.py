@@ -119,10 +119,11 @@ class Side(NamedTuple):
     object_start: int
 
 
-def allocate_scratch(rule: Rule, draw: Draw, tables: tuple[Table, Table], dtype: Any) -> Scratch:
+def allocate_scratch(
+    rule: Rule, draw: Draw, tables: tuple[Table, Table], trace_width: int, dtype: Any
+) -> Scratch:
     """Room for a batch of a rule's size."""
     batch, widest = rule.batch_size, max(rule.entity_width, rule.relation_width)
-    trace_width = 2 * rule.entity_width + rule.n_directions * rule.relation_width
     entities, relations = (len(table.state) for table in tables)
     n_candidates = 1 + max(draw.objects[2], draw.subjects[2])
     return Scratch(

@@ -36,7 +36,7 @@ class Trainer:
         self.epoch, self.position = 0, 0
         self.count = np.zeros(1, np.int64)
         self.meter = np.zeros(len(METER))
-        scratch = allocate_scratch(self.rule, self.draw, self.tables, dtype)
+        scratch = allocate_scratch(self.rule, self.draw, self.tables, problem.trace_width, dtype)
         self._work = Work(*self.tables, self.rule, self.draw, scratch)
         model = problem.model
         self._model = (

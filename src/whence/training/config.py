@@ -138,6 +138,11 @@ class TrainConfig:
             f"constraint is {self.constraint!r}; choose from none, unit, max:C with C above 0"
         )
 
+    @property
+    def trace_dtype(self) -> str:
+        """The precision of the trace: that of the parameters unless asked otherwise."""
+        return self.trace_precision or self.precision
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TrainConfig":
         """A config from names and values, as in a run's manifest or a TOML file."""

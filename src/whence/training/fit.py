@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from whence._jit import announced
+from whence._jit import announced, release_memory
 from whence.training._ledger import bookkeeping
 from whence.training._problem import Problem
 from whence.training._step import FACTS, LOSS, METER
@@ -42,10 +42,11 @@ def fit(
     with announced(watch.compiling):
         trace = None
         if problem.config.trace:
-            dtype = np.dtype(problem.config.trace_precision or problem.config.precision)
+            dtype = np.dtype(problem.config.trace_dtype)
             trace = store.allocate_trace((len(problem.facts), problem.trace_width), dtype)
         trainer, progress = Trainer(problem, trace), Progress()
         trainer.warm_up()
+        release_memory()
         saved = store.load_checkpoint(trace)
         if saved is not None:
             trainer.restore(saved[0])
