@@ -8,20 +8,39 @@ from whence.errors import WhenceError
 
 if TYPE_CHECKING:
     from whence.api import Run, resume, train
+    from whence.data import Dataset, ReadOptions
+    from whence.data import read_dataset as read
     from whence.training import TrainConfig
 
-__all__ = ["Run", "TrainConfig", "WhenceError", "__version__", "resume", "train"]
+__all__ = [
+    "Dataset",
+    "ReadOptions",
+    "Run",
+    "TrainConfig",
+    "WhenceError",
+    "__version__",
+    "read",
+    "resume",
+    "train",
+]
 
-_HOME = {"Run": "whence.api", "TrainConfig": "whence.training"} | dict.fromkeys(
-    ("resume", "train"), "whence.api"
-)
+_HOME = {
+    "Dataset": "whence.data:Dataset",
+    "ReadOptions": "whence.data:ReadOptions",
+    "Run": "whence.api:Run",
+    "TrainConfig": "whence.training:TrainConfig",
+    "read": "whence.data:read_dataset",
+    "resume": "whence.api:resume",
+    "train": "whence.api:train",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `whence --help` answers at once."""
     if name not in _HOME:
         raise AttributeError(f"module 'whence' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    module, _, attribute = _HOME[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from whence.data import Dataset, read_dataset
+from whence.data import Dataset, ReadOptions, read_dataset
 from whence.errors import WhenceError
 from whence.models import find_model
 from whence.run import RunFolder, RunWriter, check_memory
@@ -35,9 +35,6 @@ def train(
     *,
     out: str | Path | None = None,
     preset: str | None = None,
-    data_dir: str | Path | None = None,
-    entity_labels: str | Path | None = None,
-    relation_labels: str | Path | None = None,
     threads: int | None = None,
     memory_share: float = MEMORY_SHARE,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
@@ -54,10 +51,6 @@ def train(
         The folder to make; by default one under `runs/` named after dataset and model.
     preset
         `paper` for the setting of the paper; explicit settings override it.
-    data_dir
-        Where named datasets lie; by default the folder named by WHENCE_DATA.
-    entity_labels, relation_labels
-        Files of names and labels, tab-separated.
     threads
         For validation and metrics; by default one for each core. The outcome does not depend on it.
     memory_share
@@ -67,18 +60,11 @@ def train(
     watch
         Told of progress, and asked whether to stop.
     **settings
-        Fields of `whence.TrainConfig`, such as model, dim, epochs and seed.
+        Fields of `whence.ReadOptions`, such as columns and valid_fraction, and of
+        `whence.TrainConfig`, such as model, dim, epochs and seed.
     """
-    dataset = (
-        data
-        if isinstance(data, Dataset)
-        else read_dataset(
-            data,
-            data_dir=_path(data_dir),
-            entity_labels=_path(entity_labels),
-            relation_labels=_path(relation_labels),
-        )
-    )
+    options = {name: settings.pop(name) for name in ReadOptions.names() if name in settings}
+    dataset = _dataset(data, options)
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     check_memory(problem.row_bytes)
@@ -286,5 +272,9 @@ def _train(
     return Run.open(writer.path)
 
 
-def _path(value: str | Path | None) -> Path | None:
-    return Path(value) if value is not None else None
+def _dataset(data: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
+    if not isinstance(data, Dataset):
+        return read_dataset(data, **options)
+    if options:
+        raise WhenceError(f"a Dataset is read already; leave out {', '.join(options)}")
+    return data

@@ -9,10 +9,15 @@ from typing import Any, TypeVar
 
 import click
 
+from whence.data._options import ReadOptions
 from whence.errors import WhenceError
-from whence.training.config import TYPES, TrainConfig, check_setting
+from whence.settings import Settings
+from whence.training.config import TrainConfig
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+_TABLES: tuple[type[Settings], ...] = (ReadOptions, TrainConfig)
+_SETTINGS = {item.name: (table, item) for table in _TABLES for item in fields(table)}
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON document, nothing else."
@@ -49,14 +54,14 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
     if not isinstance(values, dict):
         raise WhenceError(f"{path}: {ctx.info_name} is not a table of settings")
     names = {opt.lstrip("-"): str(p.name) for p in ctx.command.params for opt in p.opts}
-    settings = {item.name: item for item in fields(TrainConfig)}
     defaults = {}
     for key, value in values.items():
         name = names.get(key.replace("_", "-"))
         if name in (None, "config"):
             raise WhenceError(f"{path}: unknown setting {key!r}; see whence {ctx.info_name} --help")
-        if name in settings:
-            check_setting(settings[name], value)
+        if name in _SETTINGS:
+            table, item = _SETTINGS[name]
+            table.check(item, value)
         defaults[name] = value
     ctx.default_map = defaults
     return path
@@ -73,18 +78,21 @@ config_option = click.option(
 
 
 def setting_options(command: Command) -> Command:
-    """One option for every field of the config, unset unless given."""
-    for item in reversed(fields(TrainConfig)):
-        command = _option(item)(command)
+    """One option for every setting of data and training, unset unless given."""
+    for table, item in reversed(_SETTINGS.values()):
+        command = _option(item, table.types()[item.name])(command)
     return command
 
 
-def _option(item: Field[Any]) -> Callable[[Command], Command]:
+def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Command]:
     flag = "--" + item.name.replace("_", "-")
-    about, kinds = item.metadata["about"], TYPES[item.name]
+    about = item.metadata["about"]
     if bool in kinds:
-        about += f"  [default: {'yes' if item.default else 'no'}]"
+        if item.default is not None:
+            about += f"  [default: {'yes' if item.default else 'no'}]"
         return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=about)
+    if Path in kinds:
+        return click.option(flag, type=click.Path(path_type=Path), help=about)
     if item.default is not None:
         about += f"  [default: {item.default}]"
     if item.name == "negatives":
@@ -98,7 +106,7 @@ class SettingsCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
-        by_name = {item.name: item.metadata["group"] for item in fields(TrainConfig)}
+        by_name = {name: item.metadata["group"] for name, (_, item) in _SETTINGS.items()}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:

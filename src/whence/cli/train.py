@@ -24,9 +24,6 @@ _OF_THE_MACHINE = ("threads", "memory_share", "checkpoint_seconds")
 @click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
 @click.option("--resume", type=_PATH, metavar="RUN", help="Go on with an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")
-@click.option("--data-dir", type=_PATH, help="Where named datasets lie  [default: $WHENCE_DATA]")
-@click.option("--entity-labels", type=_PATH, help="File of entity names and labels.")
-@click.option("--relation-labels", type=_PATH, help="File of relation names and labels.")
 @click.option("--threads", type=click.IntRange(1), help="For metrics  [default: one a core]")
 @click.option(
     "--memory-share",

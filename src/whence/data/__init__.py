@@ -2,15 +2,21 @@
 
 from whence.data._building import build_dataset
 from whence.data._catalogue import CATALOGUE
-from whence.data._dataset import Dataset
+from whence.data._columns import Column, FactTable
+from whence.data._dataset import Dataset, Ratings
 from whence.data._known import KnownAnswers
+from whence.data._options import ReadOptions
 from whence.data._reading import read_dataset
 from whence.data._vocabulary import Vocabulary
 
 __all__ = [
     "CATALOGUE",
+    "Column",
     "Dataset",
+    "FactTable",
     "KnownAnswers",
+    "Ratings",
+    "ReadOptions",
     "Vocabulary",
     "build_dataset",
     "read_dataset",

@@ -6,10 +6,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whence.data._columns import Column
 from whence.data._vocabulary import Vocabulary
 from whence.errors import WhenceError
 from whence.types import OBJECT, RELATION, SUBJECT, Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """The rating of every fact, split by split: (n,) float32."""
+
+    train: NDArray[np.float32]
+    valid: NDArray[np.float32]
+    test: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +44,19 @@ class Dataset:
     """The entity ids that can be an object."""
     notes: tuple[str, ...] = ()
     """One line for each thing that reading changed, such as duplicates dropped."""
+    ratings: Ratings | None = None
+    """What users gave items, in two-way data that says so."""
+    sources: Column | None = None
+    """Where each training fact came from, in data that says so."""
 
     def __post_init__(self) -> None:
         for split in ("train", "valid", "test"):
             self._check(split, getattr(self, split))
+            self._check_ratings(split)
+        if self.sources is not None and len(self.sources) != self.n_facts:
+            raise WhenceError(
+                f"dataset {self.name!r}: {len(self.sources)} sources for {self.n_facts} facts"
+            )
         if len(self.objects) < 2:
             raise WhenceError(
                 f"dataset {self.name!r}: too few entities that can be an object "
@@ -66,7 +86,7 @@ class Dataset:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hex, of the names and the facts of all splits; labels and name left out."""
+        """SHA-256, in hex, of names, facts and ratings of all splits; not of labels or sources."""
         digest = hashlib.sha256()
         for names in (self.entities.names, self.relations.names):
             digest.update(_framed(name.encode() for name in names))
@@ -74,6 +94,9 @@ class Dataset:
         for facts in (self.train, self.valid, self.test):
             digest.update(_number(len(facts)))
             digest.update(facts.astype("<i4").tobytes())
+        if self.ratings is not None:
+            for ratings in (self.ratings.train, self.ratings.valid, self.ratings.test):
+                digest.update(ratings.astype("<f4").tobytes())
         return digest.hexdigest()
 
     def fact_names(self, fact: Sequence[int] | Facts) -> tuple[str, ...]:
@@ -102,6 +125,15 @@ class Dataset:
                 raise WhenceError(
                     f"{where}: {word} id {bad} is not one of {ids.start} to {ids.stop - 1}"
                 )
+
+    def _check_ratings(self, split: str) -> None:
+        if self.ratings is None:
+            return
+        ratings, facts = getattr(self.ratings, split), getattr(self, split)
+        if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
+            raise WhenceError(
+                f"dataset {self.name!r}, {split}: ratings are not {len(facts)} finite numbers"
+            )
 
 
 def _number(value: int) -> bytes:

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from whence.data._building import build_dataset
 from whence.data._catalogue import CATALOGUE, find_folder
 from whence.data._dataset import Dataset
 from whence.data._nearest import nearest
+from whence.data._options import ReadOptions
 from whence.data._paths import is_file, is_folder
 from whence.data._tsv import read_labels, read_tsv
 from whence.errors import WhenceError
@@ -21,13 +22,7 @@ _ENTITY_LABELS: Final = ("entity2text", "entity2label", "entity_labels")
 _RELATION_LABELS: Final = ("relation2text", "relation2label", "relation_labels")
 
 
-def read_dataset(
-    source: str | Path,
-    *,
-    data_dir: Path | None = None,
-    entity_labels: Path | None = None,
-    relation_labels: Path | None = None,
-) -> Dataset:
+def read_dataset(source: str | Path, **options: Any) -> Dataset:
     """The dataset that a source stands for.
 
     Parameters
@@ -36,14 +31,13 @@ def read_dataset(
         A file of training facts, a folder with a train file and optionally valid, test and label
         files, or a name in `CATALOGUE`. A file or a folder with a train file goes before a
         catalogue name.
-    data_dir
-        The folder that holds the folders of catalogue datasets; WHENCE_DATA where None.
-    entity_labels, relation_labels
-        Files of name TAB label, instead of those in the folder.
+    **options
+        Fields of `ReadOptions`: what to read of it, and how.
     """
-    files = _locate(source, data_dir)
-    entity_file = entity_labels or files.entity_labels
-    relation_file = relation_labels or files.relation_labels
+    chosen = ReadOptions.from_dict(options)
+    files = _locate(source, _path(chosen.data_dir))
+    entity_file = _path(chosen.entity_labels) or files.entity_labels
+    relation_file = _path(chosen.relation_labels) or files.relation_labels
     return build_dataset(
         files.name,
         read_tsv(files.train),
@@ -64,6 +58,10 @@ class _Files:
     test: Path | Traversable | None = None
     entity_labels: Path | Traversable | None = None
     relation_labels: Path | Traversable | None = None
+
+
+def _path(value: Any) -> Path | None:
+    return Path(value) if value is not None else None
 
 
 def _locate(source: str | Path, data_dir: Path | None) -> _Files:
