@@ -248,3 +248,17 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, name: str, damage: str) -
         file.unlink()
     with pytest.raises(whence.WhenceError, match=name):
         whence.resume(tmp_path / "run")
+
+
+def test_a_time_budget_stops_training_where_it_is(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", epochs=60, time_budget=1e-6)
+    summary = run.summary()
+    assert summary["stopped"] == "time"
+    assert 0 < summary["best_facts"] == run.history[-1]["facts"] < run.dataset.n_facts
+    assert run.history[-1]["mrr"] == run.metrics["valid"]["mrr"]
+
+
+def test_a_time_budget_that_suffices_changes_nothing(tmp_path: Path) -> None:
+    assert train(tmp_path / "free").summary()["stopped"] == "epochs"
+    train(tmp_path / "bound", time_budget="1h")
+    assert outcome(tmp_path / "free") == outcome(tmp_path / "bound")

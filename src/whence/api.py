@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from whence.data import Dataset, ReadOptions, read_dataset
 from whence.errors import WhenceError
-from whence.models import find_model
+from whence.models import Model, find_model
 from whence.run import RunFolder, RunWriter, check_memory
 from whence.training import TrainConfig, preset_settings
-from whence.training.results import Interrupted, Parameters, Watch
-from whence.types import Facts, Rows
+from whence.training.results import Interrupted, Parameters, Validation, Watch
+from whence.types import Rows
 
 if TYPE_CHECKING:
     from whence.models.scoring import Scorer
@@ -165,9 +165,8 @@ class Run:
 
     @cached_property
     def scorer(self) -> "Scorer":
-        from whence.models.scoring import Scorer
-
-        return Scorer(self.model, self.entity_rows, self.relation_rows)
+        rows = Parameters(self.entity_rows, self.relation_rows)
+        return _scorer(self.model, rows, self.dataset, self.config)
 
     def predict(self, *names: str | None, top: int | None = 10) -> "Answers":
         """Ranked answers to a query, the `top` most probable or, with None, every candidate.
@@ -225,6 +224,7 @@ def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":
         n_relations=dataset.n_relations,
         subjects=dataset.subjects,
         objects=dataset.objects,
+        ratings=dataset.ratings.train if dataset.ratings else None,
     )
 
 
@@ -237,22 +237,14 @@ def _train(
     watch: Watch,
 ) -> Run:
     """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
-    from whence.evaluate.ranking import RankingEvaluator
-    from whence.models.scoring import Scorer
+    from whence.evaluate.splits import SplitEvaluator
     from whence.training.fit import fit
 
     config = problem.config
-    evaluator = RankingEvaluator(dataset, inverse=config.inverse, threads=threads)
+    evaluator = SplitEvaluator(dataset, config, threads)
 
-    def evaluate(rows: Parameters, facts: Facts) -> dict[str, Any] | None:
-        scorer = Scorer(problem.model, rows.entity_rows, rows.relation_rows)
-        metrics = evaluator.evaluate(scorer, facts)
-        return metrics.to_dict() if metrics else None
-
-    def validate(rows: Parameters) -> float:
-        metrics = evaluate(rows, dataset.valid)
-        assert metrics is not None
-        return float(metrics["mrr"])
+    def validate(rows: Parameters) -> Validation:
+        return evaluator.validate(_scorer(problem.model, rows, dataset, config))
 
     validates = config.validate_every and len(dataset.valid)
     watch.started(writer.start(problem.trace_width))
@@ -265,11 +257,17 @@ def _train(
         writer.discard()
         raise
     best = writer.best(progress.best_epoch)
-    metrics = {
-        split: evaluate(best.parameters, getattr(dataset, split)) for split in ("valid", "test")
-    }
+    scorer = _scorer(problem.model, best.parameters, dataset, config)
+    metrics = {split: evaluator.evaluate(scorer, split) for split in ("valid", "test")}
     writer.finish(progress, best, metrics)
     return Run.open(writer.path)
+
+
+def _scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
+    from whence.models.scoring import Scorer
+
+    offset = dataset.mean_rating if config.loss == "squared" else 0.0
+    return Scorer(model, rows.entity_rows, rows.relation_rows, offset)
 
 
 def _dataset(data: str | Path | Dataset, options: dict[str, Any]) -> Dataset:

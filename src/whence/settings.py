@@ -28,7 +28,7 @@ class Settings:
         for item in fields(self):
             value = getattr(self, item.name)
             self.check(item, value)
-            if value is not None and float in self.types()[item.name]:
+            if isinstance(value, int | float) and float in self.types()[item.name]:
                 object.__setattr__(self, item.name, _float(item.name, value))
 
     @classmethod

@@ -145,6 +145,8 @@ class Oracle:
         if direction == 1:
             s, r, o = o, r + max(problem.n_relations, 1), s
             answers, stream = problem.subjects, SUBJECT_STREAM
+        if config.negatives_from == "entities":
+            answers = range(problem.n_entities)
         negatives = len(answers) - 1 if config.negatives == "all" else config.negatives
         candidates = np.zeros(1 + negatives, np.int32)
         epoch = epoch if config.redraw else 0
@@ -157,7 +159,8 @@ class Oracle:
         """Loss and gradients of one fact, in the shape of both tables."""
         E, R = self.entities.rows, self.relations.rows
         matches = [self.formula(E[s], R[r], E[c]) for c in candidates]
-        loss, weights = LOSSES[self.config.loss](np.array([score for score, _ in matches]))
+        scores = np.array([score for score, _ in matches])
+        loss, weights = self._loss(fact, scores)
         d_entities, d_relations = np.zeros_like(E), np.zeros_like(R)
         for c, weight, (_, (d_s, d_r, d_o)) in zip(candidates, weights, matches, strict=True):
             d_entities[s] += weight * d_s
@@ -172,6 +175,13 @@ class Oracle:
         self.meter[:2] += loss, 1
         self.meter[2:] = np.maximum(self.meter[2:], [max(norms[:2]), norms[2], max(norms[3:])])
         return Step(fact, s, r, o, candidates, (d_entities, d_relations))
+
+    def _loss(self, fact: int, scores: Vector) -> tuple[float, Vector]:
+        if self.config.loss != "squared":
+            return LOSSES[self.config.loss](scores)
+        ratings = self.problem.ratings.astype(np.float64)
+        miss = scores - (ratings[fact] - ratings.mean())
+        return float(miss[0] ** 2 / 2), miss
 
     def _penalty_slope(self, row: Vector, parts: int) -> Vector:
         """Slope of l2/2 |x|^2 + n3/3 |x|^3, |.| a complex number's modulus where there are two."""

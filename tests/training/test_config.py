@@ -20,7 +20,7 @@ BAD = [
     ("init", -0.1, "init is -0.1; it must be 0 or more"),
     ("inverse", "yes", "inverse is 'yes'; give true or false"),
     ("inverse", 1, "inverse is 1; give true or false"),
-    ("loss", "hinge", "unknown loss 'hinge'; choose from softmax, sigmoid"),
+    ("loss", "hinge", "unknown loss 'hinge'; choose from softmax, sigmoid, squared"),
     ("loss", None, "loss is None; give a word"),
     ("negatives", 0, "negatives is 0; give a number from 1 on, or all"),
     ("negatives", "many", "negatives is 'many'; give a number from 1 on, or all"),
@@ -43,6 +43,7 @@ BAD = [
     ("order", "random", "unknown order 'random'; choose from file, shuffle"),
     ("epochs", 0, "epochs is 0; it must be 1 or more"),
     ("keep_checkpoints", -1, "keep_checkpoints is -1; it must be 0 or more"),
+    ("negatives_from", "x", "unknown negatives_from 'x'; choose from objects, entities"),
     ("credit", "both", "unknown credit 'both'; choose from step, source"),
     ("trace_precision", "int8", "unknown trace_precision 'int8'; choose from float16, float32, "
      "float64"),
@@ -148,3 +149,31 @@ def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:
         with pytest.raises(WhenceError, match=r"adam works its drift out .* adam-lazy"):
             TrainConfig(optimizer="adam", **settings)
     assert TrainConfig(optimizer="adam-lazy", beta2=0.9).beta2 == 0.9
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"negatives": 5}, "loss squared takes no negatives: leave them out"),
+        ({"inverse": True}, "loss squared has no inverse direction: leave out inverse"),
+    ],
+)
+def test_squared_loss_refuses_what_it_has_no_use_for(settings: dict, message: str) -> None:
+    with pytest.raises(WhenceError) as error:
+        TrainConfig(loss="squared", **settings)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7), (7, 7), (0.5, 0.5)]
+)
+def test_a_time_budget_is_kept_in_seconds(given: Any, seconds: float) -> None:
+    assert TrainConfig(time_budget=given).time_budget == seconds
+
+
+@pytest.mark.parametrize(
+    "given", ["", "m", "soon", "-1", 0, "0s", "inf", "nan", float("nan"), "5d"]
+)
+def test_a_time_budget_that_is_none_is_refused(given: Any) -> None:
+    with pytest.raises(WhenceError, match="give seconds above 0, or such as 90s, 10m, 2h"):
+        TrainConfig(time_budget=given)

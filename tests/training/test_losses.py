@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.training._losses import sigmoid_loss, softmax_loss
+from whence.training._losses import sigmoid_loss, softmax_loss, squared_loss
 
 LOSSES = [softmax_loss, sigmoid_loss]
 SCORES = st.lists(st.floats(-20, 20), min_size=1, max_size=6)
@@ -26,6 +26,12 @@ def test_slopes_match_finite_differences(loss, scores) -> None:
 def test_losses_of_equal_scores() -> None:
     assert softmax_loss(np.zeros(4)) == pytest.approx(np.log(4))
     assert sigmoid_loss(np.zeros(4)) == pytest.approx(np.log(2))
+
+
+def test_squared_loss_is_half_the_square_of_the_miss() -> None:
+    scores = np.array([2.5])
+    assert squared_loss(scores, 4.0) == 1.125
+    assert scores[0] == -1.5
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -22,6 +22,31 @@ def test_every_model_loss_and_optimizer_follow_the_contract(
     check_by_oracle(problem, train(problem))
 
 
+@pytest.mark.parametrize("model", ["mf", "mf-biased"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_squared_loss_learns_ratings(model: str, optimizer: str, batch_size: int) -> None:
+    problem = make_problem(
+        model=model,
+        loss="squared",
+        negatives=None,
+        optimizer=optimizer,
+        batch_size=batch_size,
+        l2=0.02,
+        epochs=8,
+    )
+    trainer = train(problem)
+    check_by_oracle(problem, trainer)
+    assert problem.config.negatives == 0
+
+
+@pytest.mark.parametrize("model", ["distmult", "mf"])
+@pytest.mark.parametrize("inverse", [True, False])
+def test_negatives_from_all_entities(model: str, inverse: bool) -> None:
+    problem = make_problem(model=model, negatives_from="entities", negatives=7, inverse=inverse)
+    check_by_oracle(problem, train(problem))
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("credit", ["step", "source"])
 @pytest.mark.parametrize("batch_size", [1, 3, 7])

@@ -37,7 +37,11 @@ top_option = click.option(
 )
 
 
-def _negatives(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+_METAVARS = {"negatives": "N|all", "time_budget": "TIME"}
+"""Of settings that take a number or a word."""
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
 
 
@@ -95,8 +99,8 @@ def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Co
         return click.option(flag, type=click.Path(path_type=Path), help=about)
     if item.default is not None:
         about += f"  [default: {item.default}]"
-    if item.name == "negatives":
-        return click.option(flag, metavar="N|all", callback=_negatives, help=about)
+    if item.name in _METAVARS:
+        return click.option(flag, metavar=_METAVARS[item.name], callback=_number, help=about)
     choices = item.metadata.get("choices")
     return click.option(flag, type=click.Choice(choices) if choices else kinds[0], help=about)
 

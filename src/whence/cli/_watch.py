@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from whence.training.config import TrainConfig
-from whence.training.results import Start, Watch
+from whence.training.results import Start, Validation, Watch
 
 _LINE_SECONDS = 10.0
 
@@ -106,11 +106,11 @@ class TerminalWatch(Watch):
         text = f"epoch {epoch}/{self._epochs}  {rate:,.0f} facts/s  loss {loss:.4f}"
         self._bar.update(self._task, completed=n_facts, description=text)
 
-    def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
+    def validated(self, epoch: int, found: Validation, *, best: bool) -> None:
         now = time.monotonic()
         if best and (now - self._said > _LINE_SECONDS or epoch == self._epochs):
             self._said = now
-            self.say(f"epoch {epoch}: valid MRR {mrr:.4f}, the best so far")
+            self.say(f"epoch {epoch}: valid {found.metric} {found.value:.4f}, the best so far")
 
 
 def _in_words(config: TrainConfig) -> str:

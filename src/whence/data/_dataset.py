@@ -84,6 +84,11 @@ class Dataset:
         """Whether facts have no relation."""
         return len(self.relations) == 0
 
+    @property
+    def mean_rating(self) -> float:
+        """Of the training facts; 0 in data without ratings."""
+        return float(self.ratings.train.mean(dtype=np.float64)) if self.ratings else 0.0
+
     @cached_property
     def hash(self) -> str:
         """SHA-256, in hex, of names, facts and ratings of all splits; not of labels or sources."""

@@ -6,6 +6,7 @@ validation only.
 """
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -67,15 +68,16 @@ class RankingEvaluator:
         sides = (False, True) if inverse else (False,)
         self._known = {side: self._index(side) for side in sides}
 
-    def _index(self, reverse: bool) -> tuple[KnownAnswers, KnownAnswers]:
+    def _index(self, reverse: bool) -> tuple[KnownAnswers, ...]:
         """What the standard and the paper's filter know."""
         data = self.dataset
-        splits = [self._turn(split, reverse) for split in (data.train, data.valid, data.test)]
-        n_relations = 2 * max(data.n_relations, 1)
-        return (
-            KnownAnswers.of(*splits, n_relations=n_relations),
-            KnownAnswers.of(*splits[:2], n_relations=n_relations),
-        )
+        splits = (data.train, data.valid, data.test)
+        return self.known(*splits, reverse=reverse), self.known(*splits[:2], reverse=reverse)
+
+    def known(self, *splits: Facts, reverse: bool = False) -> KnownAnswers:
+        """What a filter knows that is made of these facts."""
+        turned = (self._turn(split, reverse) for split in splits)
+        return KnownAnswers.of(*turned, n_relations=2 * max(self.dataset.n_relations, 1))
 
     def _turn(self, facts: Facts, reverse: bool) -> Facts:
         """Facts as they are, or (object, inverse relation, subject)."""
@@ -105,17 +107,21 @@ class RankingEvaluator:
         standard, paper = (RankingMetrics.of(column) for column in ranks.T)
         return SplitMetrics(len(facts), standard, paper, {})
 
-    def ranks(self, scorer: Scorer, facts: Facts, *, reverse: bool = False) -> NDArray[np.float64]:
-        """(n, 2) ranks of the objects (or subjects) under the standard and the paper's filter."""
+    def ranks(
+        self,
+        scorer: Scorer,
+        facts: Facts,
+        *,
+        reverse: bool = False,
+        filters: Sequence[KnownAnswers] | None = None,
+    ) -> NDArray[np.float64]:
+        """(n, n_filters) ranks of the objects (or subjects): under the standard and the paper's."""
         facts = self._turn(facts, reverse)
         queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
         candidates = self.dataset.subjects if reverse else self.dataset.objects
         ids = np.arange(candidates.start, candidates.stop)
-        standard, paper = (
-            (known.flat, np.stack(known.lookup(facts[:, :2]), axis=1))
-            for known in self._known[reverse]
-        )
-        ranks = np.empty((len(facts), 2))
+        flat, spans = _join(self._known[reverse] if filters is None else filters, facts[:, :2])
+        ranks = np.empty(spans.shape[:2])
 
         def rank(start: int) -> None:
             block = slice(start, start + _BLOCK)
@@ -126,7 +132,7 @@ class RankingEvaluator:
                 scorer.entity_rows,
                 ids,
                 facts[block, OBJECT],
-                ((standard[0], standard[1][block]), (paper[0], paper[1][block])),
+                (flat, spans[block]),
                 scores,
                 ranks[block],
             )
@@ -136,10 +142,23 @@ class RankingEvaluator:
         return ranks
 
 
+def _join(
+    filters: Sequence[KnownAnswers], queries: Facts
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Known objects of all filters, and (n, n_filters, 2) where those of each query stand."""
+    starts = np.cumsum([0, *(len(known.flat) for known in filters)])
+    spans = [
+        start + np.stack(known.lookup(queries), axis=1)
+        for start, known in zip(starts, filters, strict=False)
+    ]
+    return np.concatenate([known.flat for known in filters]), np.stack(spans, axis=1)
+
+
 @kernel
-def _rank_block(kind, queries, rows, ids, targets, filters, scores, ranks):
-    """Ranks of targets among the ids, once for every filter (known objects, spans of them)."""
+def _rank_block(kind, queries, rows, ids, targets, known, scores, ranks):
+    """Ranks of targets among the ids, once for every filter: (known objects, spans of them)."""
     first = ids[0]
+    flat, spans = known
     for i in range(queries.shape[0]):
         score_rows(kind, queries[i], rows, ids, rows.shape[1], scores)
         mine = scores[targets[i] - first]
@@ -147,10 +166,9 @@ def _rank_block(kind, queries, rows, ids, targets, filters, scores, ranks):
         for j in range(ids.shape[0]):
             higher += scores[j] > mine
             equal += scores[j] == mine
-        for column in range(2):
-            known, spans = filters[column]
+        for column in range(ranks.shape[1]):
             ranks[i, column] = 1 + higher + equal / 2
-            for j in range(spans[i, 0], spans[i, 1]):
-                if known[j] != targets[i]:
-                    other = scores[known[j] - first]
+            for j in range(spans[i, column, 0], spans[i, column, 1]):
+                if flat[j] != targets[i]:
+                    other = scores[flat[j] - first]
                     ranks[i, column] -= (other > mine) + (other == mine) / 2

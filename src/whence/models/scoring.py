@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._jit import kernel, row_function
-from whence.models._match import MATCH_IDS, score_rows
+from whence.models._match import MATCH_IDS, match, score_rows
 from whence.models._model import Model
-from whence.types import Rows
+from whence.types import OBJECT, RELATION, SUBJECT, Facts, Rows
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Scorer:
     model: Model
     entity_rows: Rows
     relation_rows: Rows
+    offset: float = 0.0
+    """Added to every score: the mean rating of a model that learned ratings less their mean."""
 
     def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
         """(n, query width) one query vector for every subject and relation."""
@@ -36,7 +38,15 @@ class Scorer:
         out = np.empty(len(ids), self.entity_rows.dtype)
         width = self.entity_rows.shape[1]
         score_rows(MATCH_IDS[self.model.match], q, self.entity_rows, ids, width, out)
-        return out
+        return out + out.dtype.type(self.offset)
+
+    def fact_scores(self, facts: Facts) -> Rows:
+        """(n,) scores of (n, 3) facts."""
+        queries = self.queries(facts[:, SUBJECT], facts[:, RELATION])
+        out = np.empty(len(facts), self.entity_rows.dtype)
+        kind, rows = MATCH_IDS[self.model.match], self.entity_rows
+        _score_facts(kind, queries, rows, np.ascontiguousarray(facts[:, OBJECT]), out)
+        return out + out.dtype.type(self.offset)
 
     @property
     def _has_offset(self) -> bool:
@@ -48,6 +58,12 @@ class Scorer:
 def _fill_queries(query, entity_rows, relation_rows, subjects, relations, out):
     for i in range(out.shape[0]):
         query(entity_rows[subjects[i]], relation_rows[relations[i]], out[i])
+
+
+@kernel
+def _score_facts(kind, queries, rows, objects, out):
+    for i in range(out.shape[0]):
+        out[i] = match(kind, queries[i], rows[objects[i]], rows.shape[1])
 
 
 def softmax(scores: Rows) -> Rows:

@@ -252,15 +252,16 @@ class RunWriter:
 
     def _result(self, progress: Progress, best: BestEpoch) -> dict[str, Any]:
         """What training came to, in numbers."""
-        n_facts = self.manifest.dataset["n_facts"] * len(progress.history)
         trace = self.path / "trace.npy"
         trace_bytes = np.load(trace, mmap_mode="r").nbytes if trace.exists() else 0
         return {
             "epochs": len(progress.history),
             "best_epoch": best.epoch,
+            "best_facts": progress.best_facts,
+            "stopped": progress.stopped,
             "steps": progress.updates,
             "seconds": progress.seconds,
-            "facts_per_second": n_facts / max(progress.seconds, 1e-9),
+            "facts_per_second": progress.facts / max(progress.seconds, 1e-9),
             "trace_bytes": trace_bytes,
             "lipschitz": best.norms["lipschitz"],
             "norms": {name: best.norms[name] for name in ("entity_norm", "relation_norm")},

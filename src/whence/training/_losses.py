@@ -1,14 +1,15 @@
 """Losses over the scores of a step's candidates, the true one first.
 
-Each returns the loss and turns the scores into their gradients, d loss / d score.
+Each returns the loss and turns the scores into their gradients, d loss / d score. The squared loss
+takes the score of one fact, without negatives, towards a number.
 """
 
 import math
 
 from whence._jit import kernel
 
-LOSS_IDS = {"softmax": 0, "sigmoid": 1}
-SOFTMAX = LOSS_IDS["softmax"]
+LOSS_IDS = {"softmax": 0, "sigmoid": 1, "squared": 2}
+SOFTMAX, SIGMOID, SQUARED = LOSS_IDS.values()
 
 
 @kernel
@@ -42,3 +43,10 @@ def sigmoid_loss(scores):
         probability = 1 / (1 + fade) if scores[j] >= 0 else fade / (1 + fade)
         scores[j] = (probability - (j == 0)) / n
     return loss / n
+
+
+@kernel
+def squared_loss(scores, target):
+    """Half the square of the score's distance from the target."""
+    scores[0] -= target
+    return scores[0] * scores[0] / 2

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence.errors import WhenceError
 from whence.models import Model, Widths
@@ -29,6 +30,8 @@ class Problem:
     n_relations: int
     subjects: range
     objects: range
+    ratings: NDArray[np.float32] | None = None
+    """(n_facts,) what the squared loss learns."""
 
     def __post_init__(self) -> None:
         two_way = self.n_relations == 0
@@ -39,14 +42,11 @@ class Problem:
                 f"model {self.model.name} takes facts of {wants} columns and these have {has}; "
                 f"choose another model, such as {other}"
             )
+        if self.config.loss == "squared" and self.ratings is None:
+            raise WhenceError("loss squared learns ratings, and the data has none: choose softmax")
         if self.config.negatives is None:
-            others = min(len(rows) for rows in self._sources) - 1
-            if others < 1:
-                raise WhenceError(
-                    "there is only one subject, so none to tell it from; leave out --inverse"
-                )
-            few = self.config.replace(negatives=min(NEGATIVES_UNSET, others))
-            object.__setattr__(self, "config", few)
+            settled = self.config.replace(negatives=self._few_negatives())
+            object.__setattr__(self, "config", settled)
         if self.config.batch_size > len(self.facts):
             object.__setattr__(self, "config", self.config.replace(batch_size=len(self.facts)))
         n_steps = len(self.facts) * self.config.epochs
@@ -60,7 +60,20 @@ class Problem:
     @property
     def _sources(self) -> tuple[range, range]:
         """Where the negatives of either direction come from."""
+        if self.config.negatives_from == "entities":
+            return range(self.n_entities), range(self.n_entities)
         return self.objects, self.subjects if self.config.inverse else self.objects
+
+    def _few_negatives(self) -> int:
+        """How many to take where none are asked for."""
+        if self.config.loss == "squared":
+            return 0
+        others = min(len(rows) for rows in self._sources) - 1
+        if others < 1:
+            raise WhenceError(
+                "there is only one subject, so none to tell it from; leave out --inverse"
+            )
+        return min(NEGATIVES_UNSET, others)
 
     @property
     def widths(self) -> Widths:
@@ -94,6 +107,14 @@ class Problem:
         trace = len(self.facts) * self.trace_width * item * self.config.trace
         # The map, the last checkpoint, its best epoch and a later one.
         return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
+
+    @property
+    def targets(self) -> Rows:
+        """(n_facts,) what the squared loss takes scores to: ratings less their mean; else empty."""
+        dtype = np.dtype(self.config.precision)
+        if self.config.loss != "squared" or self.ratings is None:
+            return np.zeros(0, dtype)
+        return np.asarray(self.ratings - self.ratings.mean(dtype=np.float64), dtype)
 
     @property
     def rule(self) -> Rule:

@@ -15,7 +15,7 @@ from whence.models._match import (
     add_row_gradient,
     score_rows,
 )
-from whence.training._losses import SOFTMAX, sigmoid_loss, softmax_loss
+from whence.training._losses import SOFTMAX, SQUARED, sigmoid_loss, softmax_loss, squared_loss
 from whence.training._optimizers import N_TAILS, catch_up, pace_of
 from whence.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
 from whence.training._tables import Side
@@ -119,7 +119,7 @@ def _score(model, f, direction, work, block, count, meter):
     query(subject, relation, q)
     _measure(query_vjp, f, subject, relation, entities.state[o, :width], rule, scratch, meter)
     score_rows(rule.match, q, entities.state, candidates, width, scores)
-    meter[LOSS] += softmax_loss(scores) if rule.loss == SOFTMAX else sigmoid_loss(scores)
+    meter[LOSS] += _loss(scores, scratch.fact_ids[f], work)
     meter[FACTS] += 1
     scratch.d_query[:] = 0
     add_query_gradients(rule.match, q, entities.state, candidates, scores, width, scratch.d_query)
@@ -128,6 +128,15 @@ def _score(model, f, direction, work, block, count, meter):
     touch_rows(scratch.entities, candidates[1:], f, NEGATIVE, scores[1:])
     touch_rows(scratch.entities, scratch.facts[f, :1], f, OWN_VECTOR, scores)
     touch_rows(scratch.relations, scratch.facts[f, 1:2], f, OWN_VECTOR, scores)
+
+
+@inlined
+def _loss(scores, fact, work):
+    if work.rule.loss == SOFTMAX:
+        return softmax_loss(scores)
+    if work.rule.loss == SQUARED:
+        return squared_loss(scores, work.targets[fact])
+    return sigmoid_loss(scores)
 
 
 @inlined

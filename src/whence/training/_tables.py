@@ -104,6 +104,7 @@ class Work(NamedTuple):
     rule: Rule
     draw: Draw
     scratch: Scratch
+    targets: Any  # (n_facts,) what the squared loss takes scores to; else empty
 
 
 class Side(NamedTuple):

@@ -26,7 +26,12 @@ class TrainConfig(Settings):
     seed: int = number(0, "of every random draw", "Model", 0)
 
     loss: str = choice(
-        "softmax", "over the true object and the negatives", "Loss", "softmax", "sigmoid"
+        "softmax",
+        "over the true object and the negatives; squared is on ratings",
+        "Loss",
+        "softmax",
+        "sigmoid",
+        "squared",
     )
     negatives: int | str | None = choice(
         None,
@@ -39,6 +44,9 @@ class TrainConfig(Settings):
         "Loss",
         "distinct",
         "independent",
+    )
+    negatives_from: str = choice(
+        "objects", "what can be an object, or all entities", "Loss", "objects", "entities"
     )
     redraw: bool = choice(True, "draw new negatives in every epoch", "Loss")
     l2: float = number(0.0, "weight of l2/2 |x|^2 on the fact's own rows", "Loss", 0)
@@ -69,7 +77,10 @@ class TrainConfig(Settings):
     epochs: int = number(10, "passes over the facts", "Stopping", 1)
     validate_every: int = number(1, "epochs between validations; 0 for none", "Stopping", 0)
     patience: int = number(
-        0, "validations without a better MRR before stopping; 0 for never", "Stopping", 0
+        0, "validations without a better one before stopping; 0 for never", "Stopping", 0
+    )
+    time_budget: float | str | None = choice(
+        None, "seconds, or such as 90s, 10m, 2h, after which training stops", "Stopping"
     )
 
     keep_checkpoints: int = number(
@@ -85,12 +96,13 @@ class TrainConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.time_budget is not None:
+            object.__setattr__(self, "time_budget", _seconds(self.time_budget))
         self.max_norm  # noqa: B018 - raises on a constraint that cannot be read
         for name in ("beta1", "beta2"):
             if not getattr(self, name) < 1:
                 raise WhenceError(f"{name} is {getattr(self, name):g}; it must be below 1")
-        if self.negatives not in (None, "all") and not _is_count(self.negatives):
-            raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
+        self._check_loss()
         if self.optimizer != "sgd" and self.epsilon <= 0:
             raise WhenceError(f"epsilon is {self.epsilon:g}; {self.optimizer} needs it above 0")
         if self.optimizer == "adam" and 1 - self.beta2 > 0.0201 * (1 - self.beta1):
@@ -108,6 +120,16 @@ class TrainConfig(Settings):
                 raise WhenceError(f"{name} is {getattr(self, name):g}; it must be {limit}")
         if self.patience and not self.validate_every:
             raise WhenceError("patience needs validation: set validate_every to 1 or more")
+
+    def _check_loss(self) -> None:
+        """The loss with what it goes with."""
+        if self.loss == "squared":
+            if self.negatives not in (None, 0):
+                raise WhenceError("loss squared takes no negatives: leave them out")
+            if self.inverse:
+                raise WhenceError("loss squared has no inverse direction: leave out inverse")
+        elif self.negatives not in (None, "all") and not _is_count(self.negatives):
+            raise WhenceError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
 
     @property
     def max_norm(self) -> float | None:
@@ -134,3 +156,18 @@ class TrainConfig(Settings):
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and value >= 1
+
+
+def _seconds(duration: float | str) -> float:
+    """A duration in seconds; a text may end in s, m or h."""
+    text = str(duration).strip().lower()
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
+    try:
+        seconds = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise WhenceError(
+            f"time_budget is {duration!r}; give seconds above 0, or such as 90s, 10m, 2h"
+        )
+    return seconds

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from whence.training.results import (
     Parameters,
     Progress,
     Store,
+    Validation,
     Watch,
 )
 
@@ -26,9 +28,7 @@ _STRETCH_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
 """Checkpoints take at most one part in so many of the time."""
 
-
-Validate = Callable[[Parameters], float]
-"""Filtered MRR on the validation facts."""
+Validate = Callable[[Parameters], Validation]
 
 
 def fit(
@@ -75,13 +75,18 @@ class _Fit:
         self.n_facts = len(trainer.problem.facts)
         self.total = self.n_facts * self.config.epochs
         self._stretch = 1000
+        self._looked, self._validation_seconds = time.monotonic(), 0.0
         self._checkpoint_due = time.monotonic() + checkpoint_seconds
 
     def run(self) -> None:
         while not self._finished():
             self._advance()
-            if self.trainer.epoch_ended:
+            out_of_time = self._out_of_time()
+            if self.trainer.epoch_ended or out_of_time:
                 self._end_epoch()
+            if out_of_time:
+                self.progress.stopped = self.progress.stopped or "time"
+                break
             if self.watch.should_stop():
                 self._checkpoint()
                 raise Interrupted("training was interrupted")
@@ -94,15 +99,25 @@ class _Fit:
 
     def _finished(self) -> bool:
         history, config = self.progress.history, self.config
-        if len(history) == config.epochs:
-            return True
         waited = len(history) - self.progress.best_epoch
-        return bool(
+        if len(history) == config.epochs:
+            self.progress.stopped = "epochs"
+        elif (
             config.patience
             and self.progress.best_epoch
             and self.trainer.epoch_ended
             and waited >= config.patience * config.validate_every
-        )
+        ):
+            self.progress.stopped = "patience"
+        return bool(self.progress.stopped)
+
+    def _out_of_time(self) -> bool:
+        """Whether the time budget, all sessions together, leaves just enough to validate."""
+        now = time.monotonic()
+        self.progress.elapsed += now - self._looked
+        self._looked = now
+        budget = float(self.config.time_budget or math.inf)
+        return self.progress.elapsed + self._validation_seconds >= budget
 
     def _advance(self) -> None:
         """One stretch of about `_STRETCH_SECONDS`, ending where parameters are to be kept."""
@@ -110,7 +125,7 @@ class _Fit:
         n = self.trainer.advance(min(self._stretch, self._until_kept()))
         took = time.perf_counter() - before
         self.progress.seconds += took
-        self.progress.updates = int(self.trainer.count[0])
+        self.progress.facts, self.progress.updates = self._done(), int(self.trainer.count[0])
         self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
         loss = self._mean_loss()
         self._expect(math.isfinite(loss), f"the loss is {loss}")
@@ -150,19 +165,23 @@ class _Fit:
     def _end_epoch(self) -> None:
         epoch, loss = self.trainer.epoch + 1, self._mean_loss()
         self.trainer.meter[[LOSS, FACTS]] = 0
-        entry = {"epoch": epoch, "loss": loss}
+        entry: dict[str, Any] = {"epoch": epoch, "loss": loss, "facts": self._done()}
         due = self.config.validate_every and epoch % self.config.validate_every == 0
-        if self.validate and (due or epoch == self.config.epochs):
-            entry["mrr"] = mrr = self.validate(self._parameters())
-            best = mrr > self.progress.best_mrr
+        cut = epoch == self.config.epochs or not self.trainer.epoch_ended
+        if self.validate and (due or cut):
+            before = time.monotonic()
+            found = self.validate(self._parameters())
+            self._validation_seconds = time.monotonic() - before
+            entry[found.metric] = found.value
+            best = self.progress.best_gain is None or found.gain > self.progress.best_gain
             if best:
-                self.progress.best_mrr = mrr
+                self.progress.best_gain = found.gain
                 self._keep_best(epoch)
-            self.watch.validated(epoch, mrr, best=best)
+            self.watch.validated(epoch, found, best=best)
         self.progress.history.append(entry)
 
     def _keep_best(self, epoch: int) -> None:
-        self.progress.best_epoch = epoch
+        self.progress.best_epoch, self.progress.best_facts = epoch, self._done()
         trainer = self.trainer
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None

@@ -42,15 +42,34 @@ class Bookkeeping:
     remainder: float
 
 
+@dataclass(frozen=True)
+class Validation:
+    """How good a model is on the validation facts: an epoch of higher gain is better."""
+
+    metric: str
+    value: float
+    gain: float
+
+
 @dataclass
 class Progress:
     """How far training is; kept in every checkpoint."""
 
-    history: list[dict[str, float]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """One entry an epoch; the last may be of an epoch that the time budget cut."""
     best_epoch: int = 0
-    best_mrr: float = -1.0
-    seconds: float = 0.0
+    best_facts: int = 0
+    """Facts trained on up to there, over all epochs."""
+    best_gain: float | None = None
+    facts: int = 0
+    """Facts trained on so far, over all epochs."""
     updates: int = 0
+    seconds: float = 0.0
+    """Of steps alone."""
+    elapsed: float = 0.0
+    """With validation and all, as the time budget counts."""
+    stopped: str = ""
+    """Why training ended: epochs, patience or time."""
     kept: int = 0
 
 
@@ -95,7 +114,7 @@ class Watch:
     def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
         """So many facts have been trained on, over all epochs; the loss is this epoch's mean."""
 
-    def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
+    def validated(self, epoch: int, found: Validation, *, best: bool) -> None:
         """An epoch was validated."""
 
     def should_stop(self) -> bool:

@@ -1,0 +1,48 @@
+"""Metrics of recommenders: recall and NDCG of each user's list, and how far ratings are off."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.data import Dataset
+from whence.evaluate.ranking import RankingEvaluator
+from whence.models.scoring import Scorer
+from whence.types import SUBJECT
+
+_LENGTHS = (10, 20)
+
+
+def list_metrics(evaluator: RankingEvaluator, scorer: Scorer, split: str) -> dict[str, float]:
+    """Recall and NDCG at k of a split's items, in lists without those seen before it.
+
+    A user's recall at k is the share of the user's items of the split among the first k; NDCG
+    weighs the item at rank i by 1 / log2(1 + i), beside the best order there is. Both are means
+    over the users that have an item in the split.
+    """
+    data = evaluator.dataset
+    before = (data.train,) if split == "valid" else (data.train, data.valid)
+    facts = getattr(data, split)
+    ranks = evaluator.ranks(scorer, facts, filters=[evaluator.known(*before)])[:, 0]
+    user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
+    n_items = np.bincount(user)
+    metrics = {}
+    for k in _LENGTHS:
+        inside = ranks <= k
+        recall = np.bincount(user, weights=inside) / n_items
+        gains = np.bincount(user, weights=inside / np.log2(1 + ranks))
+        metrics[f"recall@{k}"] = float(recall.mean())
+        metrics[f"ndcg@{k}"] = float((gains / _best_gains(k)[np.minimum(n_items, k)]).mean())
+    return metrics
+
+
+def _best_gains(k: int) -> NDArray[np.float64]:
+    """(k + 1,) the gain of a list that starts with all of a user's items, by how many they are."""
+    return np.concatenate([[0.0], np.cumsum(1 / np.log2(2 + np.arange(k)))])
+
+
+def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, float]:
+    """Root mean square and mean absolute error of predicted ratings, held to the scale's ends."""
+    assert dataset.ratings is not None
+    seen, wanted = dataset.ratings.train, getattr(dataset.ratings, split).astype(np.float64)
+    predicted = scorer.fact_scores(getattr(dataset, split)).astype(np.float64)
+    misses = np.clip(predicted, seen.min(), seen.max()) - wanted
+    return {"rmse": float(np.sqrt(np.mean(misses**2))), "mae": float(np.abs(misses).mean())}

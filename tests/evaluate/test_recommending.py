@@ -1,0 +1,95 @@
+"""Recall, NDCG and errors of ratings against counts by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.data import Dataset, Ratings, Vocabulary
+from whence.evaluate.ranking import RankingEvaluator
+from whence.evaluate.recommending import list_metrics, rating_metrics
+from whence.evaluate.splits import SplitEvaluator
+from whence.models import MODELS
+from whence.models.scoring import Scorer
+from whence.training import TrainConfig
+
+USERS, ITEMS = range(5), range(5, 45)
+
+
+def make_dataset(seed: int) -> Dataset:
+    rng = np.random.default_rng(seed)
+    pairs = np.array([(user, 0, item) for user in USERS for item in ITEMS], np.int32)
+    rng.shuffle(pairs)
+    splits = np.split(pairs[:130], (60, 95))
+    ratings = (rng.integers(1, 6, len(split)).astype(np.float32) for split in splits)
+    return Dataset(
+        "toy",
+        Vocabulary(tuple(map(str, range(ITEMS.stop)))),
+        Vocabulary((), kind="relation"),
+        *(np.ascontiguousarray(split) for split in splits),
+        subjects=USERS,
+        objects=ITEMS,
+        ratings=Ratings(*ratings),
+    )
+
+
+def make_scorer(seed: int, offset: float = 0.0) -> Scorer:
+    rows = np.random.default_rng(seed).normal(size=(ITEMS.stop, 3))
+    return Scorer(MODELS["mf"], rows, np.zeros((1, 0)), offset)
+
+
+def lists_by_hand(dataset: Dataset, scorer: Scorer, split: str, k: int) -> tuple[float, float]:
+    recalls, ndcgs = [], []
+    for user in USERS:
+        seen = {o for s, _, o in dataset.train if s == user}
+        if split == "test":
+            seen |= {o for s, _, o in dataset.valid if s == user}
+        wanted = {o for s, _, o in getattr(dataset, split) if s == user}
+        scores = scorer.entity_rows @ scorer.entity_rows[user]
+        shown = sorted((o for o in ITEMS if o not in seen), key=lambda o: -scores[o])[:k]
+        gains = [1 / np.log2(2 + place) for place in range(k)]
+        if wanted:
+            recalls.append(len(wanted.intersection(shown)) / len(wanted))
+            got = sum(gain for gain, o in zip(gains, shown, strict=False) if o in wanted)
+            ndcgs.append(got / sum(gains[: len(wanted)]))
+    return float(np.mean(recalls)), float(np.mean(ndcgs))
+
+
+@given(seed=st.integers(0, 50), split=st.sampled_from(["valid", "test"]))
+def test_lists_leave_out_what_was_seen_before(seed: int, split: str) -> None:
+    dataset, scorer = make_dataset(seed), make_scorer(seed)
+    found = list_metrics(RankingEvaluator(dataset, inverse=False), scorer, split)
+    for k in (10, 20):
+        recall, ndcg = lists_by_hand(dataset, scorer, split, k)
+        assert found[f"recall@{k}"] == pytest.approx(recall)
+        assert found[f"ndcg@{k}"] == pytest.approx(ndcg)
+
+
+def test_errors_of_ratings_are_held_to_the_scale() -> None:
+    dataset = make_dataset(0)
+    far = make_scorer(0, offset=100.0)  # every prediction lies above the best rating there is
+    found = rating_metrics(dataset, far, "test")
+    misses = 5 - dataset.ratings.test
+    assert found["rmse"] == pytest.approx(np.sqrt(np.mean(misses**2)))
+    assert found["mae"] == pytest.approx(np.mean(misses))
+
+
+def test_the_score_of_a_fact_is_its_place_among_all_scores() -> None:
+    dataset, scorer = make_dataset(1), make_scorer(1, offset=3.5)
+    for fact, score in zip(dataset.test, scorer.fact_scores(dataset.test), strict=True):
+        s, r, o = (int(x) for x in fact)
+        assert score == scorer.scores(s, r, dataset.objects)[o - ITEMS.start]
+
+
+@pytest.mark.parametrize(
+    ("loss", "metric", "sign"), [("softmax", "ndcg@10", 1), ("squared", "rmse", -1)]
+)
+def test_recommenders_are_chosen_by_their_own_metric(loss: str, metric: str, sign: int) -> None:
+    dataset, scorer = make_dataset(2), make_scorer(2)
+    evaluator = SplitEvaluator(dataset, TrainConfig(model="mf", loss=loss))
+    found = evaluator.validate(scorer)
+    metrics = evaluator.evaluate(scorer, "valid")
+    assert (found.metric, found.value) == (metric, metrics[metric])
+    assert found.gain == sign * found.value
+    assert ("rmse" in metrics) == (loss == "squared")
+    assert {"recall@10", "ndcg@20", "mrr"} <= metrics.keys()
