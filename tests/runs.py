@@ -6,7 +6,19 @@ from typing import Any
 
 import whence
 
-FAST: dict[str, Any] = {"dim": 6, "negatives": 5, "epochs": 4, "seed": 3}
+FAST: dict[str, Any] = {
+    "model": "distmult",
+    "dim": 6,
+    "inverse": False,
+    "negatives": 5,
+    "n3": 0.0,
+    "optimizer": "adam-lazy",
+    "rate": 0.003,
+    "epochs": 4,
+    "validate_every": 1,
+    "patience": 0,
+    "seed": 3,
+}
 
 
 def train(path: Path, **settings: Any) -> whence.Run:

@@ -1,8 +1,8 @@
 """Whence: which training facts made an embedding model predict what it predicts."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from whence._lazy import lazily
 from whence._version import __version__
 from whence.errors import WhenceError
 
@@ -24,23 +24,18 @@ __all__ = [
     "train",
 ]
 
-_HOME = {
-    "Dataset": "whence.data:Dataset",
-    "ReadOptions": "whence.data:ReadOptions",
-    "Run": "whence.api:Run",
-    "TrainConfig": "whence.training:TrainConfig",
-    "read": "whence.data:read_dataset",
-    "resume": "whence.api:resume",
-    "train": "whence.api:train",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `whence --help` answers at once."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'whence' has no attribute {name!r}")
-    module, _, attribute = _HOME[name].partition(":")
-    return getattr(import_module(module), attribute)
+__getattr__ = lazily(
+    __name__,
+    {
+        "Dataset": "whence.data",
+        "ReadOptions": "whence.data",
+        "Run": "whence.api",
+        "TrainConfig": "whence.training",
+        "read": "whence.data:read_dataset",
+        "resume": "whence.api",
+        "train": "whence.api",
+    },
+)
 
 
 def __dir__() -> list[str]:

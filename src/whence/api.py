@@ -12,7 +12,7 @@ from whence.data import Dataset, ReadOptions, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
 from whence.run import RunFolder, RunWriter, check_memory
-from whence.training import TrainConfig, preset_settings
+from whence.training import TrainConfig, default_settings, preset_settings
 from whence.training.results import Interrupted, Parameters, Validation, Watch
 from whence.types import Rows
 
@@ -92,10 +92,13 @@ def resume(
 
 
 def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> TrainConfig:
-    """Defaults, overridden by a preset, overridden by explicit settings."""
-    chosen = preset_settings(preset, dataset.name) if preset else {}
-    if dataset.two_way:
-        chosen["model"] = "mf"
+    """A preset, or what suits the data; explicit settings override both."""
+    if preset:
+        chosen = preset_settings(preset, dataset.name)
+        if dataset.two_way:
+            chosen["model"] = "mf"
+    else:
+        chosen = default_settings(dataset, settings)
     config = TrainConfig.from_dict(chosen | dict(settings))
     for name, needs, fits in (
         ("decay", "schedule exponential", config.schedule == "exponential"),

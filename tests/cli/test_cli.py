@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from runs import outcome, train
 
-FAST = ["--dim", "4", "--epochs", "1", "--negatives", "3"]
+FAST = ["--model", "distmult", "--no-inverse", "--dim", "4", "--epochs", "1", "--negatives", "3"]
 
 
 def whence(
@@ -265,7 +265,7 @@ def test_the_process_that_compiles_gets_the_same_bits_as_those_that_load(tmp_pat
 
 def test_two_processes_do_not_train_one_run(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    long = ["nations", "--epochs", "100000", "--validate-every", "0", "-o", str(path)]
+    long = ["nations", "--epochs", "1000000", "--validate-every", "0", "-o", str(path)]
     first = subprocess.Popen(
         [sys.executable, "-m", "whence", "train", *long], stderr=subprocess.DEVNULL
     )

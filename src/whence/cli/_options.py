@@ -13,6 +13,7 @@ from whence.data._options import ReadOptions
 from whence.errors import WhenceError
 from whence.settings import Settings
 from whence.training.config import TrainConfig
+from whence.training.defaults import CHOSEN
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -90,15 +91,17 @@ def setting_options(command: Command) -> Command:
 
 def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Command]:
     flag = "--" + item.name.replace("_", "-")
-    about = item.metadata["about"]
+    about, default = item.metadata["about"], item.default
+    if item.name in CHOSEN:
+        about, default = f"{about}  [default: from the data]", None
     if bool in kinds:
-        if item.default is not None:
-            about += f"  [default: {'yes' if item.default else 'no'}]"
+        if default is not None:
+            about += f"  [default: {'yes' if default else 'no'}]"
         return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=about)
     if Path in kinds:
         return click.option(flag, type=click.Path(path_type=Path), help=about)
-    if item.default is not None:
-        about += f"  [default: {item.default}]"
+    if default is not None:
+        about += f"  [default: {default}]"
     if item.name in _METAVARS:
         return click.option(flag, metavar=_METAVARS[item.name], callback=_number, help=about)
     choices = item.metadata.get("choices")

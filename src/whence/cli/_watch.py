@@ -65,6 +65,11 @@ class TerminalWatch(Watch):
     def started(self, about: Start) -> None:
         for note in about.notes:
             self.say(f"note   {note}")
+        if not about.n_valid:
+            self.say(
+                "note   no validation facts: the last epoch is kept; hold some facts out with "
+                "--valid-fraction 0.1 --test-fraction 0.1"
+            )
         self.say(f"run    {about.run}")
         self.say(f"model  {_in_words(about.config)}")
         if about.trace_bytes:
@@ -115,12 +120,19 @@ class TerminalWatch(Watch):
 
 def _in_words(config: TrainConfig) -> str:
     """The settings that matter most, on one line."""
-    inverse = " with inverse relations" if config.inverse else ""
-    return (
-        f"{config.model}{inverse}, dim {config.dim}, "
-        f"{config.loss} over {config.negatives} negatives, "
-        f"{config.optimizer} {config.rate:g}, {config.epochs} epochs, seed {config.seed}"
-    )
+    parts = [
+        f"{config.model}{' with inverse relations' if config.inverse else ''}",
+        f"dim {config.dim}",
+        f"{config.loss} loss" + (f" over {config.negatives} negatives" if config.negatives else ""),
+        *(f"{name} {getattr(config, name):g}" for name in ("l2", "n3") if getattr(config, name)),
+        *([f"constraint {config.constraint}"] if config.constraint != "none" else []),
+        f"{config.optimizer} {config.rate:g}",
+        *([f"batches of {config.batch_size}"] if config.batch_size > 1 else []),
+        f"{'up to ' if config.patience or config.time_budget else ''}{config.epochs} epochs",
+        *([f"{config.time_budget:g} s at most"] if config.time_budget else []),
+        f"seed {config.seed}",
+    ]
+    return ", ".join(parts)
 
 
 def size(n_bytes: float) -> str:

@@ -121,6 +121,7 @@ class RunWriter:
         return Start(
             run=str(self.path),
             n_facts=about["n_facts"],
+            n_valid=about["n_valid"],
             config=config,
             notes=tuple(about["notes"]),
             trace_shape=shape,

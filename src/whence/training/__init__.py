@@ -4,6 +4,7 @@
 """
 
 from whence.training.config import TrainConfig
+from whence.training.defaults import default_settings
 from whence.training.presets import PRESETS, preset_settings
 
-__all__ = ["PRESETS", "TrainConfig", "preset_settings"]
+__all__ = ["PRESETS", "TrainConfig", "default_settings", "preset_settings"]

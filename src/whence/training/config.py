@@ -33,11 +33,7 @@ class TrainConfig(Settings):
         "sigmoid",
         "squared",
     )
-    negatives: int | str | None = choice(
-        None,
-        f"a number, or all  [default: {NEGATIVES_UNSET}, or all where there are fewer]",
-        "Loss",
-    )
+    negatives: int | str | None = choice(None, "a number, or all", "Loss")
     sampling: str = choice(
         "distinct",
         "negatives of one step: all different, or repeats as they fall",

@@ -128,6 +128,7 @@ class Start:
 
     run: str
     n_facts: int
+    n_valid: int
     config: TrainConfig
     notes: tuple[str, ...]
     trace_shape: tuple[int, int]

@@ -1,0 +1,84 @@
+"""What training takes where nothing is asked for: settings chosen from the data and its size.
+
+How they were found is in docs/defaults.md.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from whence.models import Model, find_model
+
+if TYPE_CHECKING:  # the table of settings is shown in help texts, which do not wait for NumPy
+    from whence.data import Dataset
+
+CHOSEN = (
+    "model",
+    "dim",
+    "inverse",
+    "loss",
+    "negatives",
+    "l2",
+    "n3",
+    "optimizer",
+    "rate",
+    "epochs",
+    "validate_every",
+    "patience",
+)
+"""The settings that are chosen from the data."""
+
+_RATES = {"sgd": 0.01, "adagrad": 0.1, "adam": 1e-3, "adam-lazy": 1e-3}
+_TRACE_BYTES = 4e9
+_FACTS = 4_000_000
+"""Facts to train on, over all epochs."""
+
+
+def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that suit a dataset and go with those that are given, which are left out."""
+    loss = given.get("loss", "squared" if dataset.two_way and dataset.ratings else "softmax")
+    model = find_model(given.get("model", _model_name(dataset, loss)))
+    optimizer = given.get("optimizer", "sgd" if loss == "squared" else "adagrad")
+    epochs = given.get("epochs", _epochs(dataset))
+    validates = len(dataset.valid) and given.get("validate_every", 1)
+    chosen = {
+        "model": model.name,
+        "dim": _dim(dataset, model),
+        "inverse": not dataset.two_way and dataset.subjects == dataset.objects,
+        "loss": loss,
+        "negatives": None,
+        **_penalties(dataset, model),
+        "optimizer": optimizer,
+        "rate": _RATES.get(optimizer, 0.0),
+        "epochs": epochs,
+        "validate_every": max(epochs // 20, 1),
+        "patience": 3 if validates else 0,
+    }
+    assert tuple(chosen) == CHOSEN
+    return {name: value for name, value in chosen.items() if name not in given}
+
+
+def _model_name(dataset: "Dataset", loss: str) -> str:
+    if dataset.two_way:
+        return "mf-biased" if loss == "squared" else "mf"
+    return "complex"
+
+
+def _dim(dataset: "Dataset", model: Model) -> int:
+    """100, or 64 in two-way data; less where the trace would take too much room."""
+    most = 64 if dataset.two_way else 100
+    bytes_a_dim = 4 * model.widths(1).slots(2)[-1].stop * dataset.n_facts
+    return max(min(most, int(_TRACE_BYTES / bytes_a_dim)), 16)
+
+
+def _penalties(dataset: "Dataset", model: Model) -> dict[str, float]:
+    """Weights of the norms: small graphs, where an entity has many facts, need less."""
+    if dataset.two_way:
+        return {"l2": 0.1, "n3": 0.0}
+    if model.match != "dot":
+        return {"l2": 0.0, "n3": 0.0}
+    return {"l2": 0.0, "n3": 0.1 if dataset.n_entities > 1000 else 0.03}
+
+
+def _epochs(dataset: "Dataset") -> int:
+    """As many as make some millions of steps, within reason."""
+    return max(min(_FACTS // dataset.n_facts, 100), 1)
