@@ -82,11 +82,13 @@ def test_every_setting_is_explained_in_words(setting: str) -> None:
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_named_dataset_is_documented_with_its_sizes(name: str) -> None:
-    entry = CATALOGUE[name]
+def test_every_named_dataset_is_documented_and_cited(name: str) -> None:
+    entry, page = CATALOGUE[name], read(ROOT / "docs" / "datasets.md")
     sizes = (entry.n_facts, entry.n_valid, entry.n_test, entry.n_entities, entry.n_relations)
-    row = " | ".join([f"| `{name}`", *(f"{size:,}" for size in sizes), ""])
-    assert row in read(ROOT / "docs" / "data.md")
+    labels = "yes" if entry.labelled else "no"
+    row = " | ".join([f"| `{name}`", *(f"{size:,}" for size in sizes), labels])
+    assert f"{row} | {entry.licence}: {entry.terms} |" in page
+    assert f"{entry.citation}. <{entry.homepage}>" in page
 
 
 def links() -> Iterator[tuple[Path, str]]:

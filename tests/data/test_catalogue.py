@@ -1,16 +1,23 @@
 """Datasets by name."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from whence.data import CATALOGUE, read_dataset
+from whence.data import CATALOGUE, Entry, Place, find_entry, locate, read_dataset
+from whence.data._cache import cache_folder
+from whence.data._label_files import before_comma, from_json
+from whence.data._plain import find_plain, read_plain
 from whence.errors import WhenceError
 
+TRIPLES = [entry.name for entry in CATALOGUE.values() if entry.layout == "triples"]
+HELD = [name for name, entry in CATALOGUE.items() if any(file.sha256 for file in entry.files)]
 
-@pytest.mark.parametrize("name", CATALOGUE)
+
+@pytest.mark.parametrize("name", TRIPLES)
 def test_sizes_are_those_declared(name: str, shared_data: Callable[[str], Path]) -> None:
     entry = CATALOGUE[name]
     dataset = read_dataset(name, data_dir=None if entry.bundled else shared_data(name))
@@ -20,6 +27,15 @@ def test_sizes_are_those_declared(name: str, shared_data: Callable[[str], Path])
     n_dropped = {note.split(":")[0]: int(note.split()[1]) for note in dataset.notes}
     assert len(dataset.valid) + n_dropped.get("valid", 0) == entry.n_valid
     assert len(dataset.test) + n_dropped.get("test", 0) == entry.n_test
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_checksums_are_those_of_the_files(name: str, shared_data: Callable[[str], Path]) -> None:
+    folder = shared_data(name) / name
+    for file in CATALOGUE[name].files:
+        if file.sha256 is not None:
+            content = read_plain(find_plain(folder, file.name))
+            assert hashlib.sha256(content).hexdigest() == file.sha256, file.name
 
 
 def test_nations() -> None:
@@ -40,28 +56,61 @@ def test_fb15k_237_has_labels_and_drops_unseen_entities(
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)
-def test_every_entry_is_titled_cited_and_licensed(entry: object) -> None:
-    assert all(getattr(entry, word).strip() for word in ("title", "citation", "licence"))
+def test_every_entry_is_whole(entry: Entry) -> None:
+    words = (entry.title, entry.licence, entry.terms, entry.citation)
+    assert all(word.strip() for word in words)
+    urls = [entry.homepage, *(file.url for file in entry.files)]
+    assert all(url.startswith("https://") for url in urls)
+    assert len({file.name for file in entry.files}) == len(entry.files)
 
 
-def test_data_folder_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_are_made_from_what_the_sources_have() -> None:
+    wordnet = b"00590383\tchieftainship, the position, of chieftain\n1\tsaxony\n2\t\n"
+    assert before_comma(wordnet) == b"00590383\tchieftainship\n1\tsaxony\n"
+    codex = '{"Q1": {"label": "two\\n lines"}, "Q2": {"label": ""}, "Q3": {"label": "é"}}'
+    assert from_json(codex.encode()) == "Q1\ttwo lines\nQ3\té\n".encode()
+
+
+def test_a_data_folder_named_by_hand_must_have_it(tmp_path: Path) -> None:
+    with pytest.raises(WhenceError, match=re.escape(f"no folder {tmp_path / 'kinship'}")):
+        read_dataset("kinship", data_dir=tmp_path)
+    assert locate(CATALOGUE["kinship"], tmp_path) == Place("absent")
+
+
+def test_where_a_dataset_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, mine, cache = CATALOGUE["kinship"], tmp_path / "mine", tmp_path / "cache"
+    monkeypatch.setenv("WHENCE_DATA", str(mine))
+    monkeypatch.setenv("WHENCE_CACHE", str(cache))
+    assert locate(CATALOGUE["nations"], mine).kind == "bundled"
+    assert locate(entry) == Place("absent")
+    (cache / "kinship").mkdir(parents=True)
+    assert locate(entry) == Place("cached", cache / "kinship")
+    (mine / "kinship").mkdir(parents=True)
+    assert locate(entry) == locate(entry, mine) == Place("copy", mine / "kinship")
+    assert locate(entry, tmp_path) == Place("absent")
+
+
+def test_a_copy_from_the_environment_is_read_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "kinship").mkdir()
     (tmp_path / "kinship" / "train.txt").write_text("a\tr\tb\n")
     monkeypatch.setenv("WHENCE_DATA", str(tmp_path))
     assert read_dataset("kinship").n_facts == 1
-    empty = tmp_path / "elsewhere"
-    with pytest.raises(WhenceError, match=re.escape(f"no folder {empty / 'kinship'}")):
-        read_dataset("kinship", data_dir=empty)
 
 
-@pytest.mark.parametrize("value", [None, ""])
-def test_data_that_is_not_here(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WHENCE_DATA", raising=False)
-    if value is not None:
-        monkeypatch.setenv("WHENCE_DATA", value)
-    remedy = "--data-dir DIR or WHENCE_DATA: DIR/fb15k-237/train.txt"
-    with pytest.raises(WhenceError, match=remedy):
-        read_dataset("fb15k-237")
+def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("WHENCE_CACHE", "")
+    assert cache_folder() == tmp_path / "whence"
+    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "here"))
+    assert cache_folder() == tmp_path / "here"
+
+
+def test_a_name_is_found_in_any_case_and_near_ones_offered() -> None:
+    assert find_entry("UMLS").name == "umls"
+    with pytest.raises(WhenceError, match="did you mean 'kinship'"):
+        find_entry("kinships")
 
 
 def test_catalogue_folder_without_a_train_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import click
 from whence._version import __version__
 from whence.errors import WhenceError
 
-_COMMANDS = ("demo", "train", "predict", "info")
+_COMMANDS = ("demo", "train", "predict", "info", "datasets")
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
 

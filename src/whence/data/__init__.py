@@ -6,9 +6,10 @@ from whence._lazy import lazily
 
 if TYPE_CHECKING:
     from whence.data._building import build_dataset
-    from whence.data._catalogue import CATALOGUE
+    from whence.data._catalogue import CATALOGUE, Place, fetch_dataset, find_entry, locate
     from whence.data._columns import Column, FactTable
     from whence.data._dataset import Dataset, Ratings
+    from whence.data._entry import Entry, File
     from whence.data._known import KnownAnswers
     from whence.data._options import ReadOptions
     from whence.data._reading import read_dataset
@@ -18,12 +19,18 @@ __all__ = [
     "CATALOGUE",
     "Column",
     "Dataset",
+    "Entry",
     "FactTable",
+    "File",
     "KnownAnswers",
+    "Place",
     "Ratings",
     "ReadOptions",
     "Vocabulary",
     "build_dataset",
+    "fetch_dataset",
+    "find_entry",
+    "locate",
     "read_dataset",
 ]
 
@@ -33,12 +40,18 @@ __getattr__ = lazily(
         "CATALOGUE": "whence.data._catalogue",
         "Column": "whence.data._columns",
         "Dataset": "whence.data._dataset",
+        "Entry": "whence.data._entry",
         "FactTable": "whence.data._columns",
+        "File": "whence.data._entry",
         "KnownAnswers": "whence.data._known",
+        "Place": "whence.data._catalogue",
         "Ratings": "whence.data._dataset",
         "ReadOptions": "whence.data._options",
         "Vocabulary": "whence.data._vocabulary",
         "build_dataset": "whence.data._building",
+        "fetch_dataset": "whence.data._catalogue",
+        "find_entry": "whence.data._catalogue",
+        "locate": "whence.data._catalogue",
         "read_dataset": "whence.data._reading",
     },
 )

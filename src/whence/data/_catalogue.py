@@ -5,111 +5,91 @@ from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from whence.data._cache import cache_folder, check_files
+from whence.data._entries import ENTRIES
+from whence.data._entry import Entry
+from whence.data._nearest import nearest
 from whence.data._paths import is_folder
 from whence.errors import WhenceError
 
-DATA_VARIABLE: Final = "WHENCE_DATA"
+if TYPE_CHECKING:
+    from whence.data._download import Progress
+
+CATALOGUE: Final[dict[str, Entry]] = {entry.name: entry for entry in ENTRIES}
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A named dataset; the sizes are those of its files as published."""
+class Place:
+    """Where a dataset's files are."""
 
-    name: str
-    title: str
-    licence: str
-    citation: str
-    n_facts: int
-    n_valid: int
-    n_test: int
-    n_entities: int
-    """Over the training facts."""
-    n_relations: int
-    """Over the training facts."""
-    bundled: bool = False
-    """Whether the files come with the package."""
+    kind: str
+    """bundled, copy (one of the user's), cached or absent."""
+    folder: Path | Traversable | None = None
+    """None where absent."""
 
 
-_ENTRIES: Final = (
-    Entry(
-        name="nations",
-        title="Nations: relations between 14 countries, 1950 to 1965",
-        licence="none stated by its source",
-        citation=(
-            "R. J. Rummel: The Dimensionality of Nations Project, 1976; as used by C. Kemp, "
-            "J. B. Tenenbaum, T. L. Griffiths, T. Yamada, N. Ueda: Learning systems of concepts "
-            "with an infinite relational model, AAAI 2006"
-        ),
-        n_facts=1592,
-        n_valid=199,
-        n_test=201,
-        n_entities=14,
-        n_relations=55,
-        bundled=True,
-    ),
-    Entry(
-        name="kinship",
-        title="Kinship: kin terms among 104 members of the Alyawarra",
-        licence="none stated by its source",
-        citation=(
-            "W. W. Denham: The detection of patterns in Alyawarra nonverbal behavior, PhD thesis, "
-            "University of Washington, 1973; as used by C. Kemp, J. B. Tenenbaum, T. L. Griffiths, "
-            "T. Yamada, N. Ueda: Learning systems of concepts with an infinite relational model, "
-            "AAAI 2006"
-        ),
-        n_facts=8544,
-        n_valid=1068,
-        n_test=1074,
-        n_entities=104,
-        n_relations=25,
-    ),
-    Entry(
-        name="fb15k-237",
-        title="FB15k-237: Freebase facts without inverse relations",
-        licence="CC BY 2.5 (Freebase)",
-        citation=(
-            "K. Toutanova, D. Chen: Observed versus latent features for knowledge base and text "
-            "inference, Workshop on Continuous Vector Space Models and their Compositionality, 2015"
-        ),
-        n_facts=272115,
-        n_valid=17535,
-        n_test=20466,
-        n_entities=14505,
-        n_relations=237,
-    ),
-    Entry(
-        name="wn18rr",
-        title="WN18RR: WordNet facts without inverse relations",
-        licence="WordNet licence (Princeton University)",
-        citation=(
-            "T. Dettmers, P. Minervini, P. Stenetorp, S. Riedel: Convolutional 2D knowledge graph "
-            "embeddings, AAAI 2018"
-        ),
-        n_facts=86835,
-        n_valid=3034,
-        n_test=3134,
-        n_entities=40559,
-        n_relations=11,
-    ),
-)
-
-CATALOGUE: Final[dict[str, Entry]] = {entry.name: entry for entry in _ENTRIES}
+def find_entry(name: str) -> Entry:
+    """The entry of a name, whatever its case."""
+    entry = CATALOGUE.get(name.lower())
+    if entry is None:
+        near = nearest(name, CATALOGUE)
+        hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
+        raise WhenceError(f"unknown dataset {name!r}; {hint}there are {', '.join(CATALOGUE)}")
+    return entry
 
 
-def find_folder(entry: Entry, data_dir: Path | None) -> Path | Traversable:
-    """The folder with a catalogue dataset's files: in the package, or below the data folder."""
+def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
+    """Where a dataset is: with the package, below the data folder, or in the cache.
+
+    A data folder that is given holds it, or it is absent; the one that the environment names may
+    hold only some of the datasets.
+    """
     if entry.bundled:
-        return resources.files("whence.data").joinpath(entry.name)
-    root = data_dir or os.environ.get(DATA_VARIABLE)
-    remedy = f"--data-dir DIR or {DATA_VARIABLE}: DIR/{entry.name}/train.txt"
-    if not root:
-        raise WhenceError(f"the data of {entry.name} is not here; say where it is with {remedy}")
-    folder = Path(root).expanduser() / entry.name
-    if not is_folder(folder):
+        return Place("bundled", resources.files("whence.data").joinpath(entry.name))
+    if root := data_dir or os.environ.get("WHENCE_DATA"):
+        folder = Path(root).expanduser() / entry.name
+        if is_folder(folder):
+            return Place("copy", folder)
+    if not data_dir and is_folder(folder := cache_folder() / entry.name):
+        return Place("cached", folder)
+    return Place("absent")
+
+
+def find_folder(
+    entry: Entry, data_dir: str | Path | None = None, progress: "Progress | None" = None
+) -> Path | Traversable:
+    """The folder with a dataset's files, which are fetched where they are absent."""
+    place = locate(entry, data_dir)
+    if isinstance(place.folder, Path) and place.kind == "cached":
+        check_files(entry, place.folder)
+    if place.folder is not None:
+        return place.folder
+    if data_dir:
+        folder = Path(data_dir).expanduser() / entry.name
         raise WhenceError(
-            f"the data of {entry.name} is not here: no folder {folder}; "
-            f"say where it is with {remedy}"
+            f"the data of {entry.name} is not here: no folder {folder}; name the folder that "
+            f"holds {entry.name}/, or leave --data-dir out to download it"
         )
-    return folder
+    # Imported when it comes to it: it brings in much that nothing else needs.
+    from whence.data._download import fetch
+
+    return fetch(entry, cache_folder(), progress)
+
+
+def fetch_dataset(
+    name: str, data_dir: str | Path | None = None, progress: "Progress | None" = None
+) -> Path | Traversable:
+    """The folder of a named dataset, downloaded first where it is not here yet.
+
+    Parameters
+    ----------
+    name
+        One of `CATALOGUE`.
+    data_dir
+        The folder that holds the dataset's; where it is given, nothing is downloaded.
+    progress
+        Called with an address, the bytes so far, and the bytes in all or None.
+    """
+    return find_folder(find_entry(name), data_dir, progress)
