@@ -1,6 +1,6 @@
 """The public face: train a model, open a run, ask it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -189,12 +189,25 @@ class Run:
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
         triple for that one answer; two-way runs leave the relation out.
         """
-        from whence.predict import find_query, predict
+        from whence.predict import check_top, find_query, predict
 
-        if top is not None and (type(top) is not int or top < 1):
-            raise WhenceError(f"top is {top!r}; give a number from 1 on, or None for all")
+        check_top(top)
         query = find_query(self.dataset, names, inverse=self.config.inverse)
         return predict(self.scorer, self.dataset, query, top)
+
+    def predict_many(
+        self, queries: Iterable[Sequence[str | None]], top: int | None = 10
+    ) -> Iterator["Answers"]:
+        """Answers to many queries, in their order, computed while they are taken.
+
+        Each query is what `predict` takes; the answers are the same, on all cores.
+        """
+        from whence.predict import check_top, find_query, predict_many
+
+        check_top(top)
+        data, inverse = self.dataset, self.config.inverse
+        found = (find_query(data, names, inverse=inverse) for names in queries)
+        return predict_many(self.scorer, data, found, top)
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
