@@ -18,7 +18,7 @@ from whence.types import Facts, Rows
 
 if TYPE_CHECKING:
     from whence.models.scoring import Scorer
-    from whence.predict import Answers
+    from whence.predict import Advanced, Answers, Written
     from whence.training._problem import Problem
 
 MEMORY_SHARE = 0.5
@@ -208,6 +208,39 @@ class Run:
         data, inverse = self.dataset, self.config.inverse
         found = (find_query(data, names, inverse=inverse) for names in queries)
         return predict_many(self.scorer, data, found, top)
+
+    def predict_file(
+        self,
+        queries: str | Path,
+        out: str | Path,
+        *,
+        top: int | None = 10,
+        force: bool = False,
+        advanced: "Advanced | None" = None,
+    ) -> "Written":
+        """Answer a file of queries into a file; it is there when it is complete, or not at all.
+
+        Parameters
+        ----------
+        queries
+            One query a line, TAB-separated, or by commas in a .csv file; either may be gzipped. All
+            are checked before any is answered.
+        out
+            The file to make, by its ending: .tsv, .txt, .csv or .jsonl, each also with .gz, or
+            .parquet.
+        top
+            How many answers to a query; None for all.
+        force
+            Overwrite a file that exists.
+        advanced
+            Told how many queries are answered, and of how many.
+        """
+        from whence.predict import check_top, predict_many, read_queries, write_answers
+
+        check_top(top)
+        found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
+        answers = predict_many(self.scorer, self.dataset, found, top)
+        return write_answers(Path(out), answers, len(found), force=force, advanced=advanced)
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
