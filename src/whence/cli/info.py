@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
+from whence.cli._completion import RUN
 from whence.cli._options import config_option, json_option, print_json
 
 
 @click.command("info")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=RUN)
 @click.option("--check", is_flag=True, help="Check every file again, changed or not.")
 @config_option
 @json_option

@@ -5,17 +5,18 @@ from typing import Any
 
 import click
 
+from whence.cli._completion import RUN
 from whence.cli._options import config_option, json_option, print_json, top_option
 from whence.errors import WhenceError
 
-_PATH = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path)
 
 
 @click.command("predict")
-@click.argument("run", type=_PATH)
+@click.argument("run", type=RUN)
 @click.argument("query", nargs=-1)
-@click.option("--queries", type=_PATH, metavar="FILE", help="A file of queries, one a line.")
-@click.option("-o", "--out", type=_PATH, metavar="FILE", help="Where the answers to them go.")
+@click.option("--queries", type=_FILE, metavar="FILE", help="A file of queries, one a line.")
+@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Where the answers to them go.")
 @click.option("--force", is_flag=True, help="Overwrite that file if it exists.")
 @top_option
 @config_option
