@@ -1,6 +1,6 @@
 """Results as tables in the terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -8,7 +8,14 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table
 
-_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
+from whence.cli._metrics import (
+    metric_names,
+    metric_rows,
+    metric_text,
+    metric_title,
+    metrics_heading,
+)
+
 _STYLED_ROWS = 1000
 
 
@@ -26,22 +33,14 @@ def table(title: str, *columns: str) -> Table:
 
 
 def metrics_table(metrics: dict[str, Any]) -> Table:
-    """Metrics of every split and side, in percent, the paper's filter below the standard one."""
-    made = table("Metrics, filtered, in percent", "", "MRR", "Hits@1", "Hits@3", "Hits@10")
-    for name, values in _rows(metrics):
-        made.add_row(name, *(f"{100 * values[metric]:.1f}" for metric in _METRICS))
+    """Metrics of every split and its parts, in percent."""
+    rows = list(metric_rows(metrics))
+    names = metric_names(rows)
+    made = table(metrics_heading(names), "", *map(metric_title, names))
+    for row in rows:
+        cells = (metric_text(name, row.values.get(name)) for name in names)
+        made.add_row(f"  {row.part}" if row.part else row.split, *cells)
     return made
-
-
-def _rows(metrics: dict[str, Any]) -> Iterable[tuple[str, dict[str, float]]]:
-    for split, values in metrics.items():
-        if not values:
-            continue
-        yield split, values
-        for side in ("objects", "subjects"):
-            if side in values:
-                yield f"  {side}", values[side]
-        yield "  paper's filter", values["paper_filter"]
 
 
 def answers_table(title: str, answers: list[dict[str, Any]]) -> RenderableType:
@@ -67,7 +66,7 @@ def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
     """The layout of `table` in one piece of text: rich takes seconds over 10,000 rows."""
     lines = [columns, *rows]
     first, *others = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    text = [title]
+    text = [title] if title else []
     for name, *cells in lines:
         padded = (cell.rjust(width) for cell, width in zip(cells, others, strict=True))
         text.append("  ".join([set_cell_size(name, first), *padded]))

@@ -67,7 +67,9 @@ def _answer(run: Any, query: tuple[str, ...], top: int | None, as_json: bool) ->
         for place in names
         if names[place] is not None or place == prediction["asks"]
     ]
-    console().print(answers_table(" ".join(words), prediction["answers"]))
+    out = console()
+    out.print(" ".join(words), style="bold", soft_wrap=True)
+    out.print(answers_table("", prediction["answers"]))
 
 
 def _answer_file(
