@@ -148,6 +148,11 @@ class Run:
         """
         return cls(RunFolder.open(path, check=check))
 
+    @classmethod
+    def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
+        """What `info` says, also of a run that is not finished: then, how far it has come."""
+        return cls(RunFolder.open(path, check=check, unfinished=True)).info()
+
     @property
     def dataset(self) -> Dataset:
         return self._folder.dataset
@@ -251,7 +256,7 @@ class Run:
             "dataset": dataset["name"],
             "model": self.config.model,
             **sizes,
-            **self._folder.manifest.result,
+            **self._folder.result,
             "metrics": self.metrics,
         }
 
@@ -262,6 +267,7 @@ class Run:
             "format": manifest.format,
             "whence": manifest.whence,
             "created": manifest.created,
+            "finished": manifest.finished,
             **self.summary(),
             "dataset_hash": manifest.dataset["hash"],
             "notes": manifest.dataset["notes"],
