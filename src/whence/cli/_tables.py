@@ -18,6 +18,9 @@ from whence.cli._metrics import (
 
 _STYLED_ROWS = 1000
 
+COUNTS = ("n_facts", "n_entities", "n_relations", "epochs", "best_epoch", "steps", "seconds")
+"""What tables of runs show of their sizes and training."""
+
 
 def console() -> Console:
     """Standard output; NO_COLOR is heeded."""
@@ -71,6 +74,11 @@ def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
         padded = (cell.rjust(width) for cell, width in zip(cells, others, strict=True))
         text.append("  ".join([set_cell_size(name, first), *padded]))
     return Segments([Segment("\n".join(text) + "\n")])
+
+
+def number(value: float) -> str:
+    """A count with its thousands apart, or three digits of a measure."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
 def named(name: str, label: str) -> str:
