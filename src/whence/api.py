@@ -1,6 +1,6 @@
 """The public face: train a model, open a run, ask it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -18,7 +18,7 @@ from whence.types import Rows
 
 if TYPE_CHECKING:
     from whence.models.scoring import Scorer
-    from whence.predict import Answers
+    from whence.predict import Advanced, Answers, Written
     from whence.training._problem import Problem
 
 MEMORY_SHARE = 0.5
@@ -137,6 +137,11 @@ class Run:
         """
         return cls(RunFolder.open(path, check=check))
 
+    @classmethod
+    def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
+        """What `info` says, also of a run that is not finished: then, how far it has come."""
+        return cls(RunFolder.open(path, check=check, unfinished=True)).info()
+
     @property
     def dataset(self) -> Dataset:
         return self._folder.dataset
@@ -177,12 +182,58 @@ class Run:
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
         triple for that one answer; two-way runs leave the relation out.
         """
-        from whence.predict import find_query, predict
+        from whence.predict import check_top, find_query, predict
 
-        if top is not None and (type(top) is not int or top < 1):
-            raise WhenceError(f"top is {top!r}; give a number from 1 on, or None for all")
+        check_top(top)
         query = find_query(self.dataset, names, inverse=self.config.inverse)
         return predict(self.scorer, self.dataset, query, top)
+
+    def predict_many(
+        self, queries: Iterable[Sequence[str | None]], top: int | None = 10
+    ) -> Iterator["Answers"]:
+        """Answers to many queries, in their order, computed while they are taken.
+
+        Each query is what `predict` takes; the answers are the same, on all cores.
+        """
+        from whence.predict import check_top, find_query, predict_many
+
+        check_top(top)
+        data, inverse = self.dataset, self.config.inverse
+        found = (find_query(data, names, inverse=inverse) for names in queries)
+        return predict_many(self.scorer, data, found, top)
+
+    def predict_file(
+        self,
+        queries: str | Path,
+        out: str | Path,
+        *,
+        top: int | None = 10,
+        force: bool = False,
+        advanced: "Advanced | None" = None,
+    ) -> "Written":
+        """Answer a file of queries into a file; it is there when it is complete, or not at all.
+
+        Parameters
+        ----------
+        queries
+            One query a line, TAB-separated, or by commas in a .csv file; either may be gzipped. All
+            are checked before any is answered.
+        out
+            The file to make, by its ending: .tsv, .txt, .csv or .jsonl, each also with .gz, or
+            .parquet.
+        top
+            How many answers to a query; None for all.
+        force
+            Overwrite a file that exists.
+        advanced
+            Told how many queries are answered, and of how many.
+        """
+        from whence.predict import check_top, predict_many, read_queries, write_answers
+
+        check_top(top)
+        found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
+        answers = predict_many(self.scorer, self.dataset, found, top)
+        return write_answers(Path(out), answers, len(found), force=force, advanced=advanced)
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
@@ -193,7 +244,7 @@ class Run:
             "dataset": dataset["name"],
             "model": self.config.model,
             **sizes,
-            **self._folder.manifest.result,
+            **self._folder.result,
             "metrics": self.metrics,
         }
 
@@ -204,6 +255,7 @@ class Run:
             "format": manifest.format,
             "whence": manifest.whence,
             "created": manifest.created,
+            "finished": manifest.finished,
             **self.summary(),
             "dataset_hash": manifest.dataset["hash"],
             "notes": manifest.dataset["notes"],

@@ -1,7 +1,6 @@
 """The commands as a user types them: output, JSON, exit codes, one line for bad input."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -11,20 +10,9 @@ import numpy as np
 import pytest
 from runs import outcome, train
 
+from cli.helpers import whence
+
 FAST = ["--model", "distmult", "--no-inverse", "--dim", "4", "--epochs", "1", "--negatives", "3"]
-
-
-def whence(
-    *arguments: str, cwd: Path | None = None, **env: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "whence", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env=os.environ | env,
-    )
 
 
 @pytest.fixture(scope="module")

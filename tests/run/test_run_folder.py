@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 import whence
 from whence.run import RunFolder
+from whence.training.results import Interrupted, Watch
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +145,39 @@ def test_a_run_without_a_trace_has_none(tmp_path: Path) -> None:
     assert run.trace is None
     assert run.summary()["trace_bytes"] == 0
     assert not (tmp_path / "run" / "trace.npy").exists()
+
+
+class _StopAfter(Watch):
+    def __init__(self, epochs: int) -> None:
+        self.epochs, self.reached = epochs, 0
+
+    def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
+        self.reached = epoch
+
+    def should_stop(self) -> bool:
+        return self.reached >= self.epochs
+
+
+def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        train(tmp_path / "run", epochs=1000, watch=_StopAfter(3))
+    info = whence.Run.describe(tmp_path / "run")
+    assert not info["finished"]
+    assert info["epochs"] == len(info["history"]) == 3
+    assert info["steps"] == 3 * 1592
+    assert info["config"]["epochs"] == 1000
+    assert info["metrics"] == {}
+    with pytest.raises(whence.WhenceError, match="not finished; go on with"):
+        whence.Run.open(tmp_path / "run")
+
+
+def test_before_its_first_checkpoint_a_run_has_come_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        train(tmp_path / "run", epochs=1000, watch=_StopAfter(1))
+    shutil.rmtree(tmp_path / "run" / "progress")
+    info = whence.Run.describe(tmp_path / "run")
+    assert (info["epochs"], info["steps"], info["history"]) == (0, 0, [])
+
+
+def test_a_finished_run_is_described_as_it_is(finished: Path) -> None:
+    assert whence.Run.describe(finished) == whence.Run.open(finished).info()

@@ -1,12 +1,25 @@
 """Results as tables in the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, RenderableType
+from rich.segment import Segment, Segments
 from rich.table import Table
 
-_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
+from whence.cli._metrics import (
+    metric_names,
+    metric_rows,
+    metric_text,
+    metric_title,
+    metrics_heading,
+)
+
+_STYLED_ROWS = 1000
+
+COUNTS = ("n_facts", "n_entities", "n_relations", "epochs", "best_epoch", "steps", "seconds")
+"""What tables of runs show of their sizes and training."""
 
 
 def console() -> Console:
@@ -23,38 +36,54 @@ def table(title: str, *columns: str) -> Table:
 
 
 def metrics_table(metrics: dict[str, Any]) -> Table:
-    """Metrics of every split and side, in percent, the paper's filter below the standard one."""
-    made = table("Metrics, filtered, in percent", "", "MRR", "Hits@1", "Hits@3", "Hits@10")
-    for name, values in _rows(metrics):
-        made.add_row(name, *(f"{100 * values[metric]:.1f}" for metric in _METRICS))
+    """Metrics of every split and its parts, in percent."""
+    rows = list(metric_rows(metrics))
+    names = metric_names(rows)
+    made = table(metrics_heading(names), "", *map(metric_title, names))
+    for row in rows:
+        cells = (metric_text(name, row.values.get(name)) for name in names)
+        made.add_row(f"  {row.part}" if row.part else row.split, *cells)
     return made
 
 
-def _rows(metrics: dict[str, Any]) -> Iterable[tuple[str, dict[str, float]]]:
-    for split, values in metrics.items():
-        if not values:
-            continue
-        yield split, values
-        for side in ("objects", "subjects"):
-            if side in values:
-                yield f"  {side}", values[side]
-        yield "  paper's filter", values["paper_filter"]
-
-
-def answers_table(title: str, answers: list[dict[str, Any]]) -> Table:
+def answers_table(title: str, answers: list[dict[str, Any]]) -> RenderableType:
     """Answers of a prediction; those known from training or validation have no rank shown."""
-    made = table(title, "answer", "probability", "score", "rank", "known")
-    for answer in answers:
-        known = answer["known"] or ""
-        skipped = known in ("train", "valid") and len(answers) > 1
-        rank = "" if skipped else str(answer["rank"])
-        name = answer["entity"]
-        if answer["label"] != name:
-            name = f"{answer['label']} ({name})"
-        style = "dim" if not rank else None
-        numbers = (f"{answer['probability']:.4f}", f"{answer['score']:.3f}", rank, known)
-        made.add_row(middle(name, 40), *numbers, style=style)
+    columns = ("answer", "probability", "score", "rank", "known")
+    rows = [_answer_row(answer, alone=len(answers) == 1) for answer in answers]
+    if len(rows) > _STYLED_ROWS:
+        return _plain_table(title, columns, rows)
+    made = table(title, *columns)
+    for row in rows:
+        made.add_row(*row, style=None if row[3] else "dim")
     return made
+
+
+def _answer_row(answer: dict[str, Any], *, alone: bool) -> tuple[str, ...]:
+    known = answer["known"] or ""
+    rank = str(answer["rank"]) if alone or known not in ("train", "valid") else ""
+    name = middle(named(answer["entity"], answer["label"]), 40)
+    return name, f"{answer['probability']:.4f}", f"{answer['score']:.3f}", rank, known
+
+
+def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Segments:
+    """The layout of `table` in one piece of text: rich takes seconds over 10,000 rows."""
+    lines = [columns, *rows]
+    first, *others = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    text = [title] if title else []
+    for name, *cells in lines:
+        padded = (cell.rjust(width) for cell, width in zip(cells, others, strict=True))
+        text.append("  ".join([set_cell_size(name, first), *padded]))
+    return Segments([Segment("\n".join(text) + "\n")])
+
+
+def number(value: float) -> str:
+    """A count with its thousands apart, or three digits of a measure."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def named(name: str, label: str) -> str:
+    """A label with its name, or the name alone where it has none."""
+    return name if label == name else f"{label} ({name})"
 
 
 def middle(text: str, width: int) -> str:

@@ -1,51 +1,66 @@
 """`whence info`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from whence.cli._completion import RUN
 from whence.cli._options import config_option, json_option, print_json
 
 
 @click.command("info")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
+@click.option(
+    "--all", "everything", is_flag=True, help="Of several runs, equal settings and all metrics too."
+)
 @click.option("--check", is_flag=True, help="Check every file again, changed or not.")
 @config_option
 @json_option
-def command(run: Path, check: bool, as_json: bool) -> None:
-    """Show what a run is: data, settings, metrics, files."""
+def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool) -> None:
+    """Show what a run is: data, settings, metrics, files.
+
+    Several runs are shown side by side, with the settings that differ. A run that is not finished
+    is shown as far as it has come.
+    """
     from whence.api import Run
+    from whence.cli._compare import differences
 
-    opened = Run.open(run, check=check)
-    if as_json:
-        print_json(opened.info())
+    infos = [Run.describe(run, check=check) for run in runs]
+    if not as_json:
+        _show(infos[0]) if len(infos) == 1 else _compare(infos, everything)
+    elif len(infos) == 1:
+        print_json(infos[0])
     else:
-        _show(opened)
+        print_json({"runs": infos, "differences": differences(infos)})
 
 
-def _show(run: Any) -> None:
+def _compare(infos: Sequence[dict[str, Any]], everything: bool) -> None:
+    from whence.cli._compare import comparison_notes, comparison_table
+    from whence.cli._tables import console
+
+    out = console()
+    out.print(comparison_table(infos, everything=everything))
+    for note in comparison_notes(infos, everything=everything):
+        out.print(note, soft_wrap=True)
+
+
+def _show(info: dict[str, Any]) -> None:
     from whence.cli._tables import console, metrics_table, table
     from whence.cli._watch import size
 
-    info, out = run.info(), console()
+    out = console()
     out.print(
         f"{info['run']}  written {info['created']} by whence {info['whence']}", soft_wrap=True
     )
+    if not info["finished"]:
+        out.print(f"not finished; go on with: whence train --resume {info['run']}", soft_wrap=True)
     for note in info["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
-    facts = table("Run", "", "")
-    facts.add_row("model", f"{run.model.title}: {run.model.formula}")
-    facts.add_row("dataset", info["dataset"])
-    for name in ("n_facts", "n_entities", "n_relations", "epochs", "best_epoch", "steps"):
-        facts.add_row(name, f"{info[name]:,}")
-    facts.add_row("seconds", f"{info['seconds']:.3g}")
-    facts.add_row("lipschitz", f"{info['lipschitz']:.2f}")
-    for name, share in info["bookkeeping"].items():
-        facts.add_row(f"change by {name}", f"{share:.1%}")
-    out.print(facts)
-    if run.metrics.get("valid") or run.metrics.get("test"):
-        out.print(metrics_table(run.metrics))
+    out.print(_about(info))
+    if any(info["metrics"].values()):
+        out.print(metrics_table(info["metrics"]))
     settings = table("Settings", "", "")
     for name, value in info["config"].items():
         settings.add_row(name, str(value))
@@ -54,3 +69,20 @@ def _show(run: Any) -> None:
     for name, about in info["files"].items():
         files.add_row(name, size(about["bytes"]))
     out.print(files)
+
+
+def _about(info: dict[str, Any]) -> Any:
+    from whence.cli._tables import COUNTS, number, table
+    from whence.models import find_model
+
+    model = find_model(info["model"])
+    facts = table("Run", "", "")
+    facts.add_row("model", f"{model.title}: {model.formula}")
+    facts.add_row("dataset", info["dataset"])
+    for name in COUNTS:
+        facts.add_row(name, number(info[name]))
+    if info["finished"]:
+        facts.add_row("lipschitz", f"{info['lipschitz']:.2f}")
+        for name, share in info["bookkeeping"].items():
+            facts.add_row(f"change by {name}", f"{share:.1%}")
+    return facts

@@ -1,36 +1,88 @@
 """`whence predict`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from whence.cli._completion import RUN
 from whence.cli._options import config_option, json_option, print_json, top_option
+from whence.errors import WhenceError
+
+_FILE = click.Path(path_type=Path)
 
 
 @click.command("predict")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("query", nargs=-1, required=True)
+@click.argument("run", type=RUN)
+@click.argument("query", nargs=-1)
+@click.option("--queries", type=_FILE, metavar="FILE", help="A file of queries, one a line.")
+@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Where the answers to them go.")
+@click.option("--force", is_flag=True, help="Overwrite that file if it exists.")
 @top_option
 @config_option
 @json_option
-def command(run: Path, query: tuple[str, ...], top: int | None, as_json: bool) -> None:
-    """Rank the answers to a query.
+def command(
+    run: Path, query: tuple[str, ...], top: int | None, as_json: bool, **files: Any
+) -> None:
+    """Rank the answers to a query, or to a file of them.
 
     QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (of a run
     trained with --inverse), or a whole triple to see that one answer. Two-way runs leave RELATION
     out. Answers known from training or validation are shown, but ranks skip them.
+
+    A file of queries has the same on every line, separated by TAB, or by commas in a .csv file. All
+    lines are checked before any is answered. The answers are written by the ending of their file:
+    .tsv, .txt, .csv or .jsonl, each also with .gz, or .parquet.
     """
     from whence._jit import announced
     from whence.api import Run
-    from whence.cli._tables import answers_table, console
     from whence.cli._watch import TerminalWatch
 
+    _check(query, files["queries"], files["out"])
     opened = Run.open(run)
     with announced(TerminalWatch().compiling):
-        prediction = opened.predict(*query, top=top).to_dict()
+        if query:
+            _answer(opened, query, top, as_json)
+        else:
+            _answer_file(opened, top, as_json, **files)
+
+
+def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> None:
+    if bool(query) == (queries is not None):
+        raise WhenceError("give either a QUERY, such as SUBJECT RELATION, or --queries FILE")
+    if (queries is None) != (out is None):
+        raise WhenceError("--queries FILE and -o FILE go together: give both, or none")
+
+
+def _answer(run: Any, query: tuple[str, ...], top: int | None, as_json: bool) -> None:
+    from whence.cli._tables import answers_table, console, named
+
+    prediction = run.predict(*query, top=top).to_dict()
     if as_json:
         print_json(prediction)
+        return
+    names, labels = prediction["query"], prediction["labels"]
+    words = [
+        "?" if names[place] is None else named(names[place], labels[place])
+        for place in names
+        if names[place] is not None or place == prediction["asks"]
+    ]
+    out = console()
+    out.print(" ".join(words), style="bold", soft_wrap=True)
+    out.print(answers_table("", prediction["answers"]))
+
+
+def _answer_file(
+    run: Any, top: int | None, as_json: bool, queries: Path, out: Path, force: bool
+) -> None:
+    from whence.cli._progress import progress
+
+    with progress("queries") as advanced:
+        written = run.predict_file(queries, out, top=top, force=force, advanced=advanced)
+    if as_json:
+        print_json(written.to_dict())
     else:
-        places = prediction["query"].items()
-        names = [name or "?" for place, name in places if name or place == prediction["asks"]]
-        console().print(answers_table(" ".join(names), prediction["answers"]))
+        click.echo(
+            f"{written.path}: {written.n_answers:,} answers to {written.n_queries:,} queries "
+            f"in {written.seconds:.3g} s"
+        )

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from whence.cli._completion import complete_data
 from whence.cli._options import (
     SettingsCommand,
     config_option,
@@ -20,7 +21,7 @@ _OF_THE_MACHINE = ("threads", "memory_share", "checkpoint_seconds")
 
 
 @click.command("train", cls=SettingsCommand)
-@click.argument("data", required=False)
+@click.argument("data", required=False, shell_complete=complete_data)
 @click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
 @click.option("--resume", type=_PATH, metavar="RUN", help="Go on with an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")

@@ -11,10 +11,12 @@ from safetensors.numpy import load_file
 from whence.data import Dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
+from whence.run._checkpoints import find_checkpoints
 from whence.run._dataset import read_dataset
 from whence.run._files import read_json
 from whence.run._manifest import Manifest
 from whence.training.config import TrainConfig
+from whence.training.results import Progress
 from whence.types import Rows
 
 
@@ -25,11 +27,17 @@ class RunFolder:
         self.path, self.manifest = path, manifest
 
     @classmethod
-    def open(cls, path: str | Path, *, check: bool = False) -> "RunFolder":
-        """Open a finished run; a missing, truncated, altered or newer file is named."""
+    def open(
+        cls, path: str | Path, *, check: bool = False, unfinished: bool = False
+    ) -> "RunFolder":
+        """Open a run; a missing, truncated, altered or newer file is named.
+
+        One that is not finished is refused, unless `unfinished` takes what there is of it: it has
+        data, settings and history, but neither parameters nor metrics.
+        """
         path = Path(path)
         manifest = Manifest.read(path)
-        if not manifest.finished:
+        if not manifest.finished and not unfinished:
             raise WhenceError(f"{path} is not finished; go on with: whence train --resume {path}")
         manifest.check_files(path, afresh=check)
         return cls(path, manifest)
@@ -70,9 +78,32 @@ class RunFolder:
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
-        return dict(read_json(self.path / "metrics.json"))
+        return dict(read_json(self.path / "metrics.json")) if self.manifest.finished else {}
 
     @cached_property
     def history(self) -> list[dict[str, float]]:
         """Loss and, where validated, MRR of every epoch."""
-        return list(read_json(self.path / "history.json"))
+        if self.manifest.finished:
+            return list(read_json(self.path / "history.json"))
+        return self._progress.history
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What training came to, in numbers, or how far it has come."""
+        if self.manifest.finished:
+            return self.manifest.result
+        progress = self._progress
+        return {
+            "epochs": len(progress.history),
+            "best_epoch": progress.best_epoch,
+            "steps": progress.updates,
+            "seconds": progress.seconds,
+        }
+
+    @cached_property
+    def _progress(self) -> Progress:
+        """How far the last checkpoint is."""
+        folders = find_checkpoints(self.path)
+        if not folders:
+            return Progress()
+        return Progress(**read_json(folders[-1] / "progress.json")["progress"])

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save
 
 from whence.data import Dataset
 from whence.errors import WhenceError
+from whence.run._checkpoints import PROGRESS, find_checkpoints, next_checkpoint
 from whence.run._dataset import FILES, read_dataset, write_dataset
 from whence.run._files import (
     check_content,
@@ -33,8 +34,6 @@ from whence.run._files import (
 from whence.run._manifest import Manifest
 from whence.training.config import TrainConfig
 from whence.training.results import BestEpoch, Bookkeeping, Parameters, Progress, Start
-
-_PROGRESS = "progress"
 
 
 class RunExists(WhenceError):
@@ -58,7 +57,7 @@ class RunWriter:
         self.path, self.manifest = path, manifest
         self._memory_share = memory_share
         self._checkpointed_best = 0
-        self._progress = path / _PROGRESS
+        self._progress = path / PROGRESS
         with writing_to(path):
             self._lock = lock(path / ".lock")
 
@@ -99,7 +98,7 @@ class RunWriter:
     def discard(self) -> None:
         """Remove a run that came to nothing, unless it has a checkpoint to look at."""
         self._lock.close()
-        if not self._checkpoints():
+        if not find_checkpoints(self.path):
             shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:
@@ -145,10 +144,9 @@ class RunWriter:
         self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
     ) -> None:
         """Keep all that is needed to go on to the same bits."""
-        older = self._checkpoints()
-        number = 1 + max((int(folder.name.rpartition("-")[2]) for folder in older), default=0)
+        older = find_checkpoints(self.path)
         arrays = arrays | ({} if trace is None else {"trace": trace})
-        with writing_to(self.path), new_folder(self._progress / f"checkpoint-{number}") as folder:
+        with writing_to(self.path), new_folder(next_checkpoint(self.path)) as folder:
             for name, array in arrays.items():
                 write_array(folder / f"{name}.npy", array)
             files = {file.name: describe(file) for file in folder.iterdir()}
@@ -162,10 +160,10 @@ class RunWriter:
         self, trace: NDArray[Any] | None
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         """The last checkpoint, its trace read into `trace`; None at the start."""
-        folders = self._checkpoints()
+        folders = find_checkpoints(self.path)
         if not folders:
             return None
-        folder = max(folders, key=lambda folder: int(folder.name.rpartition("-")[2]))
+        folder = folders[-1]
         document = read_json(folder / "progress.json")
         arrays = {}
         for name, about in document["files"].items():
@@ -177,13 +175,6 @@ class RunWriter:
             trace[...] = arrays.pop("trace")
         self._checkpointed_best = document["progress"]["best_epoch"]
         return arrays, document["progress"]
-
-    def _checkpoints(self) -> list[Path]:
-        return [
-            folder
-            for folder in self._progress.glob("checkpoint-*")
-            if folder.name.rpartition("-")[2].isdigit()
-        ]
 
     def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None:
         """Keep the best epoch so far, with the trace as it stands.

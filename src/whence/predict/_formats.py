@@ -1,0 +1,108 @@
+"""Files of answers by their endings: a table as text or Parquet, or JSON lines."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TextIO
+
+from whence.errors import WhenceError
+from whence.predict._answers import Answer, Answers
+
+Write = Callable[[Answers], None]
+Format = Callable[[Path], AbstractContextManager[Write]]
+"""Opens a file, and closes it when the answers to every query are written."""
+
+_FIELDS = tuple(field.name for field in fields(Answer))
+_COLUMNS = ("subject", "relation", "object", "asks", *_FIELDS)
+_PARQUET_TYPES = {"probability": "float64", "score": "float64", "rank": "int64"}
+_PARQUET_ROWS = 1 << 16
+
+
+def find_format(path: Path) -> Format:
+    """The format that a file's name ends in."""
+    name = path.name.lower()
+    packed, ending = name.endswith(".gz"), Path(name.removesuffix(".gz")).suffix
+    if ending == ".parquet" and not packed:
+        return partial(_parquet, _import("pyarrow"), _import("pyarrow.parquet"))
+    if ending not in _TEXTS:
+        allowed = f"{', '.join(_TEXTS)}, each also with .gz, or .parquet"
+        raise WhenceError(f"{path}: unknown ending {path.suffix!r}; choose from {allowed}")
+    return partial(_text, _TEXTS[ending], packed)
+
+
+@contextmanager
+def _text(start: Callable[[TextIO], Write], packed: bool, path: Path) -> Iterator[Write]:
+    with path.open("wb") as raw:
+        # Without name and time, the same answers are the same bytes.
+        binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
+        with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
+            yield start(file)
+
+
+def _table(delimiter: str, file: TextIO) -> Write:
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    return lambda answers: writer.writerows(_rows(answers))
+
+
+def _json_lines(file: TextIO) -> Write:
+    def write(answers: Answers) -> None:
+        file.write(json.dumps(answers.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
+
+    return write
+
+
+_TEXTS: dict[str, Callable[[TextIO], Write]] = {
+    ".tsv": partial(_table, "\t"),
+    ".txt": partial(_table, "\t"),
+    ".csv": partial(_table, ","),
+    ".jsonl": _json_lines,
+}
+
+_values = attrgetter(*_FIELDS)
+
+
+def _rows(answers: Answers) -> Iterator[tuple[Any, ...]]:
+    """One row an answer: the query, then the answer."""
+    query = (*answers.query.values(), answers.asks)
+    return (query + _values(answer) for answer in answers.answers)
+
+
+@contextmanager
+def _parquet(arrow: Any, parquet: Any, path: Path) -> Iterator[Write]:
+    schema = arrow.schema(
+        [(name, getattr(arrow, _PARQUET_TYPES.get(name, "string"))()) for name in _COLUMNS]
+    )
+    rows: list[tuple[Any, ...]] = []
+
+    def flush() -> None:
+        columns = map(arrow.array, zip(*rows, strict=True), schema.types)
+        file.write_table(arrow.Table.from_arrays(list(columns), schema=schema))
+        rows.clear()
+
+    def write(answers: Answers) -> None:
+        rows.extend(_rows(answers))
+        if len(rows) >= _PARQUET_ROWS:
+            flush()
+
+    with parquet.ParquetWriter(path, schema) as file:
+        yield write
+        if rows:
+            flush()
+
+
+def _import(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise WhenceError(
+            "a .parquet file needs pyarrow; install whence[parquet], or choose .tsv or .jsonl"
+        ) from None

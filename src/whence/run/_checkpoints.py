@@ -1,0 +1,22 @@
+"""Where the checkpoints of a run in the making are."""
+
+from pathlib import Path
+
+PROGRESS = "progress"
+_NAME = "checkpoint-"
+
+
+def find_checkpoints(run: Path) -> list[Path]:
+    """The folders of a run's checkpoints, oldest first."""
+    folders = [f for f in (run / PROGRESS).glob(f"{_NAME}*") if f.name[len(_NAME) :].isdigit()]
+    return sorted(folders, key=_number)
+
+
+def next_checkpoint(run: Path) -> Path:
+    """The folder that comes after the last."""
+    numbers = map(_number, find_checkpoints(run)[-1:])
+    return run / PROGRESS / f"{_NAME}{1 + max(numbers, default=0)}"
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix(_NAME))

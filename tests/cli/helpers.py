@@ -1,0 +1,19 @@
+"""Commands as a user types them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def whence(
+    *arguments: str, cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whence", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env=os.environ | env,
+    )

@@ -1,0 +1,97 @@
+"""`whence info` as a user types it: one run, several side by side, one that is not finished."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs import train
+
+import whence as library
+from cli.helpers import whence
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    train(folder / "one")
+    train(folder / "two", dim=3, rate=0.01, epochs=2)
+    train(folder / "both", inverse=True)
+    (folder / "facts.tsv").write_text("a\tr\tb\nb\tr\tc\n")
+    library.train(folder / "facts.tsv", out=folder / "other", dim=2)
+    return folder
+
+
+def table(folder: Path, *arguments: str) -> dict[str, list[str]]:
+    """Cells by the first two words or one of a row."""
+    done = whence("info", *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    return {" ".join(row[:-2]): row[-2:] for row in rows}
+
+
+def test_metrics_and_differing_settings_stand_side_by_side(runs: Path) -> None:
+    rows = table(runs, "one", "two")
+    assert rows[""] == ["one", "two"]
+    assert rows["dim"] == ["6", "3"]
+    assert rows["n_facts"] == ["1,592", "1,592"]
+    assert "seed" not in rows
+    assert "paper's filter" not in " ".join(rows)
+    values = [library.Run.open(runs / name).metrics["test"]["mrr"] for name in ("one", "two")]
+    assert [cell.rstrip("*") for cell in rows["test MRR"]] == [f"{100 * v:.1f}" for v in values]
+    assert [cell.endswith("*") for cell in rows["test MRR"]] == [v == max(values) for v in values]
+
+
+def test_all_shows_what_is_equal_too(runs: Path) -> None:
+    rows = table(runs, "one", "two", "--all")
+    assert rows["seed"] == ["3", "3"]
+    assert "test paper's filter MRR" in rows
+
+
+def test_other_data_is_said_and_nothing_marked(runs: Path) -> None:
+    out = whence("info", "one", "other", cwd=runs).stdout
+    assert "The datasets differ (nations " in out
+    assert "*" not in out
+
+
+def test_sides_are_compared_with_their_like(runs: Path) -> None:
+    rows = table(runs, "one", "both")
+    alone = library.Run.open(runs / "one").metrics["test"]["mrr"]
+    assert rows["test objects MRR"][0].rstrip("*") == f"{100 * alone:.1f}"
+    assert "*" not in "".join(rows["test MRR"])
+    assert "compare objects" in whence("info", "one", "both", cwd=runs).stdout
+
+
+def test_json_has_every_run_and_the_differences(runs: Path) -> None:
+    document = json.loads(whence("info", "one", "two", "--json", cwd=runs).stdout)
+    assert document["differences"] == {"dim": [6, 3], "rate": [0.003, 0.01], "epochs": [4, 2]}
+    single = json.loads(whence("info", "one", "--json", cwd=runs).stdout)
+    assert document["runs"][0] == single
+
+
+def test_runs_of_one_name_are_told_apart(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "two", tmp_path / "one")
+    assert str(tmp_path)[:8] in whence("info", "one", str(tmp_path / "one"), cwd=runs).stdout
+
+
+def test_an_unfinished_run_is_shown(runs: Path, tmp_path: Path) -> None:
+    path = unfinished(runs / "one", tmp_path / "half")
+    done = whence("info", str(path))
+    assert done.returncode == 0, done.stderr
+    assert f"not finished; go on with: whence train --resume {path}" in done.stdout
+    assert "distmult" in done.stdout
+    assert "finished" in table(runs, "one", str(path))
+    refused = whence("predict", str(path), "egypt", "embassy")
+    assert refused.returncode == 2
+    assert "whence train --resume" in refused.stderr
+
+
+def unfinished(run: Path, path: Path) -> Path:
+    """A copy of a run as it was before its first checkpoint."""
+    from whence.run import Manifest
+
+    shutil.copytree(run, path)
+    about: dict[str, Any] = vars(Manifest.read(path)) | {"finished": False, "result": {}}
+    Manifest(**about).write(path)
+    return path

@@ -1,0 +1,86 @@
+"""Many queries: the same answers as one at a time, in order, as they are taken."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from runs import train
+
+import whence
+from whence.models import MODELS
+from whence.models.scoring import Scorer
+from whence.predict import find_query, predict_many
+
+NAMES = [
+    ("egypt", "embassy"),
+    ("_", "embassy", "usa"),
+    ("egypt", "embassy", "cuba"),
+    ("usa", "treaties", "_"),
+    (None, "students", "india"),
+]
+THREE_WAY = [name for name, model in MODELS.items() if not model.two_way]
+TWO_WAY = [name for name, model in MODELS.items() if model.two_way]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+@pytest.mark.parametrize("top", [1, 5, None])
+@pytest.mark.parametrize("model", THREE_WAY)
+def test_the_answers_are_those_of_one_query(tmp_path: Path, model: str, top: int | None) -> None:
+    run = train(tmp_path / "run", model=model, inverse=True, epochs=1)
+    answers = list(run.predict_many(NAMES, top=top))
+    assert answers == [run.predict(*names, top=top) for names in NAMES]
+
+
+@pytest.mark.parametrize("model", TWO_WAY)
+def test_the_answers_are_those_of_one_two_way_query(tmp_path: Path, model: str) -> None:
+    (tmp_path / "ratings.tsv").write_text("ann\tjaws\nann\tup\nbob\tup\nbob\tbig\ncy\tjaws\n")
+    run = whence.train(
+        tmp_path / "ratings.tsv", out=tmp_path / "run", model=model, dim=3, inverse=True
+    )
+    queries = [("ann",), ("_", "up"), ("bob", "jaws"), ("cy", None)]
+    answers = list(run.predict_many(queries))
+    assert answers == [run.predict(*names) for names in queries]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> None:
+    data = run.dataset
+    names = [data.fact_names(fact)[: 2 + i % 2] for i, fact in enumerate(data.test)]
+    queries = [find_query(data, each, inverse=True) for each in names]
+    answers = list(predict_many(run.scorer, data, queries, 3, threads))
+    assert answers == [run.predict(*each, top=3) for each in names]
+
+
+def test_queries_are_read_as_answers_are_taken(run: whence.Run) -> None:
+    taken = 0
+
+    def endless() -> Iterator[tuple[str, str]]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield "egypt", "embassy"
+
+    answers = run.predict_many(endless())
+    assert taken == 0
+    assert len(list(islice(answers, 3))) == 3
+    assert 3 <= taken < 10_000
+
+
+def test_ties_stand_in_the_order_of_ids(run: whence.Run) -> None:
+    rows = run.entity_rows
+    same = Scorer(run.model, rows * 0, run.relation_rows)
+    query = find_query(run.dataset, ("egypt", "embassy"), inverse=True)
+    (found,) = predict_many(same, run.dataset, [query], 4)
+    assert [answer.entity for answer in found.answers] == list(run.dataset.entities.names[:4])
+    assert {answer.rank for answer in found.answers} == {1}
+
+
+@pytest.mark.parametrize("top", [0, -1, 2.5, True])
+def test_a_bad_top_is_refused_at_once(run: whence.Run, top: object) -> None:
+    with pytest.raises(whence.WhenceError, match=r"top is .*; give a number from 1 on"):
+        run.predict_many(NAMES, top=top)
