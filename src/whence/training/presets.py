@@ -12,6 +12,7 @@ _PAPER = {
     "init": 0.05,
     "inverse": False,
     "loss": "softmax",
+    "negatives_from": "entities",
     "optimizer": "adam",
     "order": "file",
     "rate": 3e-3,
