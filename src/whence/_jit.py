@@ -53,7 +53,7 @@ def _cache_folder() -> str | None:
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or own) / f"kernels-{digest.hexdigest()[:16]}"
     try:
         for other in own.glob("kernels-*"):
-            if other != folder:
+            if other.name != folder.name:
                 shutil.rmtree(other, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
