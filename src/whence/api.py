@@ -93,6 +93,7 @@ def resume(
 
 def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> TrainConfig:
     """A preset, or what suits the data; explicit settings override both."""
+    TrainConfig.from_dict(settings)  # says what is wrong before anything is made of it
     if preset:
         chosen = preset_settings(preset, dataset.name)
         if dataset.two_way:

@@ -8,7 +8,7 @@ from whence.errors import WhenceError
 from whence.models import MODELS
 from whence.settings import Settings, choice, number
 
-NEGATIVES_UNSET = 500
+NEGATIVES_UNSET = 200
 """Negatives a step when none are asked for; all of them where there are fewer."""
 
 

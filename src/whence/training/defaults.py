@@ -3,10 +3,12 @@
 How they were found is in docs/defaults.md.
 """
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence.models import Model, find_model
+from whence.training.config import NEGATIVES_UNSET
 
 if TYPE_CHECKING:  # the table of settings is shown in help texts, which do not wait for NumPy
     from whence.data import Dataset
@@ -31,6 +33,8 @@ _RATES = {"sgd": 0.01, "adagrad": 0.1, "adam": 1e-3, "adam-lazy": 1e-3}
 _TRACE_BYTES = 4e9
 _FACTS = 4_000_000
 """Facts to train on, over all epochs."""
+_RANKING_COST = 0.4
+"""Five times the cost of ranking a candidate beside that of training on a negative."""
 
 
 def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
         "optimizer": optimizer,
         "rate": _RATES.get(optimizer, 0.0),
         "epochs": epochs,
-        "validate_every": max(epochs // 20, 1),
+        "validate_every": _validate_every(dataset, epochs),
         "patience": 3 if validates else 0,
     }
     assert tuple(chosen) == CHOSEN
@@ -82,3 +86,10 @@ def _penalties(dataset: "Dataset", model: Model) -> dict[str, float]:
 def _epochs(dataset: "Dataset") -> int:
     """As many as make some millions of steps, within reason."""
     return max(min(_FACTS // dataset.n_facts, 100), 1)
+
+
+def _validate_every(dataset: "Dataset", epochs: int) -> int:
+    """Epochs that take about five times as long as to rank the validation facts among all."""
+    ranked = len(dataset.valid) * len(dataset.objects)
+    scored = dataset.n_facts * min(NEGATIVES_UNSET, len(dataset.objects))
+    return max(min(math.ceil(_RANKING_COST * ranked / scored), epochs), 1)

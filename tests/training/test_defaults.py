@@ -1,0 +1,107 @@
+"""Settings chosen from the data: they fit it, go with what is given, and make a config."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import whence
+from whence.api import choose_config
+from whence.data import Dataset, Ratings, Vocabulary
+from whence.errors import WhenceError
+from whence.models import MODELS
+from whence.training.defaults import CHOSEN, default_settings
+
+
+def make_dataset(
+    n_facts: int = 50,
+    n_entities: int = 20,
+    *,
+    n_valid: int = 5,
+    two_way: bool = False,
+    rated: bool = False,
+    apart: bool = False,
+) -> Dataset:
+    """A dataset of that size; what its facts say does not matter here."""
+    half = n_entities // 2
+    subjects = range(half) if two_way or apart else range(n_entities)
+    objects = range(half, n_entities) if two_way or apart else range(n_entities)
+    fact = [subjects.start, 0, objects.start]
+    splits = [np.tile(np.array(fact, np.int32), (n, 1)) for n in (n_facts, n_valid, 0)]
+    ratings = Ratings(*(np.ones(len(split), np.float32) for split in splits)) if rated else None
+    return Dataset(
+        "made",
+        Vocabulary(tuple(map(str, range(n_entities)))),
+        Vocabulary(() if two_way else ("r",), kind="relation"),
+        *splits,
+        subjects=subjects,
+        objects=objects,
+        ratings=ratings,
+    )
+
+
+def test_graphs_get_a_model_that_answers_both_ways() -> None:
+    config = choose_config(make_dataset(), None, {})
+    assert (config.model, config.inverse, config.loss) == ("complex", True, "softmax")
+    assert config.patience
+
+
+def test_pairs_get_a_recommender_and_ratings_a_squared_loss() -> None:
+    pairs = choose_config(make_dataset(two_way=True), None, {})
+    assert (pairs.model, pairs.loss, pairs.inverse) == ("mf", "softmax", False)
+    rated = choose_config(make_dataset(two_way=True, rated=True), None, {})
+    assert (rated.model, rated.loss) == ("mf-biased", "squared")
+    asked = choose_config(make_dataset(two_way=True, rated=True), None, {"loss": "sigmoid"})
+    assert (asked.model, asked.loss) == ("mf", "sigmoid")
+
+
+def test_objects_that_are_no_subjects_are_asked_for_one_way() -> None:
+    assert not choose_config(make_dataset(apart=True), None, {}).inverse
+
+
+@given(
+    n_facts=st.sampled_from([1, 1_000, 300_000]),
+    n_valid=st.sampled_from([0, 1, 100_000]),
+    n_entities=st.sampled_from([4, 5_000]),
+    two_way=st.booleans(),
+    rated=st.booleans(),
+    settings=st.fixed_dictionaries(
+        {},
+        optional={
+            "optimizer": st.sampled_from(["sgd", "adagrad", "adam", "adam-lazy"]),
+            "epochs": st.sampled_from([1, 7]),
+            "validate_every": st.sampled_from([0, 2]),
+            "dim": st.just(3),
+        },
+    ),
+)
+def test_choices_make_a_config_with_what_is_given(
+    n_facts: int, n_valid: int, n_entities: int, two_way: bool, rated: bool, settings: dict
+) -> None:
+    dataset = make_dataset(
+        n_facts, n_entities, n_valid=n_valid, two_way=two_way, rated=rated and two_way
+    )
+    config = choose_config(dataset, None, settings)
+    assert {name: getattr(config, name) for name in settings} == settings
+    assert 1 <= config.epochs <= 100
+    assert bool(config.patience) == bool(n_valid and settings.get("validate_every", 1))
+    assert set(default_settings(dataset, settings)) == set(CHOSEN) - settings.keys()
+
+
+@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if not model.two_way])
+def test_every_model_gets_settings_that_it_can_be_trained_with(name: str, tmp_path: Any) -> None:
+    dataset = whence.read("nations")
+    run = whence.train(dataset, model=name, out=tmp_path / "run", epochs=8)
+    assert run.metrics["test"]["mrr"] > 0.5
+
+
+def test_a_larger_trace_makes_for_fewer_dimensions() -> None:
+    small, large = (default_settings(make_dataset(n), {})["dim"] for n in (1_000, 3_000_000))
+    assert small > large >= 16
+
+
+def test_a_bad_setting_is_named_before_anything_is_made_of_it() -> None:
+    with pytest.raises(WhenceError, match="epochs is 'many'; give a whole number"):
+        choose_config(make_dataset(), None, {"epochs": "many"})
