@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-from whence.cli._watch import error_console, size
+from whence.cli._screen import error_console, size
 from whence.data import fetch_dataset
 
 _LINE_SECONDS = 10.0
@@ -14,11 +14,11 @@ _LINE_SECONDS = 10.0
 
 def show_download(name: str, data_dir: Path | None = None) -> Path | Traversable:
     """The folder of a named dataset; where it has to be downloaded, this is shown."""
-    with _Downloads() as downloads:
+    with Downloads() as downloads:
         return fetch_dataset(name, data_dir, downloads.advanced)
 
 
-class _Downloads:
+class Downloads:
     """Shows how far each address is, on standard error."""
 
     def __init__(self) -> None:
@@ -27,10 +27,14 @@ class _Downloads:
         self._url = ""
         self._said = time.monotonic()
 
-    def __enter__(self) -> "_Downloads":
+    def __enter__(self) -> "Downloads":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bar away."""
         if self._bar is not None:
             self._bar.stop()
 

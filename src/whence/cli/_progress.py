@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from whence.cli._watch import error_console
+from whence.cli._screen import error_console
 
 Tell = Callable[[int, int], None]
 """Takes how many are done, and of how many."""

@@ -6,18 +6,14 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from whence.cli._downloads import Downloads
+from whence.cli._screen import error_console, size
 from whence.training.config import TrainConfig
 from whence.training.results import Start, Validation, Watch
 
 _LINE_SECONDS = 10.0
-
-
-def error_console() -> Console:
-    """Where messages go: standard output is left to results."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class TerminalWatch(Watch):
@@ -27,6 +23,7 @@ class TerminalWatch(Watch):
         self.console = error_console()
         self._stop = threading.Event()
         self._handlers: dict[int, Any] = {}
+        self._downloads = Downloads()
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._clock = self._said = time.monotonic()
@@ -34,9 +31,6 @@ class TerminalWatch(Watch):
         self._total = self._epochs = 0
 
     def __enter__(self) -> "TerminalWatch":
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._interrupt)
         return self
 
     def __exit__(
@@ -45,10 +39,16 @@ class TerminalWatch(Watch):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._downloads.stop()
         if self._bar is not None:
             self._bar.stop()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
+
+    def _take_signals(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._handlers[number] = signal.signal(number, self._interrupt)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._stop.set()
@@ -62,7 +62,13 @@ class TerminalWatch(Watch):
     def say(self, text: str) -> None:
         self.console.print(text)
 
+    def downloading(self, url: str, done: int, total: int | None) -> None:
+        self._downloads.advanced(url, done, total)
+
     def started(self, about: Start) -> None:
+        # From here on there is something to keep; until then Ctrl-C ends the process at once.
+        self._take_signals()
+        self._downloads.stop()
         for note in about.notes:
             self.say(f"note   {note}")
         if not about.n_valid:
@@ -133,12 +139,3 @@ def _in_words(config: TrainConfig) -> str:
         f"seed {config.seed}",
     ]
     return ", ".join(parts)
-
-
-def size(n_bytes: float) -> str:
-    """Bytes for people."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.1f} TB"

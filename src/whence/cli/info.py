@@ -47,8 +47,8 @@ def _compare(infos: Sequence[dict[str, Any]], everything: bool) -> None:
 
 
 def _show(info: dict[str, Any]) -> None:
+    from whence.cli._screen import size
     from whence.cli._tables import console, metrics_table, table
-    from whence.cli._watch import size
 
     out = console()
     out.print(

@@ -102,6 +102,9 @@ class Store(Protocol):
 class Watch:
     """Who looks on: told of progress, and asked whether to stop. This one does nothing."""
 
+    def downloading(self, url: str, done: int, total: int | None) -> None:
+        """So many bytes of a dataset are here, of so many in all where that is known."""
+
     def started(self, about: "Start") -> None:
         """Training is about to begin, or to go on."""
 
