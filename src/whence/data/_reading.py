@@ -12,6 +12,7 @@ from whence.data._locating import Files, folder_files, has_train_file, one_file
 from whence.data._nearest import nearest
 from whence.data._options import ReadOptions
 from whence.data._paths import is_file, is_folder
+from whence.data._ratings import ratings_as_objects
 from whence.data._splitting import hold_out
 from whence.data._streams import Place
 from whence.errors import WhenceError
@@ -33,6 +34,8 @@ def read_dataset(source: Any, /, **options: Any) -> Dataset:
         options["columns"] = ",".join(map(str, options["columns"]))
     chosen = ReadOptions.from_dict(options)
     dataset = _read(source, chosen)
+    if chosen.ratings_as_objects:
+        dataset = ratings_as_objects(dataset)
     if chosen.held_out:
         return hold_out(dataset, chosen.valid_fraction, chosen.test_fraction, chosen.split_seed)
     return dataset
