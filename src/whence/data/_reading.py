@@ -1,5 +1,6 @@
 """A dataset from a file, a folder, a catalogue name or a table in Python."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from whence.data._paths import is_file, is_folder
 from whence.data._ratings import ratings_as_objects
 from whence.data._splitting import hold_out
 from whence.data._streams import Place
+from whence.data._tables import read_table
 from whence.errors import WhenceError
 
 
@@ -25,7 +27,7 @@ def read_dataset(source: Any, /, **options: Any) -> Dataset:
     ----------
     source
         A file of training facts, a folder with a train file and optionally valid, test and label
-        files, a name in `CATALOGUE`.
+        files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of columns.
         A file or a folder with a train file goes before a catalogue name.
     **options
         Fields of `ReadOptions`: what to read of it, and how.
@@ -43,6 +45,13 @@ def read_dataset(source: Any, /, **options: Any) -> Dataset:
 
 def _read(source: Any, options: ReadOptions) -> Dataset:
     """All facts of an existing path that can be read as data, else of a catalogue name."""
+    if not isinstance(source, (str, os.PathLike)):
+        return build_dataset(
+            options.name or "table",
+            read_table(source, options),
+            entity_labels=_labels(options.entity_labels),
+            relation_labels=_labels(options.relation_labels),
+        )
     text, path = str(source), Path(source)
     entry = CATALOGUE.get(text.lower())
     # An empty text is no path, although Path("") is the working folder.
