@@ -41,6 +41,10 @@ def _extension(name: str) -> str:
 def read_facts(path: Place, options: ReadOptions, split: str) -> FactTable:
     """The facts of one file; `split` tells its blank nodes from those of others."""
     form = options.format or _FORMATS[_extension(path.name)]
+    if form in ("ntriples", "turtle"):
+        from whence.data._rdf import read_rdf
+
+        return read_rdf(path, form, options, split)
     if form == "parquet":
         from whence.data._arrow import read_parquet
 
