@@ -83,7 +83,8 @@ class _Ids:
     def of(cls, train: tuple[Column, ...]) -> "_Ids":
         """Ids by sorted name over the training facts."""
         if len(train) == 3:
-            entities = _count({*train[SUBJECT].names, *train[OBJECT].names})
+            subjects, objects = train[SUBJECT].names, train[OBJECT].names
+            entities = _count(subjects if objects is subjects else {*subjects, *objects})
             return cls(entities, _count(train[RELATION].names), entities)
         users = _count(train[0].names)
         return cls(users, {}, _count(train[1].names, start=len(users)))
@@ -147,10 +148,14 @@ def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split
     notes += [f"{split}: {note}" for note in table.notes]
     facts = np.zeros((len(table), 3), np.int32)
     if table.columns:
-        facts[:, SUBJECT] = _look_up(table.columns[0], ids.subjects)
-        facts[:, OBJECT] = _look_up(table.columns[-1], ids.objects)
-        if not ids.two_way:
-            facts[:, RELATION] = _look_up(table.columns[RELATION], ids.relations)
+        subject, target = table.columns[0], table.columns[-1]
+        subjects = _look_up(subject.names, ids.subjects)
+        shared = target.names is subject.names and not ids.two_way
+        objects = subjects if shared else _look_up(target.names, ids.objects)
+        facts[:, SUBJECT], facts[:, OBJECT] = subjects[subject.codes], objects[target.codes]
+    if table.columns and not ids.two_way:
+        relation = table.columns[RELATION]
+        facts[:, RELATION] = _look_up(relation.names, ids.relations)[relation.codes]
     rows = np.flatnonzero((facts >= 0).all(axis=1))
     if n_unknown := len(facts) - len(rows):
         notes.append(
@@ -170,10 +175,9 @@ def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split
     )
 
 
-def _look_up(column: Column, ids: dict[str, int]) -> NDArray[np.int32]:
-    """(n,) int32, -1 for an unknown name."""
-    found = np.fromiter(map(ids.get, column.names, repeat(-1)), np.int32, len(column.names))
-    return found[column.codes]
+def _look_up(names: Sequence[str], ids: dict[str, int]) -> NDArray[np.int32]:
+    """(n_names,) int32, -1 for an unknown one."""
+    return np.fromiter(map(ids.get, names, repeat(-1)), np.int32, len(names))
 
 
 def _first_of_equals(facts: Facts) -> NDArray[np.int64]:

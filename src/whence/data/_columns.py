@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,14 @@ class Column:
     codes: NDArray[np.int32]
     """(n_rows,)"""
     names: Sequence[str]
-    """The distinct texts by code, in the order in which they first appear."""
+    """The distinct texts by code, in the order in which they first appear; a column that is
+    encoded along with another has the names of both."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Column":
         encoder = Encoder()
-        encoder.add(list(texts))
-        return encoder.column()
+        codes = encoder.encode(list(texts))
+        return cls(codes, encoder.names())
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -40,27 +42,49 @@ class Column:
         return Column(recoded[inverse], [self.names[code] for code in used[order]])
 
 
+@dataclass(frozen=True, eq=False)
+class Cells(Sequence[str]):
+    """Texts as they stand in the bytes of a file."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    """(n_cells,)"""
+    ends: NDArray[np.int64]
+    """(n_cells,)"""
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.data[self.starts[row] : self.ends[row]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        data = self.data.tobytes()
+        pairs = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return (data[start:end].decode() for start, end in pairs)
+
+
 class Encoder:
-    """Makes a column out of its texts, a stretch at a time."""
+    """Gives every distinct text a code, in the order in which they first appear."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = defaultdict(count().__next__)
-        self._stretches: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
 
-    def add(self, texts: Sequence[str] | Column) -> Iterator[str]:
-        """Add a stretch; the names in it that are new."""
-        n_before = len(self._codes)
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def encode(self, texts: Sequence[str] | Column) -> NDArray[np.int32]:
+        """(n_texts,) the code of each; new ones take the next codes."""
         if isinstance(texts, Column):
-            self._stretches.append(self._look_up(texts.names)[texts.codes])
-        else:
-            self._stretches.append(self._look_up(texts))
-        return islice(reversed(self._codes), len(self._codes) - n_before)
-
-    def _look_up(self, texts: Sequence[str]) -> NDArray[np.int32]:
+            return self.encode(texts.names)[texts.codes]
         return np.fromiter(map(self._codes.__getitem__, texts), np.int32, len(texts))
 
-    def column(self) -> Column:
-        return Column(np.concatenate(self._stretches), list(self._codes))
+    def newest(self, n_names: int) -> Iterable[str]:
+        """The names that came last."""
+        return islice(reversed(self._codes), n_names)
+
+    def names(self) -> list[str]:
+        return list(self._codes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,13 @@
 """From stretches of rows to a table of facts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.data._columns import Encoder, FactTable
+from whence.data._columns import Cells, Column, Encoder, FactTable
 from whence.data._layout import Layout
 from whence.errors import WhenceError
 
@@ -29,20 +29,41 @@ class Stretch:
 
 def gather(stretches: Iterable[Stretch], layout: Layout) -> FactTable:
     """The table of facts in these rows; an empty name or a rating that is none is refused."""
-    encoders = {at: Encoder() for at in layout.texts}
+    encoders: dict[int, Any] = {}
+    codes = {at: [np.zeros(0, np.int32)] for at in layout.texts}
     ratings = [np.zeros(0, np.float32)]
     for stretch in stretches:
+        encoders = encoders or _encoders(layout, stretch)
         for at, encoder in encoders.items():
-            if not all(map(str.strip, encoder.add(stretch.columns[at]))):
+            n_before = len(encoder)
+            codes[at].append(encoder.encode(stretch.columns[at]))
+            if not all(map(str.strip, encoder.newest(len(encoder) - n_before))):
                 raise _empty_cell(stretch, layout)
         if layout.rating is not None:
             ratings.append(_numbers(stretch, stretch.columns[layout.rating]))
-    columns = {at: encoder.column() for at, encoder in encoders.items()}
+    names = {encoder: encoder.names() for encoder in encoders.values()}
+    columns = {
+        at: Column(np.concatenate(codes[at]), names[encoders[at]] if encoders else [])
+        for at in layout.texts
+    }
     return FactTable(
         columns=tuple(columns[at] for at in layout.columns),
         ratings=np.concatenate(ratings) if layout.rating is not None else None,
         sources=columns[layout.source] if layout.source is not None else None,
     )
+
+
+def _encoders(layout: Layout, stretch: Stretch) -> dict[int, Any]:
+    """One for each column of names; the entities of three-way facts share theirs."""
+    make: Callable[[], Any] = Encoder
+    if isinstance(stretch.columns[layout.columns[0]], Cells):
+        from whence.data._encoding import ByteEncoder  # numba, which small files do without
+
+        make = ByteEncoder
+    encoders = {at: make() for at in layout.texts}
+    if len(layout.columns) == 3:
+        encoders[layout.columns[2]] = encoders[layout.columns[0]]
+    return encoders
 
 
 def _empty_cell(stretch: Stretch, layout: Layout) -> WhenceError:
@@ -61,7 +82,7 @@ def _empty_cell(stretch: Stretch, layout: Layout) -> WhenceError:
 def _numbers(stretch: Stretch, cells: Sequence[Any]) -> NDArray[np.float32]:
     try:
         with np.errstate(over="ignore"):
-            ratings = np.array(cells, np.float64).astype(np.float32)
+            ratings = np.array(list(cells), np.float64).astype(np.float32)
     except (TypeError, ValueError, OverflowError):
         ratings = np.array([_number(cell) for cell in cells], np.float32)
     wrong = np.flatnonzero(~np.isfinite(ratings))

@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from whence._extras import need
-from whence.data._columns import Encoder, FactTable
+from whence.data._columns import Column, Encoder, FactTable
 from whence.data._options import ReadOptions
 from whence.data._streams import Place, open_bytes
 from whence.errors import WhenceError
@@ -54,7 +57,8 @@ class _Triples:
         self._labels: dict[str, str] = {}
         self._foreign: set[str] = set()
         self._n_left_out = 0
-        self._encoders = (Encoder(), Encoder(), Encoder())
+        self._entities, self._relations = Encoder(), Encoder()
+        self._codes: list[list[NDArray[np.int32]]] = [[np.zeros(0, np.int32)] for _ in range(3)]
 
     def read(self, triples: Iterable[Any]) -> None:
         rows: list[tuple[str, str, str]] = []
@@ -66,8 +70,11 @@ class _Triples:
         self._add(rows)
 
     def _add(self, rows: list[tuple[str, str, str]]) -> None:
-        for encoder, names in zip(self._encoders, zip(*rows, strict=True), strict=False):
-            encoder.add(names)
+        encoders = (self._entities, self._relations, self._entities)
+        for codes, encoder, names in zip(
+            self._codes, encoders, zip(*rows, strict=True), strict=False
+        ):
+            codes.append(encoder.encode(names))
 
     def _rows(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
         for triple in triples:
@@ -93,12 +100,13 @@ class _Triples:
             (self._foreign.add if foreign else self._foreign.discard)(name)
 
     def table(self) -> FactTable:
-        columns = tuple(encoder.column() for encoder in self._encoders)
-        entities = {*columns[0].names, *columns[2].names}
+        entities, relations = self._entities.names(), self._relations.names()
+        names = (entities, relations, entities)
+        columns = tuple(map(Column, map(np.concatenate, self._codes), names))
         notes = (f"{self._n_left_out} triples left out: their object is a literal",)
         return FactTable(
             columns,
-            entity_labels={n: label for n, label in self._labels.items() if n in entities},
-            relation_labels={n: self._labels[n] for n in columns[1].names if n in self._labels},
+            entity_labels={n: self._labels[n] for n in entities if n in self._labels},
+            relation_labels={n: self._labels[n] for n in relations if n in self._labels},
             notes=notes if self._n_left_out else (),
         )
