@@ -11,13 +11,13 @@ from whence.data._columns import Column, FactTable
 from whence.data._gathering import Stretch, gather
 from whence.data._layout import Layout, choose_layout
 from whence.data._options import ReadOptions
-from whence.data._streams import Place, open_bytes
+from whence.data._streams import FilePath, open_bytes
 from whence.errors import WhenceError
 
 _N_ROWS: Final = 1 << 20
 
 
-def read_parquet(path: Place, options: ReadOptions) -> FactTable:
+def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
     """The facts of a Parquet file."""
     arrow = need("pyarrow", "parquet", "reading Parquet")
     parquet = need("pyarrow.parquet", "parquet", "reading Parquet")
@@ -42,7 +42,7 @@ def read_arrow(table: Any, options: ReadOptions) -> FactTable:
 
 
 @contextmanager
-def _seekable(path: Place) -> Iterator[IO[bytes]]:
+def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
     """A file that can be read from its end, as Parquet is: a copy, of one that is packed."""
     with open_bytes(path) as file:
         if hasattr(file, "fileno") and not path.name.endswith(".gz") and file.seekable():

@@ -30,6 +30,8 @@ class Entry:
     """Over the training facts."""
     bundled: bool = False
     """Whether the files come with the package."""
+    layout: str = "triples"
+    """Of the files: "triples", which are train, valid, test and labels, or "movielens"."""
 
 
 _ENTRIES: Final = (

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from whence.data._gathering import Stretch
-from whence.data._streams import Place, read_blocks
+from whence.data._streams import FilePath, read_blocks
 from whence.data._tsv import check_width
 from whence.errors import WhenceError
 
 _N_ROWS = 100_000
 
 
-def read_csv(path: Place) -> Iterator[Stretch]:
+def read_csv(path: FilePath) -> Iterator[Stretch]:
     """The rows of a file; the first stretch is one row, which the others must be as wide as."""
     rows = _rows(path)
     head = next(rows, None)
@@ -28,7 +28,7 @@ def read_csv(path: Place) -> Iterator[Stretch]:
         yield Stretch([*zip(*(cells for _, cells in some), strict=True)], f"{path}:", numbers)
 
 
-def _rows(path: Place) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: FilePath) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, with the number of its first line."""
     reader = csv.reader(_lines(path), strict=True)
     number = 1
@@ -43,6 +43,6 @@ def _rows(path: Place) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
-def _lines(path: Place) -> Iterator[str]:
+def _lines(path: FilePath) -> Iterator[str]:
     for block in read_blocks(path):
         yield from io.StringIO(block.data.decode(), newline="\n")

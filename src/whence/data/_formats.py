@@ -9,7 +9,7 @@ from whence.data._csv import read_csv
 from whence.data._gathering import Stretch, gather
 from whence.data._layout import EXPECTED, choose_layout
 from whence.data._options import ReadOptions
-from whence.data._streams import Place
+from whence.data._streams import FilePath
 from whence.data._tsv import read_tsv
 from whence.errors import WhenceError
 
@@ -38,7 +38,7 @@ def _extension(name: str) -> str:
     return next((end for end in _FORMATS if end and name.endswith(end)), "")
 
 
-def read_facts(path: Place, options: ReadOptions, split: str) -> FactTable:
+def read_facts(path: FilePath, options: ReadOptions, split: str) -> FactTable:
     """The facts of one file; `split` tells its blank nodes from those of others."""
     form = options.format or _FORMATS[_extension(path.name)]
     if form in ("ntriples", "turtle"):
@@ -52,7 +52,7 @@ def read_facts(path: Place, options: ReadOptions, split: str) -> FactTable:
     return _read_text(path, read_csv(path) if form == "csv" else read_tsv(path), options)
 
 
-def _read_text(path: Place, rows: Iterator[Stretch], options: ReadOptions) -> FactTable:
+def _read_text(path: FilePath, rows: Iterator[Stretch], options: ReadOptions) -> FactTable:
     first = next(rows, None)
     if first is None:
         raise WhenceError(f"{path}: an empty file; expected lines of {EXPECTED}")

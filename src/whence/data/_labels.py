@@ -1,12 +1,12 @@
 """Files of labels."""
 
 from whence.data._csv import read_csv
-from whence.data._streams import Place
+from whence.data._streams import FilePath
 from whence.data._tsv import read_tsv
 from whence.errors import WhenceError
 
 
-def read_labels(path: Place) -> dict[str, str]:
+def read_labels(path: FilePath) -> dict[str, str]:
     """Name -> label, from rows of two columns; commas part them in a file named .csv."""
     labels: dict[str, str] = {}
     read = read_csv if path.name.removesuffix(".gz").endswith(".csv") else read_tsv

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from whence.data._formats import EXTENSIONS, LABEL_EXTENSIONS, stem
-from whence.data._streams import Place
+from whence.data._streams import FilePath
 from whence.errors import WhenceError
 
 _TRAIN: Final = ("train",)
@@ -20,22 +20,22 @@ class Files:
     """The files of a dataset, and its name."""
 
     name: str
-    train: Place
-    valid: Place | None = None
-    test: Place | None = None
-    entity_labels: Place | None = None
-    relation_labels: Place | None = None
+    train: FilePath
+    valid: FilePath | None = None
+    test: FilePath | None = None
+    entity_labels: FilePath | None = None
+    relation_labels: FilePath | None = None
 
 
 def one_file(path: Path) -> Files:
     return Files(stem(path.name), path)
 
 
-def has_train_file(folder: Place) -> bool:
+def has_train_file(folder: FilePath) -> bool:
     return _pick(folder, _TRAIN, EXTENSIONS) is not None
 
 
-def folder_files(name: str, folder: Place) -> Files:
+def folder_files(name: str, folder: FilePath) -> Files:
     """The files of a folder, found by their names."""
     train = _pick(folder, _TRAIN, EXTENSIONS)
     if train is None:
@@ -53,7 +53,7 @@ def folder_files(name: str, folder: Place) -> Files:
     )
 
 
-def _pick(folder: Place, stems: tuple[str, ...], extensions: tuple[str, ...]) -> Place | None:
+def _pick(folder: FilePath, stems: tuple[str, ...], extensions: tuple[str, ...]) -> FilePath | None:
     """The one file of the folder with such a stem; None where there is none."""
     candidates = [folder.joinpath(stem + end) for stem in stems for end in extensions]
     try:

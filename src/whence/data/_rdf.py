@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whence._extras import need
 from whence.data._columns import Column, Encoder, FactTable
 from whence.data._options import ReadOptions
-from whence.data._streams import Place, open_bytes
+from whence.data._streams import FilePath, open_bytes
 from whence.errors import WhenceError
 
 _LABELS: Final = (
@@ -20,7 +20,7 @@ _LABELS: Final = (
 _N_ROWS: Final = 1 << 17
 
 
-def read_rdf(path: Place, form: str, options: ReadOptions, split: str) -> FactTable:
+def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> FactTable:
     """The triples of a file; those with a literal are labels, or left out and counted.
 
     Blank nodes are numbered in the order in which they appear, and belong to their split.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.data._building import build_dataset
-from whence.data._catalogue import CATALOGUE, Entry, find_folder
+from whence.data._catalogue import CATALOGUE, find_folder
 from whence.data._dataset import Dataset
 from whence.data._formats import read_facts
 from whence.data._labels import read_labels
@@ -15,7 +15,7 @@ from whence.data._options import ReadOptions
 from whence.data._paths import is_file, is_folder
 from whence.data._ratings import ratings_as_objects
 from whence.data._splitting import hold_out
-from whence.data._streams import Place
+from whence.data._streams import FilePath
 from whence.data._tables import read_table
 from whence.errors import WhenceError
 
@@ -61,18 +61,17 @@ def _read(source: Any, options: ReadOptions) -> Dataset:
         name = path.name if path.name not in ("", "..") else path.resolve().name
         return _read_files(folder_files(name, path), options)
     if entry is not None:
-        return _read_entry(entry, options)
+        data_dir = Path(options.data_dir) if options.data_dir is not None else None
+        folder = find_folder(entry, data_dir)
+        if entry.layout == "movielens":
+            return _read_movielens(entry.name, folder, options)
+        return _read_files(folder_files(entry.name, folder), options)
     near = nearest(text, CATALOGUE)
     hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
     raise WhenceError(
         f"{text!r} is neither a file, a folder nor a catalogue name; {hint}"
         f"the catalogue has {', '.join(CATALOGUE)}"
     )
-
-
-def _read_entry(entry: Entry, options: ReadOptions) -> Dataset:
-    data_dir = Path(options.data_dir) if options.data_dir is not None else None
-    return _read_files(folder_files(entry.name, find_folder(entry, data_dir)), options)
 
 
 def _read_files(files: Files, options: ReadOptions) -> Dataset:
@@ -91,7 +90,25 @@ def _read_files(files: Files, options: ReadOptions) -> Dataset:
     )
 
 
-def _labels(given: Any, found: Place | None = None) -> dict[str, str] | None:
+def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Dataset:
+    from whence.data._movielens import read_movielens
+
+    if options.held_out:
+        raise WhenceError(
+            f"{name} has validation and test facts; leave out valid_fraction and test_fraction"
+        )
+    train, valid, test, titles = read_movielens(folder)
+    return build_dataset(
+        options.name or name,
+        train,
+        valid,
+        test,
+        entity_labels=_labels(options.entity_labels) or titles,
+        relation_labels=_labels(options.relation_labels),
+    )
+
+
+def _labels(given: Any, found: FilePath | None = None) -> dict[str, str] | None:
     """The labels that were given, in a file or as a dict; else those that were found."""
     if isinstance(given, dict):
         return given

@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.errors import WhenceError
 
-Place: TypeAlias = Path | Traversable
+FilePath: TypeAlias = Path | Traversable
 """Where a file is: on disk, or in an installed package."""
 
 _BLOCK: Final = 1 << 24
@@ -23,7 +23,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 @contextmanager
-def open_bytes(path: Place) -> Iterator[IO[bytes]]:
+def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
     """A file's bytes, unpacked if they are gzipped; what goes wrong meanwhile is said in a line."""
     try:
         with path.open("rb") as file:
@@ -41,7 +41,7 @@ def open_bytes(path: Place) -> Iterator[IO[bytes]]:
         raise WhenceError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _unpacked(path: Place, file: Any) -> IO[bytes]:
+def _unpacked(path: FilePath, file: Any) -> IO[bytes]:
     # peek, because a pipe cannot be wound back.
     start: bytes = file.peek(len(_GZIP))
     if start.startswith(_GZIP):
@@ -60,7 +60,7 @@ class Block:
     """The number of the first one."""
 
 
-def read_blocks(path: Place) -> Iterator[Block]:
+def read_blocks(path: FilePath) -> Iterator[Block]:
     """The text of a file, checked; Windows line ends and a byte order mark are left out."""
     line, rest = 1, b""
     with open_bytes(path) as file:
@@ -78,7 +78,7 @@ def read_blocks(path: Place) -> Iterator[Block]:
         yield _checked(path, rest + b"\n", line)
 
 
-def _checked(path: Place, data: bytes, line: int) -> Block:
+def _checked(path: FilePath, data: bytes, line: int) -> Block:
     if (at := data.find(b"\0")) >= 0:
         raise WhenceError(
             f"{path}:{_line_at(at, data, line)}: a NUL byte: this is binary data; "
@@ -102,7 +102,7 @@ def _line_at(at: int, data: bytes, line: int) -> int:
     return line + data.count(b"\n", 0, at)
 
 
-def _check_length(path: Place, length: int, line: int) -> None:
+def _check_length(path: FilePath, length: int, line: int) -> None:
     if length > _LONGEST_LINE:
         raise WhenceError(
             f"{path}:{line}: a line of more than {_LONGEST_LINE >> 20} MiB; "

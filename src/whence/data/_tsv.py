@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from whence.data._columns import Cells
 from whence.data._gathering import Stretch
-from whence.data._streams import Block, Place, read_blocks
+from whence.data._streams import Block, FilePath, read_blocks
 from whence.errors import WhenceError
 
 _TAB, _NEWLINE = b"\t\n"
 _LARGE: Final = 1 << 23
 
 
-def read_tsv(path: Place) -> Iterator[Stretch]:
+def read_tsv(path: FilePath) -> Iterator[Stretch]:
     """The rows of a file; the first stretch is one row, which the others must be as wide as.
 
     The cells of a large file are left in its bytes, which takes a compiled encoder; those of a
@@ -47,7 +47,7 @@ def _first_line(block: Block) -> tuple[Block, Block]:
     return Block(b"", number), Block(b"", number)
 
 
-def _rows(path: Place, block: Block, first: Stretch, *, lazy: bool) -> Stretch:
+def _rows(path: FilePath, block: Block, first: Stretch, *, lazy: bool) -> Stretch:
     width, data = len(first.columns), block.data
     numbers: Sequence[int] = range(block.line, block.line + data.count(b"\n"))
     if not _even(data, width):
@@ -61,7 +61,7 @@ def _rows(path: Place, block: Block, first: Stretch, *, lazy: bool) -> Stretch:
 
 
 def _stretch(
-    path: Place, data: bytes, numbers: Sequence[int], width: int, *, lazy: bool
+    path: FilePath, data: bytes, numbers: Sequence[int], width: int, *, lazy: bool
 ) -> Stretch:
     """Lines that all have as many cells, by column."""
     marks = np.frombuffer(data, np.uint8)
