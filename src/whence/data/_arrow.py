@@ -1,5 +1,6 @@
 """Parquet files and Arrow tables."""
 
+import gzip
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -45,7 +46,7 @@ def read_arrow(table: Any, options: ReadOptions) -> FactTable:
 def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
     """A file that can be read from its end, as Parquet is: a copy, of one that is packed."""
     with open_bytes(path) as file:
-        if hasattr(file, "fileno") and not path.name.endswith(".gz") and file.seekable():
+        if file.seekable() and not isinstance(file, gzip.GzipFile):
             yield file
             return
         with tempfile.TemporaryFile() as copy:
