@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whence._extras import need
-from whence.data._columns import Column, Encoder, FactTable
+from whence.data._columns import FactTable
+from whence.data._gathering import Stretch, gather
+from whence.data._layout import Layout
 from whence.data._options import ReadOptions
 from whence.data._streams import FilePath, open_bytes
 from whence.errors import WhenceError
@@ -16,6 +17,9 @@ from whence.errors import WhenceError
 _LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
+)
+_LAYOUT: Final = Layout(
+    columns=(0, 1, 2), rating=None, source=None, header=False, names=("1", "2", "3")
 )
 _N_ROWS: Final = 1 << 17
 
@@ -33,7 +37,7 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
     triples = _Triples(rdf, "" if split == "train" else split)
     with open_bytes(path) as file:
         try:
-            triples.read(rdf.parse(file, formats[form]))
+            table = triples.read(rdf.parse(file, formats[form]), f"{path}: triple ")
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
             raise WhenceError(f"{path}:{error.lineno}: {reason}; correct the line") from None
@@ -41,14 +45,13 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
             raise WhenceError(
                 f"{path}: a name or literal of more than 16 MiB; expected N-Triples or Turtle"
             ) from None
-    table = triples.table()
     if not len(table):
         raise WhenceError(f"{path}: no facts; expected triples whose object is not a literal")
     return table
 
 
 class _Triples:
-    """Gathers triples by column, and labels on the way."""
+    """Makes facts of triples, and gathers labels on the way."""
 
     def __init__(self, rdf: Any, scope: str) -> None:
         self._named, self._blank, self._literal = rdf.NamedNode, rdf.BlankNode, rdf.Literal
@@ -57,26 +60,25 @@ class _Triples:
         self._labels: dict[str, str] = {}
         self._foreign: set[str] = set()
         self._n_left_out = 0
-        self._entities, self._relations = Encoder(), Encoder()
-        self._codes: list[list[NDArray[np.int32]]] = [[np.zeros(0, np.int32)] for _ in range(3)]
 
-    def read(self, triples: Iterable[Any]) -> None:
-        rows: list[tuple[str, str, str]] = []
-        for row in self._rows(triples):
-            rows.append(row)
-            if len(rows) == _N_ROWS:
-                self._add(rows)
-                rows = []
-        self._add(rows)
+    def read(self, triples: Iterable[Any], place: str) -> FactTable:
+        table = gather(self._stretches(triples, place), _LAYOUT)
+        entities, relations, _ = (column.names for column in table.columns)
+        notes = (f"{self._n_left_out} triples left out: their object is a literal",)
+        return replace(
+            table,
+            entity_labels={n: self._labels[n] for n in entities if n in self._labels},
+            relation_labels={n: self._labels[n] for n in relations if n in self._labels},
+            notes=notes if self._n_left_out else (),
+        )
 
-    def _add(self, rows: list[tuple[str, str, str]]) -> None:
-        encoders = (self._entities, self._relations, self._entities)
-        for codes, encoder, names in zip(
-            self._codes, encoders, zip(*rows, strict=True), strict=False
-        ):
-            codes.append(encoder.encode(names))
+    def _stretches(self, triples: Iterable[Any], place: str) -> Iterator[Stretch]:
+        facts, start = self._facts(triples), 1
+        while some := list(islice(facts, _N_ROWS)):
+            yield Stretch([*zip(*some, strict=True)], place, range(start, start + len(some)))
+            start += len(some)
 
-    def _rows(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+    def _facts(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
         for triple in triples:
             target = triple.object
             if isinstance(target, (self._named, self._blank)):
@@ -98,15 +100,3 @@ class _Triples:
         if name not in self._labels or (name in self._foreign and not foreign):
             self._labels[name] = literal.value
             (self._foreign.add if foreign else self._foreign.discard)(name)
-
-    def table(self) -> FactTable:
-        entities, relations = self._entities.names(), self._relations.names()
-        names = (entities, relations, entities)
-        columns = tuple(map(Column, map(np.concatenate, self._codes), names))
-        notes = (f"{self._n_left_out} triples left out: their object is a literal",)
-        return FactTable(
-            columns,
-            entity_labels={n: self._labels[n] for n in entities if n in self._labels},
-            relation_labels={n: self._labels[n] for n in relations if n in self._labels},
-            notes=notes if self._n_left_out else (),
-        )
