@@ -120,7 +120,14 @@ def test_every_page_stands_in_the_index() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/quickstart.md", "docs/add-a-model.md", "docs/run-folder.md"]
+    "page",
+    [
+        "README.md",
+        "docs/quickstart.md",
+        "docs/data.md",
+        "docs/add-a-model.md",
+        "docs/run-folder.md",
+    ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

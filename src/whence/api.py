@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from whence.data import Dataset, ReadOptions, read_dataset
+from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
 from whence.run import RunFolder, RunWriter, check_memory
@@ -31,7 +31,7 @@ CHECKPOINT_SECONDS = 60.0
 
 
 def train(
-    data: str | Path | Dataset,
+    data: Any,
     *,
     out: str | Path | None = None,
     preset: str | None = None,
@@ -46,7 +46,8 @@ def train(
     Parameters
     ----------
     data
-        A file, a folder with train, valid and test files, a name of the catalogue, or a Dataset.
+        A file, a folder with train, valid and test files, a name of the catalogue, a table of
+        pandas, polars or Arrow, or a Dataset.
     out
         The folder to make; by default one under `runs/` named after dataset and model.
     preset
@@ -63,14 +64,17 @@ def train(
         Fields of `whence.ReadOptions`, such as columns and valid_fraction, and of
         `whence.TrainConfig`, such as model, dim, epochs and seed.
     """
+    watch = watch or Watch()
     options = {name: settings.pop(name) for name in ReadOptions.names() if name in settings}
-    dataset = _dataset(data, options)
+    dataset = _dataset(data, options, watch)
+    if options.get("ratings_as_objects") is None and _asks_for_ratings(dataset, preset, settings):
+        dataset = ratings_as_objects(dataset)
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     check_memory(problem.row_bytes)
     path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, memory_share)
-    return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
+    return _train(writer, dataset, problem, threads, checkpoint_seconds, watch)
 
 
 def resume(
@@ -319,6 +323,14 @@ def _train(
     return Run.open(writer.path)
 
 
+def _asks_for_ratings(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> bool:
+    """Whether it is the rating of an item that is to be predicted, which takes a third column."""
+    if dataset.ratings is None:
+        return False
+    model = settings.get("model")
+    return not find_model(model).two_way if model else preset == "paper"
+
+
 def _scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
     from whence.models.scoring import Scorer
 
@@ -326,9 +338,9 @@ def _scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfi
     return Scorer(model, rows.entity_rows, rows.relation_rows, offset)
 
 
-def _dataset(data: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
+def _dataset(data: Any, options: dict[str, Any], watch: Watch) -> Dataset:
     if not isinstance(data, Dataset):
-        return read_dataset(data, **options)
+        return read_dataset(data, progress=watch.downloading, **options)
     if options:
         raise WhenceError(f"a Dataset is read already; leave out {', '.join(options)}")
     return data

@@ -47,10 +47,10 @@ def test_files_may_be_gzipped_and_have_windows_line_ends(folder: Path, write: Wr
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("ua.base", "1\t2\t5\t8\n1\t2\t5\n", r"ua.base:2: expected user, item, rating, time"),
-        ("ua.base", "1\t\t5\t8\n", r"ua.base:1: expected user, item, rating, time"),
-        ("ua.test", "1\t2\tfive\t8\n", r"ua.test:1: rating 'five'; give a number"),
-        ("ua.test", "\n1\t2\tnan\t8\n", r"ua.test:2: rating 'nan'; give a number"),
+        ("ua.base", "1\t2\t5\t8\n1\t2\t5\n", r"ua.base:2: 3 columns, expected 4 as on line 1"),
+        ("ua.base", "1\t\t5\t8\n", r"ua.base:1: column 2 is empty"),
+        ("ua.test", "1\t2\tfive\t8\n", r"ua.test:1: rating 'five' is not a finite number"),
+        ("ua.test", "\n1\t2\tnan\t8\n", r"ua.test:2: rating 'nan' is not a finite number"),
         ("u.item", "1\n", r"u.item:1: expected item, title"),
         ("ua.base.gz", gzip.compress(b"1\t2\t5\t8\n")[:-9], "truncated or damaged gzip data"),
     ],

@@ -10,10 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data._tsv import read_labels, read_tsv
+from whence.data import ReadOptions
+from whence.data._formats import read_facts
 from whence.errors import WhenceError
 
 Write = Callable[[str, str | bytes], Path]
+
+
+def read_tsv(path: Path) -> list[list[str]]:
+    """The columns of a file of facts, cell by cell."""
+    return [list(column) for column in read_facts(path, ReadOptions(), "train").columns]
+
+
 cell = st.text(st.characters(exclude_characters="\t\n\r\0", exclude_categories=["Cs"]), min_size=1)
 filled = cell.filter(lambda text: bool(text.strip()))
 
@@ -48,11 +56,11 @@ def test_gzip_is_known_by_its_content(write: Write) -> None:
 
 PACKED = gzip.compress(b"a\tr\tb\n" * 1000)
 BAD = {
-    "ragged": ("train.txt", b"a\tr\tb\n\na\tb\n", ":3: 2 columns, expected 3 (subject, relation, "),
+    "ragged": ("train.txt", b"a\tr\tb\n\na\tb\n", ":3: 2 columns, expected 3 as on line 1"),
     "ragged in sum": (
         "train.txt",
-        b"a\tb\nc\na\tb\tc\n",
-        ":2: 1 column, expected 2 (subject, obje",
+        b"\na\tb\nc\na\tb\tc\n",
+        ":3: 1 column, expected 2 as on line 2",
     ),
     "too wide": ("train.txt", b"a\tb\tc\td\n", ":1: 4 columns, expected 2 (subject, object) or 3"),
     "no tab": ("train.txt", b"a r b\n", "separate them by TAB"),
@@ -62,6 +70,8 @@ BAD = {
     "not utf-8": ("train.txt", b"a\tb\nc\t\xe9t\xe9\n", ":2: not UTF-8 (byte 0xe9)"),
     "nul": ("train.txt", b"a\tb\nc\t\0\n", ":2: a NUL byte"),
     "utf-16": ("train.txt", "a\tb\n".encode("utf-16"), ":1: a NUL byte"),
+    "endless line": ("train.txt", b"a\tb\n" + b"c" * 2**21, ":2: a line of more than 1 MiB"),
+    "long line": ("train.txt", b"a\tb\nc\t" + b"d" * 2**21 + b"\n", ":2: a line of more than 1"),
     "empty": ("train.txt", b"", ": an empty file; expected lines of 2 (subject, object) or 3"),
     "blank": ("train.txt", b"\xef\xbb\xbf\n \n", ": an empty file"),
     "empty gzip": ("train.txt.gz", b"", ": an empty file"),
@@ -97,20 +107,3 @@ def test_file_without_permission(write: Write) -> None:
     path.chmod(0)
     with pytest.raises(WhenceError, match="cannot be read: Permission denied"):
         read_tsv(path)
-
-
-def test_labels(write: Write) -> None:
-    path = write("entity2text.txt", "/m/1\tParis\n\n/m/2\tNew York\n/m/1\tParis\n")
-    assert read_labels(path) == {"/m/1": "Paris", "/m/2": "New York"}
-
-
-def test_two_labels_for_one_name(write: Write) -> None:
-    path = write("labels.tsv", "\n/m/1\tParis\n\n/m/1\tLondon\n")
-    with pytest.raises(WhenceError, match=r"labels.tsv:4: second label 'London' for '/m/1', alre"):
-        read_labels(path)
-
-
-def test_labels_have_two_columns(write: Write) -> None:
-    path = write("labels.tsv", "/m/1\tParis\tcity\n")
-    with pytest.raises(WhenceError, match=r"labels.tsv:1: 3 columns, expected 2 \(name, label\)"):
-        read_labels(path)

@@ -181,3 +181,23 @@ def test_before_its_first_checkpoint_a_run_has_come_nowhere(tmp_path: Path) -> N
 
 def test_a_finished_run_is_described_as_it_is(finished: Path) -> None:
     assert whence.Run.describe(finished) == whence.Run.open(finished).info()
+
+
+def test_ratings_and_sources_are_kept_with_the_facts(tmp_path: Path) -> None:
+    films = {"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [1.0, 2.5, 3.0, 4.0]}
+    films |= {"source": ["web", "app", "web", "app"]}
+    trained = whence.train(films, out=tmp_path / "run", dim=2, epochs=1)
+    names = {"ratings-train.npy", "ratings-test.npy", "sources.json", "sources.npy"}
+    assert names <= trained.info()["files"].keys()
+    dataset = whence.Run.open(tmp_path / "run").dataset
+    assert dataset.ratings is not None
+    assert dataset.ratings.train.tolist() == films["rating"]
+    assert dataset.sources is not None
+    assert list(dataset.sources) == films["source"]
+    (tmp_path / "run" / "sources.npy").unlink()
+    with pytest.raises(whence.WhenceError, match=r"sources\.npy.*missing"):
+        RunFolder.open(tmp_path / "run")
+
+
+def test_data_without_ratings_and_sources_has_no_files_for_them(folder: Path) -> None:
+    assert not [*folder.glob("ratings-*"), *folder.glob("sources.*")]

@@ -154,7 +154,7 @@ def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"negatives": 5}, "loss squared takes no negatives: leave them out"),
+        ({"negatives": 5}, "loss squared takes no negatives: leave them out, or choose softmax"),
         ({"inverse": True}, "loss squared has no inverse direction: leave out inverse"),
     ],
 )

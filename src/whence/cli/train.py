@@ -42,8 +42,8 @@ _OF_THE_MACHINE = ("threads", "memory_share", "checkpoint_seconds")
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
     """Train a model on DATA, recording what every fact changed.
 
-    DATA is a file of tab-separated facts, a folder with train, valid and test files, or the name
-    of a dataset, such as nations.
+    DATA is a file of facts (TSV, CSV, Parquet, N-Triples or Turtle), a folder with train, valid
+    and test files, or the name of a dataset, such as nations.
     """
     from whence import api
     from whence.cli._watch import TerminalWatch

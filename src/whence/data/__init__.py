@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from whence.data._entry import Entry, File
     from whence.data._known import KnownAnswers
     from whence.data._options import ReadOptions
+    from whence.data._ratings import ratings_as_objects
     from whence.data._reading import read_dataset
     from whence.data._vocabulary import Vocabulary
 
@@ -31,6 +32,7 @@ __all__ = [
     "fetch_dataset",
     "find_entry",
     "locate",
+    "ratings_as_objects",
     "read_dataset",
 ]
 
@@ -52,6 +54,7 @@ __getattr__ = lazily(
         "fetch_dataset": "whence.data._catalogue",
         "find_entry": "whence.data._catalogue",
         "locate": "whence.data._catalogue",
+        "ratings_as_objects": "whence.data._ratings",
         "read_dataset": "whence.data._reading",
     },
 )

@@ -1,4 +1,4 @@
-"""From columns of names to an encoded dataset."""
+"""From tables of names to an encoded dataset."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.data._dataset import Dataset
+from whence.data._columns import Column, FactTable
+from whence.data._dataset import Dataset, Ratings
 from whence.data._vocabulary import Vocabulary
 from whence.errors import WhenceError
 from whence.types import OBJECT, RELATION, SUBJECT, Facts
 
-Columns: TypeAlias = Sequence[Sequence[str]]
-"""Subject, relation and object names, or subject and object names: one sequence a column."""
+Columns: TypeAlias = FactTable | Sequence[Sequence[str]]
+"""A table, or names alone: one sequence for subjects, relations and objects, or two."""
 
 
 def build_dataset(
@@ -37,27 +38,37 @@ def build_dataset(
         Two columns (subject, object) or three (subject, relation, object), the same number in all;
         `()` for a split that is not there.
     entity_labels, relation_labels
-        Name -> label; labels of unknown names are left out. Where in two-way data a subject and an
-        object share a name, entity labels are for the objects.
+        Name -> label, before those in the tables; labels of unknown names are left out. Where in
+        two-way data a subject and an object share a name, entity labels are for the objects.
     """
-    _check_columns(name, {"train": train, "valid": valid, "test": test})
-    ids = _Ids.of(train)
+    tables = {"train": _table(train), "valid": _table(valid), "test": _table(test)}
+    _check_columns(name, tables)
+    ids = _Ids.of(tables["train"].columns)
     notes: list[str] = []
-    encoded = [
-        _drop_repeats(_encode(columns, ids, split, notes), split, notes)
-        for split, columns in (("train", train), ("valid", valid), ("test", test))
-    ]
+    splits = [_encode(table, ids, split, notes) for split, table in tables.items()]
+    labels: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for table in reversed(tables.values()):
+        labels[0].update(table.entity_labels)
+        labels[1].update(table.relation_labels)
     return Dataset(
         name=name,
-        entities=_label_entities(ids, entity_labels or {}, notes),
-        relations=_label_relations(ids, relation_labels or {}, notes),
-        train=encoded[0],
-        valid=encoded[1],
-        test=encoded[2],
+        entities=_label_entities(ids, labels[0] | dict(entity_labels or {}), notes),
+        relations=_label_relations(ids, labels[1] | dict(relation_labels or {}), notes),
+        train=splits[0].facts,
+        valid=splits[1].facts,
+        test=splits[2].facts,
         subjects=ids.subject_range,
         objects=ids.object_range,
         notes=tuple(notes),
+        ratings=_ratings(name, splits),
+        sources=splits[0].sources,
     )
+
+
+def _table(columns: Columns) -> FactTable:
+    if isinstance(columns, FactTable):
+        return columns
+    return FactTable(tuple(map(Column.of, columns)))
 
 
 @dataclass(frozen=True)
@@ -69,13 +80,14 @@ class _Ids:
     objects: dict[str, int]
 
     @classmethod
-    def of(cls, train: Columns) -> "_Ids":
+    def of(cls, train: tuple[Column, ...]) -> "_Ids":
         """Ids by sorted name over the training facts."""
         if len(train) == 3:
-            entities = _count({*train[SUBJECT], *train[OBJECT]})
-            return cls(entities, _count(set(train[RELATION])), entities)
-        users = _count(set(train[0]))
-        return cls(users, {}, _count(set(train[1]), start=len(users)))
+            subjects, objects = train[SUBJECT].names, train[OBJECT].names
+            entities = _count(subjects if objects is subjects else {*subjects, *objects})
+            return cls(entities, _count(train[RELATION].names), entities)
+        users = _count(train[0].names)
+        return cls(users, {}, _count(train[1].names, start=len(users)))
 
     @property
     def two_way(self) -> bool:
@@ -99,63 +111,100 @@ def _count(names: Iterable[str], start: int = 0) -> dict[str, int]:
     return {name: i for i, name in enumerate(copies, start)}
 
 
-def _check_columns(name: str, splits: Mapping[str, Columns]) -> None:
+def _check_columns(name: str, tables: Mapping[str, FactTable]) -> None:
     """Refuse splits that are ragged, or that do not go together."""
-    expected = len(splits["train"])
+    expected = len(tables["train"].columns)
     if expected not in (2, 3):
         raise WhenceError(
             f"dataset {name!r}: train has {expected} columns; "
             "give 2 (subject, object) or 3 (subject, relation, object)"
         )
-    for split, columns in splits.items():
-        if columns and len(columns) != expected:
+    for split, table in tables.items():
+        if table.columns and len(table.columns) != expected:
             raise WhenceError(
-                f"dataset {name!r}: {split} has {len(columns)} columns but train has {expected}; "
-                "give every split the same columns"
+                f"dataset {name!r}: {split} has {len(table.columns)} columns but train has "
+                f"{expected}; give every split the same columns"
             )
-        lengths = [len(column) for column in columns]
+        lengths = [len(column) for column in table.columns]
         if len(set(lengths)) > 1:
             raise WhenceError(
                 f"dataset {name!r}: the columns of {split} have {lengths} rows; make them equal"
             )
-    if not splits["train"][0]:
+    if not len(tables["train"]):
         raise WhenceError(f"dataset {name!r} has no training facts; give at least one")
 
 
-def _encode(columns: Columns, ids: _Ids, split: str, notes: list[str]) -> Facts:
-    """(n, 3) int32, without the facts that have a name unknown in training."""
-    n_rows = len(columns[0]) if columns else 0
-    facts = np.zeros((n_rows, 3), np.int32)
-    if n_rows:
-        facts[:, SUBJECT] = _look_up(columns[0], ids.subjects)
-        facts[:, OBJECT] = _look_up(columns[-1], ids.objects)
-        if not ids.two_way:
-            facts[:, RELATION] = _look_up(columns[RELATION], ids.relations)
-    known = (facts >= 0).all(axis=1)
-    n_unknown = n_rows - int(known.sum())
-    if n_unknown:
+@dataclass(frozen=True)
+class _Split:
+    """The facts of a split that stay, and what stands beside them."""
+
+    facts: Facts
+    ratings: NDArray[np.float32] | None
+    sources: Column | None
+
+
+def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split:
+    """The facts by id, each once, without those that have a name unknown in training."""
+    notes += [f"{split}: {note}" for note in table.notes]
+    facts = np.zeros((len(table), 3), np.int32)
+    if table.columns:
+        subject, target = table.columns[0], table.columns[-1]
+        subjects = _look_up(subject.names, ids.subjects)
+        shared = target.names is subject.names and not ids.two_way
+        objects = subjects if shared else _look_up(target.names, ids.objects)
+        facts[:, SUBJECT], facts[:, OBJECT] = subjects[subject.codes], objects[target.codes]
+    if table.columns and not ids.two_way:
+        relation = table.columns[RELATION]
+        facts[:, RELATION] = _look_up(relation.names, ids.relations)[relation.codes]
+    rows = np.flatnonzero((facts >= 0).all(axis=1))
+    if n_unknown := len(facts) - len(rows):
         notes.append(
-            f"{split}: {n_unknown} of {n_rows} facts dropped: they have names that are not in train"
+            f"{split}: {n_unknown} of {len(facts)} facts dropped: "
+            "they have names that are not in train"
         )
-    return facts[known]
+        facts = facts[rows]
+    first = _first_of_equals(facts)
+    if n_repeats := len(facts) - len(first):
+        stays = ", the first rating stays" if table.ratings is not None else ""
+        notes.append(f"{split}: {n_repeats} duplicate fact{'s' * (n_repeats > 1)} dropped{stays}")
+        facts, rows = facts[first], rows[first]
+    return _Split(
+        facts=facts,
+        ratings=table.ratings[rows] if table.ratings is not None else None,
+        sources=table.sources.take(rows) if table.sources is not None else None,
+    )
 
 
 def _look_up(names: Sequence[str], ids: dict[str, int]) -> NDArray[np.int32]:
-    """(n,) int32, -1 for an unknown name."""
+    """(n_names,) int32, -1 for an unknown one."""
     return np.fromiter(map(ids.get, names, repeat(-1)), np.int32, len(names))
 
 
-def _drop_repeats(facts: Facts, split: str, notes: list[str]) -> Facts:
-    """Each fact once, where it first stands."""
-    # lexsort is stable, so the first of equal rows in sorted order is the first in the file.
-    order = np.lexsort(facts.T)
-    ranked = facts[order]
-    keep = np.ones(len(facts), bool)
-    keep[order[1:]] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    n_repeats = len(facts) - int(keep.sum())
-    if n_repeats:
-        notes.append(f"{split}: {n_repeats} duplicate fact{'s' * (n_repeats > 1)} dropped")
-    return facts[keep]
+def _first_of_equals(facts: Facts) -> NDArray[np.int64]:
+    """The rows of distinct facts, where each first stands."""
+    sizes = [int(ids.max(initial=0)) + 1 for ids in facts.T]
+    # A stable sort: the first of equal rows in sorted order is the first in the file.
+    if sizes[0] * sizes[1] * sizes[2] < 2**63:
+        keys = np.ravel_multi_index(tuple(facts.T), tuple(sizes))
+        order = np.argsort(keys, kind="stable")
+        fresh = np.diff(keys[order], prepend=-1) != 0
+    else:
+        order = np.lexsort(facts.T)
+        ranked = facts[order]
+        fresh = np.ones(len(facts), bool)
+        fresh[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    return np.sort(order[fresh])
+
+
+def _ratings(name: str, splits: Sequence[_Split]) -> Ratings | None:
+    """The ratings of all splits; all of them have some, or none has."""
+    rated = [split.ratings for split in splits if len(split.facts)]
+    if all(ratings is None for ratings in rated):
+        return None
+    if any(ratings is None for ratings in rated):
+        raise WhenceError(f"dataset {name!r}: some splits have ratings and some have none")
+    empty = np.zeros(0, np.float32)
+    return Ratings(*(empty if split.ratings is None else split.ratings for split in splits))
 
 
 def _label_entities(ids: _Ids, labels: Mapping[str, str], notes: list[str]) -> Vocabulary:

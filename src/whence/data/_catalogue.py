@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whence.data._cache import cache_folder, check_files
 from whence.data._entries import ENTRIES
-from whence.data._entry import Entry
+from whence.data._entry import Entry, Progress
 from whence.data._nearest import nearest
 from whence.data._paths import is_folder
 from whence.errors import WhenceError
-
-if TYPE_CHECKING:
-    from whence.data._download import Progress
 
 CATALOGUE: Final[dict[str, Entry]] = {entry.name: entry for entry in ENTRIES}
 
@@ -58,7 +55,7 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
 
 
 def find_folder(
-    entry: Entry, data_dir: str | Path | None = None, progress: "Progress | None" = None
+    entry: Entry, data_dir: str | Path | None = None, progress: Progress | None = None
 ) -> Path | Traversable:
     """The folder with a dataset's files, which are fetched where they are absent."""
     place = locate(entry, data_dir)
@@ -79,7 +76,7 @@ def find_folder(
 
 
 def fetch_dataset(
-    name: str, data_dir: str | Path | None = None, progress: "Progress | None" = None
+    name: str, data_dir: str | Path | None = None, progress: Progress | None = None
 ) -> Path | Traversable:
     """The folder of a named dataset, downloaded first where it is not here yet.
 
@@ -89,7 +86,5 @@ def fetch_dataset(
         One of `CATALOGUE`.
     data_dir
         The folder that holds the dataset's; where it is given, nothing is downloaded.
-    progress
-        Called with an address, the bytes so far, and the bytes in all or None.
     """
     return find_folder(find_entry(name), data_dir, progress)

@@ -1,9 +1,10 @@
 """Columns of text, each distinct text held once: what every reader makes of its file."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,31 +17,74 @@ class Column:
     codes: NDArray[np.int32]
     """(n_rows,)"""
     names: Sequence[str]
-    """The distinct texts by code, in the order in which they first appear."""
+    """The distinct texts by code, in the order in which they first appear; a column that is
+    encoded along with another has the names of both."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Column":
         encoder = Encoder()
-        encoder.add(list(texts))
-        return encoder.column()
+        codes = encoder.encode(list(texts))
+        return cls(codes, encoder.names())
 
     def __len__(self) -> int:
         return len(self.codes)
 
+    def __iter__(self) -> Iterator[str]:
+        return map(self.names.__getitem__, self.codes.tolist())
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Column":
+        """The column of these rows, with the names that they have."""
+        codes = self.codes[rows]
+        used, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        recoded = np.empty(len(used), np.int32)
+        recoded[order] = np.arange(len(used))
+        return Column(recoded[inverse], [self.names[code] for code in used[order]])
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Sequence[str]):
+    """Texts as they stand in the bytes of a file."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    """(n_cells,)"""
+    ends: NDArray[np.int64]
+    """(n_cells,)"""
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.data[self.starts[row] : self.ends[row]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        data = self.data.tobytes()
+        pairs = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return (data[start:end].decode() for start, end in pairs)
+
 
 class Encoder:
-    """Makes a column out of its texts, a stretch at a time."""
+    """Gives every distinct text a code, in the order in which they first appear."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = defaultdict(count().__next__)
-        self._stretches: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
 
-    def add(self, texts: Sequence[str]) -> None:
-        look_up = map(self._codes.__getitem__, texts)
-        self._stretches.append(np.fromiter(look_up, np.int32, len(texts)))
+    def __len__(self) -> int:
+        return len(self._codes)
 
-    def column(self) -> Column:
-        return Column(np.concatenate(self._stretches), list(self._codes))
+    def encode(self, texts: Sequence[str] | Column) -> NDArray[np.int32]:
+        """(n_texts,) the code of each; new ones take the next codes."""
+        if isinstance(texts, Column):
+            return self.encode(texts.names)[texts.codes]
+        return np.fromiter(map(self._codes.__getitem__, texts), np.int32, len(texts))
+
+    def newest(self, n_names: int) -> Iterable[str]:
+        """The names that came last."""
+        return islice(reversed(self._codes), n_names)
+
+    def names(self) -> list[str]:
+        return list(self._codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,4 +103,13 @@ class FactTable:
     """One line for each thing that reading left out."""
 
     def __len__(self) -> int:
-        return len(self.columns[0])
+        return len(self.columns[0]) if self.columns else 0
+
+    def take(self, rows: NDArray[np.integer]) -> "FactTable":
+        """The table of these rows."""
+        return replace(
+            self,
+            columns=tuple(column.take(rows) for column in self.columns),
+            ratings=None if self.ratings is None else self.ratings[rows],
+            sources=None if self.sources is None else self.sources.take(rows),
+        )

@@ -6,18 +6,15 @@ import secrets
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from whence._version import __version__
 from whence.data._cache import write_checksums
-from whence.data._entry import Entry, File
+from whence.data._entry import Entry, File, Progress
 from whence.data._unpack import LARGEST, DownloadError, unpack
 from whence.errors import WhenceError
-
-Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with an address, the bytes so far, and the bytes in all or None."""
 
 _SECONDS: Final = 30
 """Without a byte, after which a server is given up."""

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+"""Called as a download goes on: with its address, the bytes so far, and all of them or None."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
 class ReadOptions(Settings):
     """What is to be read, and how; checked on making."""
 
+    name: str | None = choice(None, "of the dataset  [default: that of the file]", "Data")
     data_dir: str | Path | None = choice(
         None, "where named datasets lie  [default: $WHENCE_DATA, else downloaded]", "Data"
     )
@@ -45,3 +46,8 @@ class ReadOptions(Settings):
                 f"valid_fraction {self.valid_fraction:g} and test_fraction "
                 f"{self.test_fraction:g} leave nothing to train on; choose less than 1 in all"
             )
+
+    @property
+    def held_out(self) -> bool:
+        """Whether facts are to be held out of training."""
+        return self.valid_fraction + self.test_fraction > 0

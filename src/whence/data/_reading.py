@@ -1,81 +1,74 @@
-"""A dataset from a file, a folder or a catalogue name."""
+"""A dataset from a file, a folder, a catalogue name or a table in Python."""
 
-from dataclasses import dataclass
-from importlib.resources.abc import Traversable
+import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from whence.data._building import build_dataset
 from whence.data._catalogue import CATALOGUE, find_folder
 from whence.data._dataset import Dataset
+from whence.data._entry import Progress
+from whence.data._formats import read_facts
+from whence.data._labels import read_labels
+from whence.data._locating import Files, folder_files, has_train_file, one_file
+from whence.data._movielens import read_movielens
 from whence.data._nearest import nearest
 from whence.data._options import ReadOptions
 from whence.data._paths import is_file, is_folder
-from whence.data._tsv import read_labels, read_tsv
+from whence.data._ratings import ratings_as_objects
+from whence.data._splitting import hold_out
+from whence.data._streams import FilePath
+from whence.data._tables import read_table
 from whence.errors import WhenceError
 
-_EXTENSIONS: Final = (".txt", ".tsv", "", ".txt.gz", ".tsv.gz", ".gz")
-_TRAIN: Final = ("train",)
-_VALID: Final = ("valid", "validation", "dev")
-_TEST: Final = ("test",)
-_ENTITY_LABELS: Final = ("entity2text", "entity2label", "entity_labels")
-_RELATION_LABELS: Final = ("relation2text", "relation2label", "relation_labels")
 
-
-def read_dataset(source: str | Path, **options: Any) -> Dataset:
+def read_dataset(source: Any, /, *, progress: Progress | None = None, **options: Any) -> Dataset:
     """The dataset that a source stands for.
 
     Parameters
     ----------
     source
         A file of training facts, a folder with a train file and optionally valid, test and label
-        files, or a name in `CATALOGUE`. A file or a folder with a train file goes before a
-        catalogue name.
+        files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of columns.
+        A file or a folder with a train file goes before a catalogue name.
+    progress
+        Told how a download goes on.
     **options
         Fields of `ReadOptions`: what to read of it, and how.
     """
+    if isinstance(options.get("columns"), (list, tuple)):
+        options["columns"] = ",".join(map(str, options["columns"]))
     chosen = ReadOptions.from_dict(options)
-    files = _locate(source, _path(chosen.data_dir))
-    entity_file = _path(chosen.entity_labels) or files.entity_labels
-    relation_file = _path(chosen.relation_labels) or files.relation_labels
-    return build_dataset(
-        files.name,
-        read_tsv(files.train),
-        read_tsv(files.valid) if files.valid else (),
-        read_tsv(files.test) if files.test else (),
-        entity_labels=read_labels(entity_file) if entity_file else None,
-        relation_labels=read_labels(relation_file) if relation_file else None,
-    )
+    dataset = _read(source, chosen, progress)
+    if chosen.ratings_as_objects:
+        dataset = ratings_as_objects(dataset)
+    if chosen.held_out:
+        return hold_out(dataset, chosen.valid_fraction, chosen.test_fraction, chosen.split_seed)
+    return dataset
 
 
-@dataclass(frozen=True)
-class _Files:
-    """The files that make one dataset, and its name."""
-
-    name: str
-    train: Path | Traversable
-    valid: Path | Traversable | None = None
-    test: Path | Traversable | None = None
-    entity_labels: Path | Traversable | None = None
-    relation_labels: Path | Traversable | None = None
-
-
-def _path(value: Any) -> Path | None:
-    return Path(value) if value is not None else None
-
-
-def _locate(source: str | Path, data_dir: Path | None) -> _Files:
-    """The files of a source: an existing path that can be read as data, else a catalogue name."""
+def _read(source: Any, options: ReadOptions, progress: Progress | None) -> Dataset:
+    """All facts of an existing path that can be read as data, else of a catalogue name."""
+    if not isinstance(source, (str, os.PathLike)):
+        return build_dataset(
+            options.name or "table",
+            read_table(source, options),
+            entity_labels=_labels(options.entity_labels),
+            relation_labels=_labels(options.relation_labels),
+        )
     text, path = str(source), Path(source)
     entry = CATALOGUE.get(text.lower())
     # An empty text is no path, although Path("") is the working folder.
     if text and is_file(path):
-        return _Files(_stem(path.name), path)
-    if text and is_folder(path) and (entry is None or _pick(path, _TRAIN)):
+        return _read_files(one_file(path), options)
+    if text and is_folder(path) and (entry is None or has_train_file(path)):
         name = path.name if path.name not in ("", "..") else path.resolve().name
-        return _folder_files(name, path)
+        return _read_files(folder_files(name, path), options)
     if entry is not None:
-        return _folder_files(entry.name, find_folder(entry, data_dir))
+        folder = find_folder(entry, options.data_dir, progress)
+        if entry.layout == "movielens":
+            return _read_movielens(entry.name, folder, options)
+        return _read_files(folder_files(entry.name, folder), options)
     near = nearest(text, CATALOGUE)
     hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
     raise WhenceError(
@@ -84,38 +77,41 @@ def _locate(source: str | Path, data_dir: Path | None) -> _Files:
     )
 
 
-def _folder_files(name: str, folder: Path | Traversable) -> _Files:
-    train = _pick(folder, _TRAIN)
-    if train is None:
+def _read_files(files: Files, options: ReadOptions) -> Dataset:
+    if options.held_out and (there := files.valid or files.test):
         raise WhenceError(
-            f"{folder}: no train file in this folder; expected train.txt or train.tsv, "
-            "plain or .gz, and optionally valid and test beside it"
+            f"{there}: held out already; leave out valid_fraction and test_fraction, "
+            f"or give {files.train} alone"
         )
-    return _Files(
-        name=name,
-        train=train,
-        valid=_pick(folder, _VALID),
-        test=_pick(folder, _TEST),
-        entity_labels=_pick(folder, _ENTITY_LABELS),
-        relation_labels=_pick(folder, _RELATION_LABELS),
+    return build_dataset(
+        options.name or files.name,
+        read_facts(files.train, options, "train"),
+        read_facts(files.valid, options, "valid") if files.valid else (),
+        read_facts(files.test, options, "test") if files.test else (),
+        entity_labels=_labels(options.entity_labels, files.entity_labels),
+        relation_labels=_labels(options.relation_labels, files.relation_labels),
     )
 
 
-def _pick(folder: Path | Traversable, stems: tuple[str, ...]) -> Path | Traversable | None:
-    """The one file of the folder with such a stem; None where there is none."""
-    candidates = [folder.joinpath(stem + end) for stem in stems for end in _EXTENSIONS]
-    try:
-        found = [candidate for candidate in candidates if candidate.is_file()]
-    except OSError as error:
-        raise WhenceError(f"{folder}: cannot be read: {error.strerror or error}") from None
-    if len(found) > 1:
-        names = ", ".join(candidate.name for candidate in found)
-        raise WhenceError(f"{folder}: {len(found)} files for {stems[0]}: {names}; keep one of them")
-    return found[0] if found else None
+def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Dataset:
+    if options.held_out:
+        raise WhenceError(
+            f"{name} has validation and test facts; leave out valid_fraction and test_fraction"
+        )
+    train, valid, test, titles = read_movielens(folder)
+    return build_dataset(
+        options.name or name,
+        train,
+        valid,
+        test,
+        entity_labels=_labels(options.entity_labels) or titles,
+        relation_labels=_labels(options.relation_labels),
+    )
 
 
-def _stem(name: str) -> str:
-    """A file's name without the extensions that are known here."""
-    for end in (".gz", ".txt", ".tsv"):
-        name = name.removesuffix(end)
-    return name
+def _labels(given: Any, found: FilePath | None = None) -> dict[str, str] | None:
+    """The labels that were given, in a file or as a dict; else those that were found."""
+    if isinstance(given, dict):
+        return given
+    path = Path(given) if given is not None else found
+    return read_labels(path) if path is not None else None

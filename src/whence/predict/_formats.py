@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from functools import partial
-from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TextIO
 
+from whence._extras import need
 from whence.errors import WhenceError
 from whence.predict._answers import Answer, Answers
 
@@ -31,7 +31,8 @@ def find_format(path: Path) -> Format:
     name = path.name.lower()
     packed, ending = name.endswith(".gz"), Path(name.removesuffix(".gz")).suffix
     if ending == ".parquet" and not packed:
-        return partial(_parquet, _import("pyarrow"), _import("pyarrow.parquet"))
+        arrow = need("pyarrow", "parquet", "writing Parquet")
+        return partial(_parquet, arrow, need("pyarrow.parquet", "parquet", "writing Parquet"))
     if ending not in _TEXTS:
         allowed = f"{', '.join(_TEXTS)}, each also with .gz, or .parquet"
         raise WhenceError(f"{path}: unknown ending {path.suffix!r}; choose from {allowed}")
@@ -97,12 +98,3 @@ def _parquet(arrow: Any, parquet: Any, path: Path) -> Iterator[Write]:
         yield write
         if rows:
             flush()
-
-
-def _import(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise WhenceError(
-            "a .parquet file needs pyarrow; install whence[parquet], or choose .tsv or .jsonl"
-        ) from None

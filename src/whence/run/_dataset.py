@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whence.data import Dataset, Vocabulary
+from whence.data import Column, Dataset, Ratings, Vocabulary
 from whence.run._files import read_json, write_array, write_json
 
 SPLITS = ("train", "valid", "test")
-FILES = ("entities.json", "relations.json", *(f"{split}.npy" for split in SPLITS))
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -26,6 +26,11 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
         write_json(folder / f"{name}.json", document)
     for split in SPLITS:
         write_array(folder / f"{split}.npy", getattr(dataset, split))
+        if dataset.ratings is not None:
+            write_array(folder / f"ratings-{split}.npy", getattr(dataset.ratings, split))
+    if dataset.sources is not None:
+        write_json(folder / "sources.json", list(dataset.sources.names))
+        write_array(folder / "sources.npy", dataset.sources.codes)
     return {
         "name": dataset.name,
         "hash": dataset.hash,
@@ -42,7 +47,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
 
 def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
     """The dataset of a run whose files have been checked."""
-    train, valid, test = (np.load(folder / f"{split}.npy", allow_pickle=False) for split in SPLITS)
+    train, valid, test = _read_arrays(folder, "")
     return Dataset(
         name=about["name"],
         entities=_read_vocabulary(folder / "entities.json"),
@@ -53,7 +58,27 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
         subjects=range(*about["subjects"]),
         objects=range(*about["objects"]),
         notes=tuple(about["notes"]),
+        ratings=_read_ratings(folder),
+        sources=_read_sources(folder),
     )
+
+
+def _read_arrays(folder: Path, prefix: str) -> list[NDArray[Any]]:
+    """One array for each split."""
+    return [np.load(folder / f"{prefix}{split}.npy", allow_pickle=False) for split in SPLITS]
+
+
+def _read_ratings(folder: Path) -> Ratings | None:
+    if not (folder / "ratings-train.npy").is_file():
+        return None
+    return Ratings(*_read_arrays(folder, "ratings-"))
+
+
+def _read_sources(folder: Path) -> Column | None:
+    if not (folder / "sources.json").is_file():
+        return None
+    codes = np.load(folder / "sources.npy", allow_pickle=False)
+    return Column(codes, read_json(folder / "sources.json"))
 
 
 def _read_vocabulary(path: Path) -> Vocabulary:

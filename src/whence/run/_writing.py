@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save
 from whence.data import Dataset
 from whence.errors import WhenceError
 from whence.run._checkpoints import PROGRESS, find_checkpoints, next_checkpoint
-from whence.run._dataset import FILES, read_dataset, write_dataset
+from whence.run._dataset import read_dataset, write_dataset
 from whence.run._files import (
     check_content,
     check_room,
@@ -72,7 +72,7 @@ class RunWriter:
         check_room(path, n_bytes)
         with writing_to(path), new_folder(path) as folder:
             about = write_dataset(folder, dataset)
-            files = {name: describe(folder / name) for name in FILES}
+            files = {file.name: describe(file) for file in sorted(folder.iterdir())}
             manifest = Manifest(
                 dataset=about,
                 config=config.to_dict(),
@@ -224,7 +224,7 @@ class RunWriter:
     def finish(self, progress: Progress, best: BestEpoch, metrics: Mapping[str, Any]) -> None:
         """Put the best epoch in its place; the new manifest makes it a finished run."""
         with writing_to(self.path):
-            names = [*FILES, "history.json", "metrics.json"]
+            names = [*self.manifest.files, "history.json", "metrics.json"]
             for name in ("parameters.safetensors", "trace.npy"):
                 if (self._best(best.epoch) / name).exists():
                     link(self._best(best.epoch) / name, self.path / name)

@@ -121,7 +121,9 @@ class TrainConfig(Settings):
         """The loss with what it goes with."""
         if self.loss == "squared":
             if self.negatives not in (None, 0):
-                raise WhenceError("loss squared takes no negatives: leave them out")
+                raise WhenceError(
+                    "loss squared takes no negatives: leave them out, or choose softmax"
+                )
             if self.inverse:
                 raise WhenceError("loss squared has no inverse direction: leave out inverse")
         elif self.negatives not in (None, "all") and not _is_count(self.negatives):

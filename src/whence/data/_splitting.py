@@ -1,0 +1,62 @@
+"""Facts held out of training, without a loss of entities or relations."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.data._dataset import Dataset, Ratings
+from whence.types import OBJECT, RELATION, SUBJECT, Facts
+
+
+def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
+    """Move these fractions of the training facts to the validation and test facts.
+
+    In an order drawn by the seed, the first fact of every entity and of every relation stays; the
+    next ones go, until there are enough. Within a split facts keep the order of the file.
+    """
+    n_facts = dataset.n_facts
+    n_valid, n_test = round(valid * n_facts), round(test * n_facts)
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(n_facts)
+    free = order[~_first_of_their_names(dataset.train[order], dataset.n_entities)]
+    notes = dataset.notes
+    if len(free) < n_valid + n_test:
+        notes += (
+            f"{len(free)} facts held out, not {n_valid + n_test}: the others are needed "
+            "to keep every entity and relation in train",
+        )
+        n_valid = round(len(free) * n_valid / (n_valid + n_test))
+        n_test = len(free) - n_valid
+    held = free[: n_valid + n_test]
+    kept = np.ones(n_facts, bool)
+    kept[held] = False
+    rows = (np.flatnonzero(kept), np.sort(held[:n_valid]), np.sort(held[n_valid:]))
+    train, valid_facts, test_facts = (dataset.train[these] for these in rows)
+    ratings, sources = dataset.ratings, dataset.sources
+    return replace(
+        dataset,
+        train=train,
+        valid=valid_facts,
+        test=test_facts,
+        notes=notes,
+        ratings=Ratings(*(ratings.train[these] for these in rows)) if ratings is not None else None,
+        sources=sources.take(rows[0]) if sources is not None else None,
+    )
+
+
+def _first_of_their_names(facts: Facts, n_entities: int) -> NDArray[np.bool_]:
+    """(n_facts,) whether a fact is the first with its subject, relation or object."""
+    first_subject = _first_rows(facts[:, SUBJECT], n_entities)
+    first_object = _first_rows(facts[:, OBJECT], n_entities)
+    first = np.zeros(len(facts) + 1, bool)
+    first[np.minimum(first_subject, first_object)] = True
+    first[_first_rows(facts[:, RELATION], int(facts[:, RELATION].max()) + 1)] = True
+    return first[:-1]
+
+
+def _first_rows(ids: NDArray[np.int32], n_ids: int) -> NDArray[np.int64]:
+    """(n_ids,) where each id first stands; after the last row, if nowhere."""
+    rows = np.full(n_ids, len(ids))
+    # Of values assigned to one place, the last one stays.
+    rows[ids[::-1]] = np.arange(len(ids))[::-1]
+    return rows

@@ -1,0 +1,121 @@
+"""Which columns hold what: headers, names, numbers, ratings and sources."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from whence.data import FactTable, ReadOptions
+from whence.data._formats import read_facts
+from whence.errors import WhenceError
+
+Write = Callable[[str, str | bytes], Path]
+
+
+def rows(table: FactTable) -> list[tuple[str, ...]]:
+    return list(zip(*table.columns, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("Head,REL,tail", [("1", "2", "3")]),
+        ("object,subject,predicate", [("2", "3", "1")]),
+        ("s,p,o", [("1", "2", "3")]),
+        ("source,relation,target", [("1", "2", "3")]),
+        ("userId,movieId,timestamp", [("1", "2")]),
+        ("item_id,user_id", [("2", "1")]),
+    ],
+)
+def test_a_header_of_known_words_names_the_columns(
+    write: Write, header: str, expected: list[tuple[str, ...]]
+) -> None:
+    cells = ",".join("123"[: header.count(",") + 1])
+    table = read_facts(write("facts.csv", f"{header}\n{cells}\n"), ReadOptions(), "train")
+    assert rows(table) == expected
+
+
+@pytest.mark.parametrize("first", ["egypt,embassy,usa", "head,of,state", "user,likes,item"])
+def test_any_other_first_line_is_a_fact(write: Write, first: str) -> None:
+    table = read_facts(write("facts.csv", f"{first}\n1,2,3\n"), ReadOptions(), "train")
+    assert rows(table) == [tuple(first.split(",")), ("1", "2", "3")]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"columns": "from,via,to"}, [("1", "2", "3"), ("5", "6", "7")]),
+        ({"columns": "TO, from"}, [("3", "1"), ("7", "5")]),
+        ({"columns": "1,3", "header": True}, [("1", "3"), ("5", "7")]),
+        ({"columns": "1,3"}, [("from", "to"), ("1", "3"), ("5", "7")]),
+        ({"source": "doc"}, [("1", "2", "3"), ("5", "6", "7")]),
+        ({"rating": "4", "header": True}, [("1", "2"), ("5", "6")]),
+    ],
+)
+def test_columns_by_name_and_number(
+    write: Write, options: dict[str, str], expected: list[tuple[str, ...]]
+) -> None:
+    path = write("facts.csv", "from,via,to,doc\n1,2,3,4\n5,6,7,8\n")
+    assert rows(read_facts(path, ReadOptions(**options), "train")) == expected
+
+
+def test_ratings_and_sources_come_with_the_facts(write: Write) -> None:
+    path = write("ratings.csv", "user,item,rating,timestamp,source\na,x,4.5,0,web\nb,x,1e0,0,app\n")
+    table = read_facts(path, ReadOptions(), "train")
+    assert rows(table) == [("a", "x"), ("b", "x")]
+    assert table.ratings is not None
+    assert table.ratings.tolist() == [4.5, 1.0]
+    assert table.sources is not None
+    assert list(table.sources) == ["web", "app"]
+
+
+def test_only_what_is_asked_for_is_read(write: Write) -> None:
+    path = write("facts.csv", "user,item,rating,note\na,x,good,\n")
+    table = read_facts(path, ReadOptions(columns="user,item"), "train")
+    assert (rows(table), table.ratings) == ([("a", "x")], None)
+
+
+def test_headerless_ratings_by_number(write: Write) -> None:
+    path = write("u.data", "196\t242\t3\t881250949\n186\t302\t2.5\t891717742\n")
+    table = read_facts(path, ReadOptions(rating="3"), "train")
+    assert rows(table) == [("196", "242"), ("186", "302")]
+    assert table.ratings is not None
+    assert table.ratings.tolist() == [3, 2.5]
+
+
+BAD = {
+    "unknown name": ("a,b,c\n1,2,3\n", {"columns": "a,bee"}, ":1: no column 'bee'; there are a, b"),
+    "near name": (
+        "head,rel,tail\n",
+        {"columns": "head,rel,tale"},
+        "no column 'tale'; did you mean 'tail'?",
+    ),
+    "name twice": ("a,a,b\n1,2,3\n", {"columns": "a,b"}, "2 columns named 'a'; give its number"),
+    "number too large": ("a,b,c\n", {"columns": "1,4"}, ":1: no column 4; there are 3, from 1"),
+    "number zero": ("a,b,c\n", {"columns": "0,1"}, ":1: no column 0; there are 3, from 1"),
+    "one column": ("a,b,c\n", {"columns": "1"}, "columns names 1; give 2 (subject, object) or 3"),
+    "name without header": (
+        "a,b,c\n",
+        {"columns": "a,b", "header": False},
+        "'a' names a column, and there is no header",
+    ),
+    "one for two": ("a,b,c\n", {"columns": "1,1"}, "one column is asked for twice"),
+    "rated triple": ("a,b,c,4\n", {"columns": "1,2,3", "rating": "4"}, "ratings go with 2 columns"),
+    "too wide": ("a,b,c,d\n", {}, ":1: 4 columns, expected 2 (subject, object) or 3 (subject"),
+    "header alone": ("head,relation,tail\n", {}, ": no facts below the header"),
+    "text rating": ("user,item,rating\na,x,4\nb,x,good\n", {}, ":3: rating 'good' is not a fin"),
+    "nan rating": ("user,item,rating\na,x,NaN\n", {}, ":2: rating 'NaN' is not a finite number"),
+    "huge rating": ("user,item,rating\na,x,1e39\n", {}, ":2: rating '1e39' is not a finite num"),
+    "no rating": ("user,item,rating\na,x,\n", {}, ":2: rating '' is not a finite number"),
+    "no source": ("user,item,source\na,x, \n", {}, ":2: column 'source' is empty; correct it"),
+    "no subject": ("user,item\n\n,x\n", {}, ":3: column 'user' is empty; correct it"),
+}
+
+
+@pytest.mark.parametrize(("content", "options", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_columns(write: Write, content: str, options: dict[str, str], message: str) -> None:
+    path = write("facts.csv", content)
+    with pytest.raises(WhenceError) as caught:
+        read_facts(path, ReadOptions(**options), "train")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

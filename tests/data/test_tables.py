@@ -1,0 +1,105 @@
+"""Facts from tables in Python."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import whence
+from whence.errors import WhenceError
+
+COLUMNS = {"head": ["a", "b", "c"], "rel": ["r", "r", "q"], "tail": ["b", "c", "a"]}
+PAIRS = {"user": [1, 2, 2**62], "item": [7, 7, 8], "rating": [1.0, 2.5, 3.0]}
+MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "dict": dict,
+    "dict of arrays": lambda columns: {name: np.array(cells) for name, cells in columns.items()},
+    "pandas": pd.DataFrame,
+    "pandas object": lambda columns: pd.DataFrame(columns, dtype=object),
+    "pandas, its own index": lambda columns: pd.DataFrame(columns, index=[7, 7, 9]),
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "arrow batch": lambda columns: pa.table(columns).to_batches()[0],
+}
+EXOTIC = {
+    "pandas category": pd.DataFrame(COLUMNS).astype("category"),
+    "pandas on arrow": pd.DataFrame(COLUMNS).astype("string[pyarrow]"),
+    "polars categorical": pl.DataFrame(COLUMNS, schema=dict.fromkeys(COLUMNS, pl.Categorical)),
+    "arrow dictionary": pa.table({n: pa.array(c).dictionary_encode() for n, c in COLUMNS.items()}),
+    "arrow large": pa.table({n: pa.array(c, pa.large_string()) for n, c in COLUMNS.items()}),
+    "arrow chunks": pa.concat_tables([pa.table(COLUMNS).slice(0, 1), pa.table(COLUMNS).slice(1)]),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+def test_every_kind_of_table_gives_the_same_facts(make: Callable[..., Any]) -> None:
+    dataset = whence.read(make(COLUMNS))
+    assert [dataset.fact_names(fact) for fact in dataset.train] == list(
+        zip(*COLUMNS.values(), strict=True)
+    )
+    assert dataset.name == "table"
+    rated = whence.read(make(PAIRS), name="films")
+    assert rated.entities.names == ("1", "2", str(2**62), "7", "8")
+    assert rated.ratings is not None
+    assert rated.ratings.train.tolist() == [1, 2.5, 3]
+    assert rated.name == "films"
+
+
+@pytest.mark.parametrize("table", EXOTIC.values(), ids=EXOTIC.keys())
+def test_text_in_any_encoding(table: Any) -> None:
+    assert whence.read(table).hash == whence.read(COLUMNS).hash
+
+
+def test_numbers_of_any_size() -> None:
+    frame = pd.DataFrame({"user": [2**70, 1], "item": np.array([2**64 - 1, 2], np.uint64)})
+    assert whence.read(frame).entities.names == ("1", str(2**70), str(2**64 - 1), "2")
+
+
+def test_columns_and_sources() -> None:
+    frame = pd.DataFrame({"a": range(20), "b": [0, 1] * 10, "doc": ["x", "y"] * 10, "n": 0})
+    dataset = whence.read(frame, columns=["a", "b"], source="doc")
+    assert dataset.sources is not None
+    assert list(dataset.sources) == ["x", "y"] * 10
+    with pytest.raises(WhenceError, match="header is for files"):
+        whence.read(frame, header=True)
+
+
+def test_two_pandas_columns_of_one_name() -> None:
+    frame = pd.DataFrame([["a", "r", "b"], ["b", "r", "c"]], columns=["x", "y", "x"])
+    assert whence.read(frame).fact_names((0, 0, 1)) == ("a", "r", "b")
+    with pytest.raises(WhenceError, match="2 columns named 'x'; give its number"):
+        whence.read(frame, columns="x,y")
+
+
+BAD = {
+    "none": ({"user": ["a", None], "item": ["x", "y"]}, "table: row 2: column 'user' is empty"),
+    "nan": ({"user": [1.0, np.nan], "item": [1, 2]}, "table: row 2: column 'user' is empty"),
+    "NA": (
+        {"user": pd.array([1, None], "Int64"), "item": [1, 2]},
+        "table: row 2: column 'user' is empty",
+    ),
+    "blank": ({"user": ["a", " "], "item": ["x", "y"]}, "table: row 2: column 'user' is empty"),
+    "fraction": ({"user": [1.5], "item": [1]}, "row 1: column 'user' has 1.5, no text or whole"),
+    "truth": ({"user": [True], "item": [1]}, "row 1: column 'user' has True, no text or whole"),
+    "surrogate": ({"user": ["\ud800"], "item": [1]}, r"row 1: column 'user' has '\ud800', no text"),
+    "arrow null": (pa.table({"user": [1, None], "item": [1, 2]}), "row 2: column 'user' is empty"),
+    "arrow float": (pa.table({"user": [1.5], "item": [1]}), "column 'user' holds double"),
+    "rating": ({"user": [1], "item": [1], "rating": [np.nan]}, "row 1: rating nan is not a finite"),
+    "text rating": ({"user": [1], "item": [1], "rating": ["?"]}, "row 1: rating '?' is not a"),
+    "lengths": ({"user": [1], "item": [1, 2]}, "table: the columns have [1, 2] rows"),
+    "width": ({"a": [1]}, "table: 1 column, expected 2 (subject, object)"),
+    "no rows": ({"user": [], "item": []}, "dataset 'table' has no training facts"),
+    "lazy": (pl.LazyFrame(COLUMNS), "cannot read facts from LazyFrame; give a path"),
+    "list": ([("a", "r", "b")], "cannot read facts from list; give a path"),
+}
+
+
+@pytest.mark.parametrize(("table", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_table(table: Any, message: str) -> None:
+    with pytest.raises(WhenceError) as caught:
+        whence.read(table)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

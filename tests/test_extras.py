@@ -1,0 +1,41 @@
+"""Optional packages: said in one line when missing, not imported when not needed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import whence
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "message"),
+    [
+        (
+            "pyarrow",
+            "facts.parquet",
+            'reading Parquet needs pyarrow; pip install "whence[parquet]"',
+        ),
+        ("pyoxigraph", "facts.ttl", 'reading RDF needs pyoxigraph; pip install "whence[rdf]"'),
+    ],
+)
+def test_a_missing_package_is_said_with_how_to_get_it(
+    package: str, name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(whence.WhenceError) as caught:
+        whence.read(tmp_path / name)
+    assert str(caught.value) == message
+
+
+def test_training_imports_none_of_them(tmp_path: Path) -> None:
+    code = (
+        "import sys, whence; whence.train('nations', out='run', epochs=1, dim=2); "
+        "print(*{'pyarrow', 'pydantic', 'pyoxigraph', 'pandas', 'polars'} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
