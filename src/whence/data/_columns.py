@@ -52,6 +52,12 @@ class Cells(Sequence[str]):
     ends: NDArray[np.int64]
     """(n_cells,)"""
 
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Cells":
+        data = [text.encode() for text in texts]
+        ends = np.cumsum([0, *map(len, data)])
+        return cls(np.frombuffer(b"".join(data), np.uint8), ends[:-1], ends[1:])
+
     def __len__(self) -> int:
         return len(self.starts)
 

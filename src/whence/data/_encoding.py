@@ -1,6 +1,6 @@
 """A column made out of bytes, by a compiled table of names: for files of millions of lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,9 @@ class ByteEncoder:
     def __len__(self) -> int:
         return len(self._names)
 
-    def encode(self, cells: Cells) -> NDArray[np.int32]:
-        """(n_cells,) the code of each; new ones take the next codes."""
+    def encode(self, texts: Sequence[str]) -> NDArray[np.int32]:
+        """(n_texts,) the code of each; new ones take the next codes."""
+        cells = texts if isinstance(texts, Cells) else Cells.of(texts)
         n_before = len(self._names)
         self._reserve(len(cells), int((cells.ends - cells.starts).sum()))
         codes = np.empty(len(cells), np.int32)

@@ -60,6 +60,9 @@ class Block:
     line: int
     """The number of the first one."""
 
+    def lines(self) -> Iterator[str]:
+        return io.StringIO(self.data.decode(), newline="\n")
+
 
 def read_blocks(path: FilePath) -> Iterator[Block]:
     """The text of a file, checked; Windows line ends and a byte order mark are left out."""
@@ -82,7 +85,7 @@ def read_blocks(path: FilePath) -> Iterator[Block]:
 def read_lines(path: FilePath) -> Iterator[str]:
     """The lines of a text file, checked, each with its newline."""
     for block in read_blocks(path):
-        yield from io.StringIO(block.data.decode(), newline="\n")
+        yield from block.lines()
 
 
 def _checked(path: FilePath, data: bytes, line: int) -> Block:

@@ -11,28 +11,53 @@ from whence.data._gathering import Stretch
 from whence.data._streams import Block, FilePath, read_blocks
 from whence.errors import WhenceError
 
-_TAB, _NEWLINE = b"\t\n"
 _LARGE: Final = 1 << 23
 
 
 def read_tsv(path: FilePath) -> Iterator[Stretch]:
-    """The rows of a file; the first stretch is one row, which the others must be as wide as.
+    """The rows of a file; the first stretch is one row, which the others must be as wide as."""
+    first: Stretch | None = None
+    for block in read_blocks(path):
+        for stretch in split_rows(path, block, first, b"\t"):
+            first = first or stretch
+            yield stretch
 
-    The cells of a large file are left in its bytes, which takes a compiled encoder; those of a
+
+def split_rows(
+    path: FilePath, block: Block, first: Stretch | None, separator: bytes
+) -> Iterator[Stretch]:
+    """The rows of a block without quotes; the first one alone where there was none before.
+
+    The cells of a large block are left in its bytes, which takes a compiled encoder; those of a
     small one are lists.
     """
-    first: Stretch | None = None
-    lazy = False
-    for block in read_blocks(path):
-        if first is None:
-            lazy = len(block.data) > _LARGE
-            line, block = _first_line(block)
-            if not line.data:
-                continue
-            first = _stretch(path, line.data, [line.line], line.data.count(b"\t") + 1, lazy=lazy)
-            yield first
-        if block.data:
-            yield _rows(path, block, first, lazy=lazy)
+    lazy = len(block.data) > _LARGE
+    if first is None:
+        line, block = _first_line(block)
+        if not line.data:
+            return
+        width = line.data.count(separator) + 1
+        first = _stretch(path, line.data, [line.line], width, separator, lazy=lazy)
+        yield first
+    width, data = len(first.columns), block.data
+    numbers: Sequence[int] = range(block.line, block.line + data.count(b"\n"))
+    if not _even(data, width, separator):
+        numbers, data = _filled_lines(path, block, first, separator)
+    if data:
+        yield _stretch(path, data, numbers, width, separator, lazy=lazy)
+
+
+def _filled_lines(
+    path: FilePath, block: Block, first: Stretch, separator: bytes
+) -> tuple[list[int], bytes]:
+    """The lines that are not blank, and their numbers; one of another width is refused."""
+    numbers, filled = [], []
+    for number, line in enumerate(block.data.split(b"\n"), block.line):
+        if not _blank(line):
+            check_width(line.count(separator) + 1, f"{path}:{number}", first)
+            numbers.append(number)
+            filled.append(line + b"\n")
+    return numbers, b"".join(filled)
 
 
 def _first_line(block: Block) -> tuple[Block, Block]:
@@ -47,25 +72,12 @@ def _first_line(block: Block) -> tuple[Block, Block]:
     return Block(b"", number), Block(b"", number)
 
 
-def _rows(path: FilePath, block: Block, first: Stretch, *, lazy: bool) -> Stretch:
-    width, data = len(first.columns), block.data
-    numbers: Sequence[int] = range(block.line, block.line + data.count(b"\n"))
-    if not _even(data, width):
-        lines = [*zip(numbers, data.split(b"\n")[:-1], strict=True)]
-        lines = [(number, line) for number, line in lines if not _blank(line)]
-        for number, line in lines:
-            check_width(line.count(b"\t") + 1, f"{path}:{number}", first)
-        numbers = [number for number, _ in lines]
-        data = b"".join(line + b"\n" for _, line in lines)
-    return _stretch(path, data, numbers, width, lazy=lazy)
-
-
 def _stretch(
-    path: FilePath, data: bytes, numbers: Sequence[int], width: int, *, lazy: bool
+    path: FilePath, data: bytes, numbers: Sequence[int], width: int, separator: bytes, *, lazy: bool
 ) -> Stretch:
     """Lines that all have as many cells, by column."""
     marks = np.frombuffer(data, np.uint8)
-    ends = _ends(marks)
+    ends = _ends(marks, separator)
     starts = np.concatenate([np.zeros(1, np.int64), ends + 1])[:-1]
     columns = [
         Cells(marks, np.ascontiguousarray(starts[at::width]), np.ascontiguousarray(ends[at::width]))
@@ -74,16 +86,16 @@ def _stretch(
     return Stretch(columns if lazy else [[*cells] for cells in columns], f"{path}:", numbers)
 
 
-def _ends(marks: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _ends(marks: NDArray[np.uint8], separator: bytes) -> NDArray[np.int64]:
     """Where cells end."""
-    return np.flatnonzero((marks == _TAB) | (marks == _NEWLINE))
+    return np.flatnonzero((marks == separator[0]) | (marks == ord("\n")))
 
 
-def _even(data: bytes, width: int) -> bool:
+def _even(data: bytes, width: int, separator: bytes) -> bool:
     """Whether every line has as many cells."""
     marks = np.frombuffer(data, np.uint8)
-    marks = marks[_ends(marks)]
-    line = np.array([_TAB] * (width - 1) + [_NEWLINE], np.uint8)
+    marks = marks[_ends(marks, separator)]
+    line = np.array([separator[0]] * (width - 1) + [ord("\n")], np.uint8)
     return len(marks) % width == 0 and bool((marks.reshape(-1, width) == line).all())
 
 
