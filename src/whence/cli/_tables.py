@@ -46,23 +46,31 @@ def metrics_table(metrics: dict[str, Any]) -> Table:
     return made
 
 
-def answers_table(title: str, answers: list[dict[str, Any]]) -> RenderableType:
-    """Answers of a prediction; those known from training or validation have no rank shown."""
-    columns = ("answer", "probability", "score", "rank", "known")
-    rows = [_answer_row(answer, alone=len(answers) == 1) for answer in answers]
+def answers_table(
+    title: str, answers: list[dict[str, Any]], *, rated: bool = False
+) -> RenderableType:
+    """Answers of a prediction; those known from training or validation have no rank shown.
+
+    Scores of a model that learned ratings are ratings, and probabilities mean nothing there.
+    """
+    scores = ("rating",) if rated else ("probability", "score")
+    columns = ("answer", *scores, "rank", "known")
+    rows = [_answer_row(answer, rated=rated, alone=len(answers) == 1) for answer in answers]
     if len(rows) > _STYLED_ROWS:
         return _plain_table(title, columns, rows)
     made = table(title, *columns)
     for row in rows:
-        made.add_row(*row, style=None if row[3] else "dim")
+        made.add_row(*row, style=None if row[-2] else "dim")
     return made
 
 
-def _answer_row(answer: dict[str, Any], *, alone: bool) -> tuple[str, ...]:
+def _answer_row(answer: dict[str, Any], *, rated: bool, alone: bool) -> tuple[str, ...]:
     known = answer["known"] or ""
     rank = str(answer["rank"]) if alone or known not in ("train", "valid") else ""
     name = middle(named(answer["entity"], answer["label"]), 40)
-    return name, f"{answer['probability']:.4f}", f"{answer['score']:.3f}", rank, known
+    score = f"{answer['score']:.3f}"
+    scores = (score,) if rated else (f"{answer['probability']:.4f}", score)
+    return name, *scores, rank, known
 
 
 def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Segments:

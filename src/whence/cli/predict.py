@@ -69,7 +69,7 @@ def _answer(run: Any, query: tuple[str, ...], top: int | None, as_json: bool) ->
     ]
     out = console()
     out.print(" ".join(words), style="bold", soft_wrap=True)
-    out.print(answers_table("", prediction["answers"]))
+    out.print(answers_table("", prediction["answers"], rated=run.config.loss == "squared"))
 
 
 def _answer_file(

@@ -12,16 +12,18 @@ _LENGTHS = (10, 20)
 
 
 def list_metrics(evaluator: RankingEvaluator, scorer: Scorer, split: str) -> dict[str, float]:
-    """Recall and NDCG at k of a split's items, in lists without those seen before it.
+    """MRR of a split's items, and recall and NDCG at k of lists without those seen before it.
 
     A user's recall at k is the share of the user's items of the split among the first k; NDCG
     weighs the item at rank i by 1 / log2(1 + i), beside the best order there is. Both are means
-    over the users that have an item in the split.
+    over the users that have an item in the split. MRR is that of facts, each beside items that
+    are not the user's.
     """
     data = evaluator.dataset
     before = (data.train,) if split == "valid" else (data.train, data.valid)
     facts = getattr(data, split)
-    ranks = evaluator.ranks(scorer, facts, filters=[evaluator.known(*before)])[:, 0]
+    filters = [evaluator.known(*before), evaluator.known(data.train, data.valid, data.test)]
+    ranks, alone = evaluator.ranks(scorer, facts, filters=filters).T
     user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
     n_items = np.bincount(user)
     metrics = {}
@@ -31,7 +33,7 @@ def list_metrics(evaluator: RankingEvaluator, scorer: Scorer, split: str) -> dic
         gains = np.bincount(user, weights=inside / np.log2(1 + ranks))
         metrics[f"recall@{k}"] = float(recall.mean())
         metrics[f"ndcg@{k}"] = float((gains / _best_gains(k)[np.minimum(n_items, k)]).mean())
-    return metrics
+    return metrics | {"mrr": float((1 / alone).mean())}
 
 
 def _best_gains(k: int) -> NDArray[np.float64]:

@@ -22,14 +22,12 @@ class SplitEvaluator:
         facts = getattr(self.dataset, split)
         if not len(facts):
             return None
-        metrics: dict[str, Any] = {}
-        if self.rated:
-            metrics |= rating_metrics(self.dataset, scorer, split)
         if self.dataset.two_way:
-            metrics |= list_metrics(self.ranking, scorer, split)
+            rated = rating_metrics(self.dataset, scorer, split) if self.rated else {}
+            return rated | list_metrics(self.ranking, scorer, split)
         ranked = self.ranking.evaluate(scorer, facts)
         assert ranked is not None
-        return metrics | ranked.to_dict()
+        return ranked.to_dict()
 
     def validate(self, scorer: Scorer) -> Validation:
         """The metric that picks the best epoch: MRR, for recommenders NDCG, for ratings RMSE."""
