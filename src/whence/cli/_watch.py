@@ -9,6 +9,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from whence.cli._downloads import Downloads
+from whence.cli._metrics import metric_title
 from whence.cli._screen import error_console, size
 from whence.training.config import TrainConfig
 from whence.training.results import Start, Validation, Watch
@@ -121,7 +122,8 @@ class TerminalWatch(Watch):
         now = time.monotonic()
         if best and (now - self._said > _LINE_SECONDS or epoch == self._epochs):
             self._said = now
-            self.say(f"epoch {epoch}: valid {found.metric} {found.value:.4f}, the best so far")
+            title = metric_title(found.metric)
+            self.say(f"epoch {epoch}: valid {title} {found.value:.4f}, the best so far")
 
 
 def _in_words(config: TrainConfig) -> str:

@@ -1,0 +1,83 @@
+"""Validation MRR of settings tried beside the defaults, as docs/defaults.md reports them.
+
+    python benchmarks/sweep.py fb15k-237 --epochs 6 --every 2 n3=0.3 rate=0.03
+
+trains once with each of the settings that are given, the others being the defaults, and measures
+on 3,000 validation facts.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from whence import Dataset, read
+from whence.api import choose_config
+from whence.evaluate.ranking import RankingEvaluator
+from whence.models import find_model
+from whence.models.scoring import Scorer
+from whence.training._problem import Problem
+from whence.training._trainer import Trainer
+
+N_VALID = 3000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset")
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--every", type=int, default=2)
+    parser.add_argument("--data-dir", help="where the dataset lies, or WHENCE_DATA")
+    parser.add_argument("trials", nargs="*", help="such as n3=0.3, or n3=0.3,rate=0.05")
+    arguments = parser.parse_intermixed_args()
+    data = read(arguments.dataset, data_dir=arguments.data_dir)
+    chosen = np.random.default_rng(0).permutation(len(data.valid))[:N_VALID]
+    data = replace(data, valid=np.ascontiguousarray(data.valid[chosen]), ratings=None)
+    for trial in ["", *arguments.trials]:
+        settings = dict(map(parse, trial.split(","))) if trial else {}
+        settings |= {"epochs": arguments.epochs, "trace": False}
+        for epoch, mrr, seconds in measure(data, settings, arguments.every):
+            print(f"| {trial or 'defaults'} | {epoch} | {seconds:.0f} | {100 * mrr:.1f} |")
+
+
+def parse(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def measure(data: Dataset, settings: dict[str, Any], every: int) -> Any:
+    """Epoch, validation MRR and processor seconds of training so far."""
+    config = choose_config(data, None, settings)
+    problem = Problem(
+        find_model(config.model),
+        config,
+        data.train,
+        data.n_entities,
+        data.n_relations,
+        data.subjects,
+        data.objects,
+    )
+    trainer = Trainer(problem)
+    evaluator = RankingEvaluator(data, inverse=config.inverse)
+    seconds = 0.0
+    for epoch in range(1, config.epochs + 1):
+        before, n_facts = time.process_time(), 0
+        while n_facts < data.n_facts:
+            n_facts += trainer.advance(data.n_facts)
+        seconds += time.process_time() - before
+        if epoch % every == 0:
+            rows = trainer.parameters()
+            scorer = Scorer(problem.model, rows.entity_rows, rows.relation_rows)
+            found = evaluator.evaluate(scorer, data.valid)
+            assert found is not None
+            yield epoch, found.standard.mrr, seconds
+
+
+if __name__ == "__main__":
+    main()
