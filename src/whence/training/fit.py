@@ -75,18 +75,18 @@ class _Fit:
         self.n_facts = len(trainer.problem.facts)
         self.total = self.n_facts * self.config.epochs
         self._stretch = 1000
-        self._looked, self._validation_seconds = time.monotonic(), 0.0
+        self._budget = float(self.config.time_budget or math.inf)
+        self._looked = time.monotonic()
         self._checkpoint_due = time.monotonic() + checkpoint_seconds
 
     def run(self) -> None:
         while not self._finished():
             self._advance()
-            out_of_time = self._out_of_time()
-            if self.trainer.epoch_ended or out_of_time:
-                self._end_epoch()
-            if out_of_time:
-                self.progress.stopped = self.progress.stopped or "time"
-                break
+            last = self._out_of_time()
+            if self.trainer.epoch_ended or last:
+                self._end_epoch(last=last)
+            if last or self._out_of_time():
+                self.progress.stopped = "time"
             if self.watch.should_stop():
                 self._checkpoint()
                 raise Interrupted("training was interrupted")
@@ -98,6 +98,8 @@ class _Fit:
             self._keep_checkpoint()  # training stopped early: this is where it ended
 
     def _finished(self) -> bool:
+        if self.progress.stopped:
+            return True
         history, config = self.progress.history, self.config
         waited = len(history) - self.progress.best_epoch
         if len(history) == config.epochs:
@@ -116,8 +118,7 @@ class _Fit:
         now = time.monotonic()
         self.progress.elapsed += now - self._looked
         self._looked = now
-        budget = float(self.config.time_budget or math.inf)
-        return self.progress.elapsed + self._validation_seconds >= budget
+        return self.progress.elapsed + self.progress.validation_seconds >= self._budget
 
     def _advance(self) -> None:
         """One stretch of about `_STRETCH_SECONDS`, ending where parameters are to be kept."""
@@ -162,16 +163,15 @@ class _Fit:
         meter = self.trainer.meter
         return float(meter[LOSS] / max(meter[FACTS], 1))
 
-    def _end_epoch(self) -> None:
+    def _end_epoch(self, *, last: bool) -> None:
         epoch, loss = self.trainer.epoch + 1, self._mean_loss()
         self.trainer.meter[[LOSS, FACTS]] = 0
         entry: dict[str, Any] = {"epoch": epoch, "loss": loss, "facts": self._done()}
         due = self.config.validate_every and epoch % self.config.validate_every == 0
-        cut = epoch == self.config.epochs or not self.trainer.epoch_ended
-        if self.validate and (due or cut):
+        if self.validate and (due or epoch == self.config.epochs or self._is_worth_it(last)):
             before = time.monotonic()
             found = self.validate(self._parameters())
-            self._validation_seconds = time.monotonic() - before
+            self.progress.validation_seconds = time.monotonic() - before
             entry[found.metric] = found.value
             best = self.progress.best_gain is None or found.gain > self.progress.best_gain
             if best:
@@ -179,6 +179,11 @@ class _Fit:
                 self._keep_best(epoch)
             self.watch.validated(epoch, found, best=best)
         self.progress.history.append(entry)
+
+    def _is_worth_it(self, last: bool) -> bool:
+        """Whether to validate where training ends: in time, or for want of any other."""
+        in_time = self.progress.elapsed < self._budget
+        return last and (in_time or not self.progress.best_epoch)
 
     def _keep_best(self, epoch: int) -> None:
         self.progress.best_epoch, self.progress.best_facts = epoch, self._done()

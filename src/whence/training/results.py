@@ -68,6 +68,8 @@ class Progress:
     """Of steps alone."""
     elapsed: float = 0.0
     """With validation and all, as the time budget counts."""
+    validation_seconds: float = 0.0
+    """Of the last one."""
     stopped: str = ""
     """Why training ended: epochs, patience or time."""
     kept: int = 0
