@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from whence import Dataset, read
-from whence.api import choose_config
 from whence.evaluate.ranking import RankingEvaluator
 from whence.models import find_model
 from whence.models.scoring import Scorer
+from whence.training import choose_config
 from whence.training._problem import Problem
 from whence.training._trainer import Trainer
 

@@ -1,6 +1,7 @@
 """The public face: train a model, open a run, ask it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -12,7 +13,7 @@ from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
 from whence.run import RunFolder, RunWriter, check_memory
-from whence.training import TrainConfig, default_settings, preset_settings
+from whence.training import TrainConfig, asks_for_objects, choose_config
 from whence.training.results import Interrupted, Parameters, Validation, Watch
 from whence.types import Rows
 
@@ -67,8 +68,8 @@ def train(
     watch = watch or Watch()
     options = {name: settings.pop(name) for name in ReadOptions.names() if name in settings}
     dataset = _dataset(data, options, watch)
-    if options.get("ratings_as_objects") is None and _asks_for_ratings(dataset, preset, settings):
-        dataset = ratings_as_objects(dataset)
+    if options.get("ratings_as_objects") is None and asks_for_objects(preset, settings):
+        dataset = ratings_as_objects(dataset) if dataset.ratings else dataset
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     check_memory(problem.row_bytes)
@@ -93,30 +94,6 @@ def resume(
     dataset = writer.dataset
     problem = _problem(dataset, TrainConfig.from_dict(writer.manifest.config))
     return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
-
-
-def choose_config(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> TrainConfig:
-    """A preset, or what suits the data; explicit settings override both."""
-    TrainConfig.from_dict(settings)  # says what is wrong before anything is made of it
-    if preset:
-        chosen = preset_settings(preset, dataset.name)
-        if dataset.two_way:
-            chosen["model"] = "mf"
-    else:
-        chosen = default_settings(dataset, settings)
-    config = TrainConfig.from_dict(chosen | dict(settings))
-    for name, needs, fits in (
-        ("decay", "schedule exponential", config.schedule == "exponential"),
-        ("decay_steps", "schedule exponential", config.schedule == "exponential"),
-        ("beta1", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
-        ("beta2", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
-        ("credit", "a trace", config.trace),
-    ):
-        if name in settings and not fits:
-            raise WhenceError(f"{name} goes with {needs}: leave it out, or choose that too")
-    if config.patience and not len(dataset.valid):
-        raise WhenceError("patience needs validation facts, and the data has none: leave it out")
-    return config
 
 
 def free_path(name: str) -> Path:
@@ -284,7 +261,7 @@ def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":
         n_relations=dataset.n_relations,
         subjects=dataset.subjects,
         objects=dataset.objects,
-        ratings=dataset.ratings.train if dataset.ratings else None,
+        targets=dataset.ratings.standardised() if dataset.ratings else None,
     )
 
 
@@ -323,19 +300,13 @@ def _train(
     return Run.open(writer.path)
 
 
-def _asks_for_ratings(dataset: Dataset, preset: str | None, settings: Mapping[str, Any]) -> bool:
-    """Whether it is the rating of an item that is to be predicted, which takes a third column."""
-    if dataset.ratings is None:
-        return False
-    model = settings.get("model")
-    return not find_model(model).two_way if model else preset == "paper"
-
-
 def _scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
     from whence.models.scoring import Scorer
 
-    offset = dataset.mean_rating if config.loss == "squared" else 0.0
-    return Scorer(model, rows.entity_rows, rows.relation_rows, offset)
+    scorer = Scorer(model, rows.entity_rows, rows.relation_rows)
+    if config.loss != "squared" or dataset.ratings is None:
+        return scorer
+    return replace(scorer, scale=dataset.ratings.deviation, offset=dataset.ratings.mean)
 
 
 def _dataset(data: Any, options: dict[str, Any], watch: Watch) -> Dataset:

@@ -1,5 +1,7 @@
 """Recall, NDCG and errors of ratings against counts by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,8 +21,8 @@ USERS, ITEMS = range(5), range(5, 45)
 def make_dataset(seed: int) -> Dataset:
     rng = np.random.default_rng(seed)
     pairs = np.array([(user, 0, item) for user in USERS for item in ITEMS], np.int32)
-    rng.shuffle(pairs)
-    splits = np.split(pairs[:130], (60, 95))
+    sizes = (60, 35, 35)  # drawn apart, so that some pairs stand in several splits
+    splits = [rng.permutation(pairs)[:size] for size in sizes]
     ratings = (rng.integers(1, 6, len(split)).astype(np.float32) for split in splits)
     return Dataset(
         "toy",
@@ -35,7 +37,7 @@ def make_dataset(seed: int) -> Dataset:
 
 def make_scorer(seed: int, offset: float = 0.0) -> Scorer:
     rows = np.random.default_rng(seed).normal(size=(ITEMS.stop, 3))
-    return Scorer(MODELS["mf"], rows, np.zeros((1, 0)), offset)
+    return Scorer(MODELS["mf"], rows, np.zeros((1, 0)), offset=offset)
 
 
 def lists_by_hand(dataset: Dataset, scorer: Scorer, split: str, k: int) -> tuple[float, float]:
@@ -44,7 +46,7 @@ def lists_by_hand(dataset: Dataset, scorer: Scorer, split: str, k: int) -> tuple
         seen = {o for s, _, o in dataset.train if s == user}
         if split == "test":
             seen |= {o for s, _, o in dataset.valid if s == user}
-        wanted = {o for s, _, o in getattr(dataset, split) if s == user}
+        wanted = {o for s, _, o in getattr(dataset, split) if s == user} - seen
         scores = scorer.entity_rows @ scorer.entity_rows[user]
         shown = sorted((o for o in ITEMS if o not in seen), key=lambda o: -scores[o])[:k]
         gains = [1 / np.log2(2 + place) for place in range(k)]
@@ -63,6 +65,13 @@ def test_lists_leave_out_what_was_seen_before(seed: int, split: str) -> None:
         recall, ndcg = lists_by_hand(dataset, scorer, split, k)
         assert found[f"recall@{k}"] == pytest.approx(recall)
         assert found[f"ndcg@{k}"] == pytest.approx(ndcg)
+
+
+def test_items_that_were_all_seen_before_count_for_nothing() -> None:
+    dataset = make_dataset(3)
+    again = replace(dataset, valid=dataset.train[:5], ratings=None)
+    found = list_metrics(RankingEvaluator(again, inverse=False), make_scorer(3), "valid")
+    assert found == dict.fromkeys(["recall@10", "ndcg@10", "recall@20", "ndcg@20", "mrr"], 0.0)
 
 
 def test_errors_of_ratings_are_held_to_the_scale() -> None:

@@ -52,8 +52,8 @@ def make_problem(
     facts = make_facts(two_way=kind.two_way) if facts is None else facts
     facts = np.ascontiguousarray(facts, np.int32)
     if kind.two_way:
-        ratings = (1 + (7 * facts[:, 0] + 3 * facts[:, 2]) % 5).astype(np.float32)
-        return Problem(kind, config, facts, ITEMS.stop, 0, USERS, ITEMS, ratings)
+        targets = (7 * facts[:, 0] + 3 * facts[:, 2]) % 5 - 2.0
+        return Problem(kind, config, facts, ITEMS.stop, 0, USERS, ITEMS, targets)
     n_entities = n_entities or N_ENTITIES
     everyone = range(n_entities)
     return Problem(kind, config, facts, n_entities, N_RELATIONS, everyone, everyone)

@@ -179,8 +179,7 @@ class Oracle:
     def _loss(self, fact: int, scores: Vector) -> tuple[float, Vector]:
         if self.config.loss != "squared":
             return LOSSES[self.config.loss](scores)
-        ratings = self.problem.ratings.astype(np.float64)
-        miss = scores - (ratings[fact] - ratings.mean())
+        miss = scores - self.problem.targets[fact]
         return float(miss[0] ** 2 / 2), miss
 
     def _penalty_slope(self, row: Vector, parts: int) -> Vector:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence
-from whence.api import choose_config
 from whence.data import Dataset, Ratings, Vocabulary
 from whence.errors import WhenceError
 from whence.models import MODELS
+from whence.training import choose_config
 from whence.training.defaults import CHOSEN, default_settings
 
 

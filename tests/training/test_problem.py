@@ -7,7 +7,7 @@ from training.helpers import ITEMS, N_ENTITIES, N_RELATIONS, USERS, make_facts, 
 from whence.errors import WhenceError
 from whence.models import MODELS
 from whence.training._problem import Problem
-from whence.training.config import TrainConfig
+from whence.training.config import NEGATIVES_UNSET, TrainConfig
 
 
 @pytest.mark.parametrize("sampling", ["distinct", "independent"])
@@ -29,7 +29,7 @@ def test_negatives_are_counted_for_both_directions() -> None:
 def test_unset_negatives_are_all_where_there_are_few() -> None:
     few, many = make_problem(negatives=None), make_problem(negatives=None, n_entities=1000)
     assert few.draw.objects == (0, N_ENTITIES, N_ENTITIES - 1)
-    assert many.draw.objects == (0, 1000, 500)
+    assert many.draw.objects == (0, 1000, NEGATIVES_UNSET)
 
 
 @pytest.mark.parametrize("model", MODELS)

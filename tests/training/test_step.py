@@ -33,7 +33,6 @@ def test_squared_loss_learns_ratings(model: str, optimizer: str, batch_size: int
         optimizer=optimizer,
         batch_size=batch_size,
         l2=0.02,
-        epochs=8,
     )
     trainer = train(problem)
     check_by_oracle(problem, trainer)

@@ -22,6 +22,20 @@ class Ratings:
     valid: NDArray[np.float32]
     test: NDArray[np.float32]
 
+    @property
+    def mean(self) -> float:
+        """Of the training facts."""
+        return float(self.train.mean(dtype=np.float64))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the training facts; 1 where all are equal."""
+        return float(self.train.std(dtype=np.float64)) or 1.0
+
+    def standardised(self) -> NDArray[np.float64]:
+        """Training ratings less their mean, in units of their deviation: what models learn."""
+        return (self.train.astype(np.float64) - self.mean) / self.deviation
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -83,11 +97,6 @@ class Dataset:
     def two_way(self) -> bool:
         """Whether facts have no relation."""
         return len(self.relations) == 0
-
-    @property
-    def mean_rating(self) -> float:
-        """Of the training facts; 0 in data without ratings."""
-        return float(self.ratings.train.mean(dtype=np.float64)) if self.ratings else 0.0
 
     @cached_property
     def hash(self) -> str:

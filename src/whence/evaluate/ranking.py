@@ -22,6 +22,8 @@ from whence.types import OBJECT, RELATION, SUBJECT, Facts
 
 _BLOCK = 256
 _HITS = (1, 3, 10)
+_FILTERS = (("train", "valid", "test"), ("train", "valid"))
+"""The standard one and the paper's."""
 
 
 @dataclass(frozen=True)
@@ -60,24 +62,21 @@ class SplitMetrics:
 
 
 class RankingEvaluator:
-    """Ranks facts of a dataset; what is known is indexed once."""
+    """Ranks facts of a dataset."""
 
     def __init__(self, dataset: Dataset, *, inverse: bool, threads: int | None = None) -> None:
         self.dataset, self.inverse = dataset, inverse
         self.threads = threads or os.cpu_count() or 1
-        sides = (False, True) if inverse else (False,)
-        self._known = {side: self._index(side) for side in sides}
+        self._indexes: dict[tuple[bool, tuple[str, ...]], KnownAnswers] = {}
 
-    def _index(self, reverse: bool) -> tuple[KnownAnswers, ...]:
-        """What the standard and the paper's filter know."""
-        data = self.dataset
-        splits = (data.train, data.valid, data.test)
-        return self.known(*splits, reverse=reverse), self.known(*splits[:2], reverse=reverse)
-
-    def known(self, *splits: Facts, reverse: bool = False) -> KnownAnswers:
-        """What a filter knows that is made of these facts."""
-        turned = (self._turn(split, reverse) for split in splits)
-        return KnownAnswers.of(*turned, n_relations=2 * max(self.dataset.n_relations, 1))
+    def known(self, *splits: str, reverse: bool = False) -> KnownAnswers:
+        """What a filter knows that is made of these splits; indexed once."""
+        key = (reverse, splits)
+        if key not in self._indexes:
+            turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
+            n_relations = 2 * max(self.dataset.n_relations, 1)
+            self._indexes[key] = KnownAnswers.of(*turned, n_relations=n_relations)
+        return self._indexes[key]
 
     def _turn(self, facts: Facts, reverse: bool) -> Facts:
         """Facts as they are, or (object, inverse relation, subject)."""
@@ -120,7 +119,9 @@ class RankingEvaluator:
         queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
         candidates = self.dataset.subjects if reverse else self.dataset.objects
         ids = np.arange(candidates.start, candidates.stop)
-        flat, spans = _join(self._known[reverse] if filters is None else filters, facts[:, :2])
+        if filters is None:
+            filters = [self.known(*splits, reverse=reverse) for splits in _FILTERS]
+        flat, spans = _join(filters, facts[:, :2])
         ranks = np.empty(spans.shape[:2])
 
         def rank(start: int) -> None:

@@ -1,12 +1,14 @@
 """Metrics of recommenders: recall and NDCG of each user's list, and how far ratings are off."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.data import Dataset
 from whence.evaluate.ranking import RankingEvaluator
 from whence.models.scoring import Scorer
-from whence.types import SUBJECT
+from whence.types import OBJECT, SUBJECT, Facts
 
 _LENGTHS = (10, 20)
 
@@ -16,13 +18,15 @@ def list_metrics(evaluator: RankingEvaluator, scorer: Scorer, split: str) -> dic
 
     A user's recall at k is the share of the user's items of the split among the first k; NDCG
     weighs the item at rank i by 1 / log2(1 + i), beside the best order there is. Both are means
-    over the users that have an item in the split. MRR is that of facts, each beside items that
-    are not the user's.
+    over the users that have an item in the split; one that a user had before is not counted. MRR
+    is that of facts, each beside items that are not the user's.
     """
-    data = evaluator.dataset
-    before = (data.train,) if split == "valid" else (data.train, data.valid)
-    facts = getattr(data, split)
-    filters = [evaluator.known(*before), evaluator.known(data.train, data.valid, data.test)]
+    before = ("train",) if split == "valid" else ("train", "valid")
+    facts = _new_facts(evaluator.dataset, split, before)
+    if not len(facts):
+        names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
+        return dict.fromkeys([*names, "mrr"], 0.0)
+    filters = [evaluator.known(*before), evaluator.known("train", "valid", "test")]
     ranks, alone = evaluator.ranks(scorer, facts, filters=filters).T
     user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
     n_items = np.bincount(user)
@@ -34,6 +38,18 @@ def list_metrics(evaluator: RankingEvaluator, scorer: Scorer, split: str) -> dic
         metrics[f"recall@{k}"] = float(recall.mean())
         metrics[f"ndcg@{k}"] = float((gains / _best_gains(k)[np.minimum(n_items, k)]).mean())
     return metrics | {"mrr": float((1 / alone).mean())}
+
+
+def _new_facts(dataset: Dataset, split: str, before: Sequence[str]) -> Facts:
+    """The facts of a split that stand in none of those before it."""
+    facts: Facts = getattr(dataset, split)
+    seen = np.concatenate([_pairs(getattr(dataset, name)) for name in before])
+    return facts[~np.isin(_pairs(facts), seen)]
+
+
+def _pairs(facts: Facts) -> NDArray[np.int64]:
+    """(n,) one number for each user and item."""
+    return facts[:, SUBJECT].astype(np.int64) << 32 | facts[:, OBJECT]
 
 
 def _best_gains(k: int) -> NDArray[np.float64]:

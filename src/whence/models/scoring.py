@@ -19,8 +19,9 @@ class Scorer:
     model: Model
     entity_rows: Rows
     relation_rows: Rows
+    scale: float = 1.0
     offset: float = 0.0
-    """Added to every score: the mean rating of a model that learned ratings less their mean."""
+    """Scores are scaled and moved: back to ratings, of a model that learned standardised ones."""
 
     def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
         """(n, query width) one query vector for every subject and relation."""
@@ -38,7 +39,7 @@ class Scorer:
         out = np.empty(len(ids), self.entity_rows.dtype)
         width = self.entity_rows.shape[1]
         score_rows(MATCH_IDS[self.model.match], q, self.entity_rows, ids, width, out)
-        return out + out.dtype.type(self.offset)
+        return self._placed(out)
 
     def fact_scores(self, facts: Facts) -> Rows:
         """(n,) scores of (n, 3) facts."""
@@ -46,7 +47,11 @@ class Scorer:
         out = np.empty(len(facts), self.entity_rows.dtype)
         kind, rows = MATCH_IDS[self.model.match], self.entity_rows
         _score_facts(kind, queries, rows, np.ascontiguousarray(facts[:, OBJECT]), out)
-        return out + out.dtype.type(self.offset)
+        return self._placed(out)
+
+    def _placed(self, scores: Rows) -> Rows:
+        real = scores.dtype.type
+        return np.asarray(scores * real(self.scale) + real(self.offset))
 
     @property
     def _has_offset(self) -> bool:

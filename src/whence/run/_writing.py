@@ -22,6 +22,7 @@ from whence.run._files import (
     check_room,
     check_size,
     describe,
+    expect_random_access,
     link,
     lock,
     new_folder,
@@ -138,6 +139,7 @@ class RunWriter:
             file.unlink(missing_ok=True)
             trace = np.lib.format.open_memmap(file, "w+", dtype, shape)
             reserve(file)
+            expect_random_access(trace)
             return trace
 
     def save_checkpoint(

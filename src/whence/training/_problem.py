@@ -30,8 +30,8 @@ class Problem:
     n_relations: int
     subjects: range
     objects: range
-    ratings: NDArray[np.float32] | None = None
-    """(n_facts,) what the squared loss learns."""
+    targets: NDArray[np.float64] | None = None
+    """(n_facts,) what the squared loss takes scores to."""
 
     def __post_init__(self) -> None:
         two_way = self.n_relations == 0
@@ -42,8 +42,8 @@ class Problem:
                 f"model {self.model.name} takes facts of {wants} columns and these have {has}; "
                 f"choose another model, such as {other}"
             )
-        if self.config.loss == "squared" and self.ratings is None:
-            raise WhenceError("loss squared learns ratings, and the data has none: choose softmax")
+        if self.config.loss == "squared":
+            self._check_ratings()
         if self.config.negatives is None:
             settled = self.config.replace(negatives=self._few_negatives())
             object.__setattr__(self, "config", settled)
@@ -63,6 +63,15 @@ class Problem:
         if self.config.negatives_from == "entities":
             return range(self.n_entities), range(self.n_entities)
         return self.objects, self.subjects if self.config.inverse else self.objects
+
+    def _check_ratings(self) -> None:
+        if not self.model.two_way:
+            raise WhenceError(
+                f"loss squared goes with mf or mf-biased; choose one instead of {self.model.name}, "
+                "or another loss"
+            )
+        if self.targets is None:
+            raise WhenceError("loss squared learns ratings, and the data has none: choose softmax")
 
     def _few_negatives(self) -> int:
         """How many to take where none are asked for."""
@@ -107,14 +116,6 @@ class Problem:
         trace = len(self.facts) * self.trace_width * item * self.config.trace
         # The map, the last checkpoint, its best epoch and a later one.
         return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
-
-    @property
-    def targets(self) -> Rows:
-        """(n_facts,) what the squared loss takes scores to: ratings less their mean; else empty."""
-        dtype = np.dtype(self.config.precision)
-        if self.config.loss != "squared" or self.ratings is None:
-            return np.zeros(0, dtype)
-        return np.asarray(self.ratings - self.ratings.mean(dtype=np.float64), dtype)
 
     @property
     def rule(self) -> Rule:

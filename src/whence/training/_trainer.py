@@ -37,7 +37,9 @@ class Trainer:
         self.count = np.zeros(1, np.int64)
         self.meter = np.zeros(len(METER))
         scratch = allocate_scratch(self.rule, self.draw, self.tables, problem.trace_width, dtype)
-        self._work = Work(*self.tables, self.rule, self.draw, scratch, problem.targets)
+        used = problem.targets if problem.config.loss == "squared" else None
+        targets = np.zeros(0, dtype) if used is None else used.astype(dtype)
+        self._work = Work(*self.tables, self.rule, self.draw, scratch, targets)
         model = problem.model
         self._model = (
             row_function(model.query, 3, dtype.name),
