@@ -145,12 +145,12 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Filtered MRR and hits by split."""
+        """By split and name: filtered MRR and hits, or recall, NDCG and errors of ratings."""
         return self._folder.metrics
 
     @property
     def history(self) -> list[dict[str, float]]:
-        """Loss and, where validated, MRR of every epoch."""
+        """Of every epoch its loss and, where validated, the metric that picks the best one."""
         return self._folder.history
 
     @cached_property

@@ -82,7 +82,7 @@ class RunFolder:
 
     @cached_property
     def history(self) -> list[dict[str, float]]:
-        """Loss and, where validated, MRR of every epoch."""
+        """One entry an epoch."""
         if self.manifest.finished:
             return list(read_json(self.path / "history.json"))
         return self._progress.history
