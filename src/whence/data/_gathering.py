@@ -95,6 +95,11 @@ def _numbers(stretch: Stretch, cells: Sequence[Any]) -> NDArray[np.float32]:
     return ratings
 
 
+def is_number(cell: Any) -> bool:
+    """Whether a cell can be a rating."""
+    return bool(np.isfinite(_number(cell)))
+
+
 def _number(cell: Any) -> float:
     """NaN for what is none."""
     try:
