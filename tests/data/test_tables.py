@@ -63,7 +63,7 @@ def test_columns_and_sources() -> None:
     dataset = whence.read(frame, columns=["a", "b"], source="doc")
     assert dataset.sources is not None
     assert list(dataset.sources) == ["x", "y"] * 10
-    with pytest.raises(WhenceError, match="header is for files"):
+    with pytest.raises(WhenceError, match="no header line to choose; leave out header"):
         whence.read(frame, header=True)
 
 

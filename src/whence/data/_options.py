@@ -47,6 +47,12 @@ class ReadOptions(Settings):
                 f"{self.test_fraction:g} leave nothing to train on; choose less than 1 in all"
             )
 
+    def refuse(self, names: tuple[str, ...], why: str) -> None:
+        """Say of the first of these options that was given that it is to be left out."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise WhenceError(f"{why}; leave out {name}")
+
     @property
     def held_out(self) -> bool:
         """Whether facts are to be held out of training."""

@@ -29,9 +29,8 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
 
     Blank nodes are numbered in the order in which they appear, and belong to their split.
     """
-    for option in ("columns", "header", "rating", "source"):
-        if getattr(options, option) is not None:
-            raise WhenceError(f"{path}: RDF has no columns to choose from; leave out {option}")
+    chosen = ("columns", "header", "rating", "source")
+    options.refuse(chosen, f"{path}: RDF has no columns to choose from")
     rdf = need("pyoxigraph", "rdf", "reading RDF")
     formats = {"ntriples": rdf.RdfFormat.N_TRIPLES, "turtle": rdf.RdfFormat.TURTLE}
     triples = _Triples(rdf, "" if split == "train" else split)

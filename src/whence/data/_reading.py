@@ -98,13 +98,15 @@ def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Datase
         raise WhenceError(
             f"{name} has validation and test facts; leave out valid_fraction and test_fraction"
         )
-    train, valid, test, titles = read_movielens(folder)
+    chosen = ("format", "columns", "header", "rating", "source")
+    options.refuse(chosen, f"{name} is read as it is published")
+    films = read_movielens(folder)
     return build_dataset(
         options.name or name,
-        train,
-        valid,
-        test,
-        entity_labels=_labels(options.entity_labels) or titles,
+        films.train,
+        films.valid,
+        films.test,
+        entity_labels=_labels(options.entity_labels) or films.titles,
         relation_labels=_labels(options.relation_labels),
     )
 

@@ -19,9 +19,7 @@ _MISSING: Final = ("NoneType", "NAType", "NaTType")
 
 def read_table(table: Any, options: ReadOptions) -> FactTable:
     """The facts in a table; whole numbers become their digits."""
-    for option in ("format", "header"):
-        if getattr(options, option) is not None:
-            raise WhenceError(f"{option} is for files, and this is a table; leave it out")
+    options.refuse(("format", "header"), "a table has no format and no header line to choose")
     if hasattr(table, "column_names"):
         from whence.data._arrow import read_arrow
 
