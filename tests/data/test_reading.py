@@ -39,6 +39,12 @@ def test_folder(write: Write, tmp_path: Path, second: str) -> None:
     assert dataset.notes == ("test: 1 of 2 facts dropped: they have names that are not in train",)
 
 
+@pytest.mark.parametrize("name", ["", " ", "../../evil", "a\\b", "a\0"])
+def test_a_name_is_no_path(write: Write, name: str) -> None:
+    with pytest.raises(WhenceError, match=re.escape(f"name is {name!r}; give one that is not")):
+        read_dataset(write("mine.tsv", FACTS), name=name)
+
+
 def test_folder_given_as_a_dot_has_its_own_name(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,8 @@ def test_a_file_is_split_when_asked(write: Write, tmp_path: Path) -> None:
     split = read_dataset(alone, valid_fraction=0.1, split_seed=3)
     assert (split.n_facts, len(split.valid), len(split.test)) == (90, 10, 0)
     assert read_dataset(folder, valid_fraction=0.1, split_seed=3).hash == split.hash
+    with pytest.raises(WhenceError, match="split_seed is 3, and nothing is held out; give valid"):
+        read_dataset(alone, split_seed=3)
     write("grid/test.tsv", "1\tr\t2\n")
     with pytest.raises(WhenceError, match=r"test.tsv: held out already; leave out valid_fraction"):
         read_dataset(folder, valid_fraction=0.1)

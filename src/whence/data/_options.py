@@ -41,6 +41,13 @@ class ReadOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.name is not None and (not self.name.strip() or {*self.name} & {*"/\\\0"}):
+            raise WhenceError(f"name is {self.name!r}; give one that is not empty, without / or \\")
+        if self.split_seed and not self.held_out:
+            raise WhenceError(
+                f"split_seed is {self.split_seed}, and nothing is held out; "
+                "give valid_fraction or test_fraction, or leave it out"
+            )
         if self.valid_fraction + self.test_fraction >= 1:
             raise WhenceError(
                 f"valid_fraction {self.valid_fraction:g} and test_fraction "
