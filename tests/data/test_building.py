@@ -1,5 +1,7 @@
 """Encoding columns of names."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -80,6 +82,12 @@ def test_labels_of_unknown_names_are_left_out() -> None:
     assert dict(dataset.entities.labels) == {"a": "Ada"}
     assert dataset.relations.find("respects") == 0
     assert dataset.notes == ()
+
+
+@pytest.mark.parametrize("labels", [{"a": 1}, {1: "Ada"}])
+def test_labels_are_text(labels: dict[Any, Any]) -> None:
+    with pytest.raises(WhenceError, match=r"entity label .* for .*; give both as text"):
+        build_dataset("any", (["a"], ["r"], ["b"]), entity_labels=labels)
 
 
 def test_labels_that_fit_nothing_are_noted() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,6 +227,10 @@ def _known_labels(
     names: Sequence[str], labels: Mapping[str, str], kind: str, notes: list[str]
 ) -> dict[str, str]:
     """The labels of these names; a note where there is not one, most likely a wrong file."""
+    given: Iterable[tuple[Any, Any]] = labels.items()
+    for name, label in given:
+        if not (isinstance(name, str) and isinstance(label, str)):
+            raise WhenceError(f"{kind} label {label!r} for {name!r}; give both as text")
     known = {name: labels[name] for name in names if name in labels}
     if labels and not known:
         notes.append(f"none of the {len(labels)} {kind} labels is for a name in train")
