@@ -66,6 +66,22 @@ def test_labels_from_the_folder_and_by_hand(write: Write, tmp_path: Path) -> Non
     assert read_dataset(tmp_path / "mine", entity_labels=by_hand).entities.label(0) == "Anna"
 
 
+def test_how_it_was_read_is_told(write: Write) -> None:
+    path = write("likes.csv", "1,1,5\n1,2,4\n2,1,4\n2,2,5\n")
+    labels = write("labels.tsv", "1\tOne\n")
+    dataset = read_dataset(path, columns=[1, 2], valid_fraction=0.25, entity_labels=labels)
+    assert dataset.read == {
+        "source": str(path),
+        "columns": "1,2",
+        "valid_fraction": 0.25,
+        "entity_labels": str(labels),
+    }
+    rated = {"user": [1, 2], "item": [1, 2], "rating": [4, 5]}
+    dataset = read_dataset(rated, ratings_as_objects=True, entity_labels={"1": "One"})
+    assert dataset.read == {"source": "table", "entity_labels": "given", "ratings_as_objects": True}
+    assert read_dataset("nations").read == {"source": "nations"}
+
+
 def test_two_way_file(write: Write) -> None:
     dataset = read_dataset(write("likes.tsv", "1\t1\n1\t2\n2\t1\n"))
     assert dataset.two_way

@@ -1,6 +1,7 @@
 """A dataset from a file, a folder, a catalogue name or a table in Python."""
 
 import os
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,29 @@ def read_dataset(source: Any, /, *, progress: Progress | None = None, **options:
         options["columns"] = ",".join(map(str, options["columns"]))
     chosen = ReadOptions.from_dict(options)
     dataset = _read(source, chosen, progress)
+    dataset = replace(dataset, read=_about(source, chosen))
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
     if chosen.held_out:
         return hold_out(dataset, chosen.valid_fraction, chosen.test_fraction, chosen.split_seed)
     return dataset
+
+
+def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
+    """What was read, and the options that are not as by default, as JSON can hold them."""
+    about = {"source": source if isinstance(source, (str, os.PathLike)) else "table"}
+    for item in fields(options):
+        value = getattr(options, item.name)
+        if value != item.default:
+            about[item.name] = "given" if isinstance(value, dict) else value
+    return {name: _plain(value) for name, value in about.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A path as text; bytes of one that are no UTF-8 are written out."""
+    if not isinstance(value, (str, os.PathLike)):
+        return value
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def _read(source: Any, options: ReadOptions, progress: Progress | None) -> Dataset:
