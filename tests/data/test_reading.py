@@ -77,7 +77,7 @@ def test_how_it_was_read_is_told(write: Write) -> None:
         "entity_labels": str(labels),
     }
     rated = {"user": [1, 2], "item": [1, 2], "rating": [4, 5]}
-    dataset = read_dataset(rated, ratings_as_objects=True, entity_labels={"1": "One"})
+    dataset = read_dataset(rated, objects_if_rated=True, entity_labels={"1": "One"})
     assert dataset.read == {"source": "table", "entity_labels": "given", "ratings_as_objects": True}
     assert read_dataset("nations").read == {"source": "nations"}
 

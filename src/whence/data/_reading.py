@@ -23,7 +23,14 @@ from whence.data._tables import read_table
 from whence.errors import WhenceError
 
 
-def read_dataset(source: Any, /, *, progress: Progress | None = None, **options: Any) -> Dataset:
+def read_dataset(
+    source: Any,
+    /,
+    *,
+    progress: Progress | None = None,
+    objects_if_rated: bool = False,
+    **options: Any,
+) -> Dataset:
     """The dataset that a source stands for.
 
     Parameters
@@ -34,6 +41,8 @@ def read_dataset(source: Any, /, *, progress: Progress | None = None, **options:
         A file or a folder with a train file goes before a catalogue name.
     progress
         Told how a download goes on.
+    objects_if_rated
+        What `ratings_as_objects` is where it is not given and the data has ratings.
     **options
         Fields of `ReadOptions`: what to read of it, and how.
     """
@@ -41,6 +50,8 @@ def read_dataset(source: Any, /, *, progress: Progress | None = None, **options:
         options["columns"] = ",".join(map(str, options["columns"]))
     chosen = ReadOptions.from_dict(options)
     dataset = _read(source, chosen, progress)
+    if chosen.ratings_as_objects is None and objects_if_rated and dataset.ratings is not None:
+        chosen = chosen.replace(ratings_as_objects=True)
     dataset = replace(dataset, read=_about(source, chosen))
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
