@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.data import Column, FactTable, build_dataset, read_dataset
-from whence.data._splitting import hold_out
+from whence.data._splitting import _draws, hold_out
 from whence.errors import WhenceError
 
 Write = Callable[[str, str | bytes], Path]
@@ -43,6 +43,12 @@ def test_sizes_and_seeds() -> None:
     first, second = (hold_out(whole, 0.1, 0.2, seed) for seed in (1, 2))
     assert (first.n_facts, len(first.valid), len(first.test)) == (70, 10, 20)
     assert first.hash != second.hash
+
+
+def test_a_split_is_the_same_everywhere() -> None:
+    assert _draws(2, 1234567).tolist() == [6457827717110365317, 3203168211198807973]
+    split = hold_out(build_dataset("grid", GRID), 0.03, 0, 7)
+    assert ["".join(split.fact_names(fact)) for fact in split.valid] == ["3r1", "0r2", "1r4"]
 
 
 def test_ratings_and_sources_go_with_their_facts() -> None:
