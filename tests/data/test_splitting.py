@@ -35,7 +35,8 @@ def test_laws_of_a_split(
     assert hold_out(whole, valid, test, seed).hash == split.hash
     wanted = round(valid * whole.n_facts) + round(test * whole.n_facts)
     n_held = len(parts[1]) + len(parts[2])
-    assert n_held == wanted or split.notes[-1].startswith(f"{n_held} facts held out, not {wanted}")
+    note = f"{n_held} fact{'s' * (n_held != 1)} held out, not {wanted}"
+    assert n_held == wanted or split.notes[-1].startswith(note)
 
 
 def test_sizes_and_seeds() -> None:
@@ -43,6 +44,12 @@ def test_sizes_and_seeds() -> None:
     first, second = (hold_out(whole, 0.1, 0.2, seed) for seed in (1, 2))
     assert (first.n_facts, len(first.valid), len(first.test)) == (70, 10, 20)
     assert first.hash != second.hash
+
+
+def test_a_fraction_of_no_facts_is_noted() -> None:
+    split = hold_out(build_dataset("grid", GRID), 0.004, 0.1, 0)
+    assert (len(split.valid), len(split.test)) == (0, 10)
+    assert split.notes == ("valid: 0.004 of 100 facts is less than one: none is held out",)
 
 
 def test_a_split_is_the_same_everywhere() -> None:

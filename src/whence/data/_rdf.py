@@ -63,12 +63,13 @@ class _Triples:
     def read(self, triples: Iterable[Any], place: str) -> FactTable:
         table = gather(self._stretches(triples, place), _LAYOUT)
         entities, relations, _ = (column.names for column in table.columns)
-        notes = (f"{self._n_left_out} triples left out: their object is a literal",)
+        n = self._n_left_out
+        notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
         return replace(
             table,
             entity_labels={n: self._labels[n] for n in entities if n in self._labels},
             relation_labels={n: self._labels[n] for n in relations if n in self._labels},
-            notes=notes if self._n_left_out else (),
+            notes=notes if n else (),
         )
 
     def _stretches(self, triples: Iterable[Any], place: str) -> Iterator[Stretch]:

@@ -22,11 +22,15 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
     n_valid, n_test = round(valid * n_facts), round(test * n_facts)
     order = np.argsort(_draws(n_facts, seed), kind="stable")
     free = order[~_first_of_their_names(dataset.train[order], dataset.n_entities)]
-    notes = dataset.notes
+    notes = dataset.notes + tuple(
+        f"{split}: {fraction:g} of {n_facts} facts is less than one: none is held out"
+        for split, fraction, n in (("valid", valid, n_valid), ("test", test, n_test))
+        if fraction and not n
+    )
     if len(free) < n_valid + n_test:
         notes += (
-            f"{len(free)} facts held out, not {n_valid + n_test}: the others are needed "
-            "to keep every entity and relation in train",
+            f"{len(free)} fact{'s' * (len(free) != 1)} held out, not {n_valid + n_test}: "
+            "the others are needed to keep every entity and relation in train",
         )
         n_valid = round(len(free) * n_valid / (n_valid + n_test))
         n_test = len(free) - n_valid
