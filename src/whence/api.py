@@ -67,9 +67,7 @@ def train(
     """
     watch = watch or Watch()
     options = {name: settings.pop(name) for name in ReadOptions.names() if name in settings}
-    dataset = _dataset(data, options, watch)
-    if options.get("ratings_as_objects") is None and asks_for_objects(preset, settings):
-        dataset = ratings_as_objects(dataset) if dataset.ratings else dataset
+    dataset = _dataset(data, options, watch, objects_if_rated=asks_for_objects(preset, settings))
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     check_memory(problem.row_bytes)
@@ -309,9 +307,13 @@ def _scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfi
     return replace(scorer, scale=dataset.ratings.deviation, offset=dataset.ratings.mean)
 
 
-def _dataset(data: Any, options: dict[str, Any], watch: Watch) -> Dataset:
+def _dataset(
+    data: Any, options: dict[str, Any], watch: Watch, *, objects_if_rated: bool
+) -> Dataset:
     if not isinstance(data, Dataset):
-        return read_dataset(data, progress=watch.downloading, **options)
+        return read_dataset(
+            data, progress=watch.downloading, objects_if_rated=objects_if_rated, **options
+        )
     if options:
         raise WhenceError(f"a Dataset is read already; leave out {', '.join(options)}")
-    return data
+    return ratings_as_objects(data) if objects_if_rated and data.ratings else data

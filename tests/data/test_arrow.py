@@ -44,6 +44,14 @@ def test_the_index_that_pandas_adds_is_left_out(tmp_path: Path) -> None:
     assert read_dataset(tmp_path / "facts.parquet").entities.names == ("1", "2", "3", "4")
 
 
+@pytest.mark.parametrize("names", [["x", "x", "y"], ["x", "x.y", "x.z"]])
+def test_names_that_stand_for_more_than_one_column(tmp_path: Path, names: list[str]) -> None:
+    columns = [pa.array([1, 2]), pa.array([3, 4]), pa.array([5, 6])]
+    pq.write_table(pa.table(columns, names=names), tmp_path / "facts.parquet")
+    dataset = read_dataset(tmp_path / "facts.parquet", columns="1,2")
+    assert dataset.entities.names == ("1", "2", "3", "4")
+
+
 def test_bad_files(write: Write, content: bytes) -> None:
     for damaged in (b"", b"PAR1", content[:-50], b"\xff" * 100):
         with pytest.raises(WhenceError, match=r"bad.parquet: cannot be read as Parquet: .*"):

@@ -1,5 +1,7 @@
 """Encoding columns of names."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,6 +84,12 @@ def test_labels_of_unknown_names_are_left_out() -> None:
     assert dataset.notes == ()
 
 
+@pytest.mark.parametrize("labels", [{"a": 1}, {1: "Ada"}])
+def test_labels_are_text(labels: dict[Any, Any]) -> None:
+    with pytest.raises(WhenceError, match=r"entity label .* for .*; give both as text"):
+        build_dataset("any", (["a"], ["r"], ["b"]), entity_labels=labels)
+
+
 def test_labels_that_fit_nothing_are_noted() -> None:
     dataset = build_dataset("any", (["a"], ["r"], ["b"]), entity_labels={"x": "Xenia"})
     assert dataset.notes == ("none of the 1 entity labels is for a name in train",)
@@ -90,6 +98,14 @@ def test_labels_that_fit_nothing_are_noted() -> None:
 def test_two_way_labels_are_for_objects_where_names_are_shared() -> None:
     shared = build_dataset("any", (["1", "1"], ["1", "2"]), entity_labels={"1": "Heat"})
     assert [shared.entities.label(i) for i in range(3)] == ["1", "Heat", "2"]
+    some = build_dataset(
+        "any",
+        (["una", "7", "heat"], ["heat", "8", "8"]),
+        entity_labels={"heat": "Heat", "una": "Una", "7": "Seven", "8": "Eight"},
+    )
+    labels = [some.entities.label(i) for i in range(some.n_entities)]
+    assert labels == ["7", "heat", "Una", "Eight", "Heat"]
+    assert some.entities.find("Una") == 2
     apart = build_dataset("any", (["u", "u"], ["1", "2"]), entity_labels={"1": "Heat", "u": "Una"})
     assert [apart.entities.label(i) for i in range(3)] == ["Una", "Heat", "2"]
 

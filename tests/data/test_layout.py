@@ -25,20 +25,50 @@ def rows(table: FactTable) -> list[tuple[str, ...]]:
         ("source,relation,target", [("1", "2", "3")]),
         ("userId,movieId,timestamp", [("1", "2")]),
         ("item_id,user_id", [("2", "1")]),
+        ("customer,song", [("1", "2")]),
+        ("user,tune,rating", [("1", "2")]),
+        ("listener,rating,date,song", [("1", "4")]),
+        ("id,user,item", [("2", "3")]),
+        ("user,item,label", [("1", "2")]),
+        ("subject,relation,object,confidence", [("1", "2", "3")]),
+        ("subject,verb,object", [("1", "2", "3")]),
     ],
 )
 def test_a_header_of_known_words_names_the_columns(
     write: Write, header: str, expected: list[tuple[str, ...]]
 ) -> None:
-    cells = ",".join("123"[: header.count(",") + 1])
+    cells = ",".join("1234"[: header.count(",") + 1])
     table = read_facts(write("facts.csv", f"{header}\n{cells}\n"), ReadOptions(), "train")
     assert rows(table) == expected
 
 
-@pytest.mark.parametrize("first", ["egypt,embassy,usa", "head,of,state", "user,likes,item"])
+@pytest.mark.parametrize("first", ["egypt,embassy,usa", "head,of,state", "s,h,o", "h,to,t"])
 def test_any_other_first_line_is_a_fact(write: Write, first: str) -> None:
     table = read_facts(write("facts.csv", f"{first}\n1,2,3\n"), ReadOptions(), "train")
     assert rows(table) == [tuple(first.split(",")), ("1", "2", "3")]
+
+
+@pytest.mark.parametrize(
+    ("header", "notes"),
+    [
+        ("user,item,date", ()),
+        ("h,r,t", ("line 1 taken as the header: h, r, t",)),
+        ("user,tune,rating", ("line 1 taken as the header: user, tune, rating",)),
+        ("id,user,item", ("line 1 taken as the header: id, user, item; not read: id",)),
+    ],
+)
+def test_a_header_that_might_be_a_fact_is_noted(
+    write: Write, header: str, notes: tuple[str, ...]
+) -> None:
+    path = write("facts.csv", f"{header}\n1,2,3\n4,5,6\n")
+    assert read_facts(path, ReadOptions(), "train").notes == notes
+    assert read_facts(path, ReadOptions(header=True), "train").notes == ()
+
+
+@pytest.mark.parametrize("options", [{"source": "doc"}, {"columns": "3,1,2"}])
+def test_a_header_is_one_whatever_is_asked_for(write: Write, options: dict[str, str]) -> None:
+    path = write("facts.csv", "relation,tail,head,doc\n1,2,3,4\n")
+    assert rows(read_facts(path, ReadOptions(**options), "train")) == [("3", "1", "2")]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +79,7 @@ def test_any_other_first_line_is_a_fact(write: Write, first: str) -> None:
         ({"columns": "1,3", "header": True}, [("1", "3"), ("5", "7")]),
         ({"columns": "1,3"}, [("from", "to"), ("1", "3"), ("5", "7")]),
         ({"source": "doc"}, [("1", "2", "3"), ("5", "6", "7")]),
-        ({"rating": "4", "header": True}, [("1", "2"), ("5", "6")]),
+        ({"columns": "1,2", "rating": "4", "header": True}, [("1", "2"), ("5", "6")]),
     ],
 )
 def test_columns_by_name_and_number(
@@ -101,6 +131,33 @@ BAD = {
     ),
     "one for two": ("a,b,c\n", {"columns": "1,1"}, "one column is asked for twice"),
     "rated triple": ("a,b,c,4\n", {"columns": "1,2,3", "rating": "4"}, "ratings go with 2 columns"),
+    "rating after a triple": ("a,b,c,4\n", {"rating": "4"}, "ratings go with 2 columns, user and"),
+    "name of a rating": (
+        "a,b,points\n1,2,3\n",
+        {"rating": "3"},
+        ":1: rating 'points' is not a finite number; correct it, or say --header if line 1 names",
+    ),
+    "two items": (
+        "user,item,item_id\n",
+        {},
+        ":1: 'item' and 'item_id' are both object columns; say which with columns",
+    ),
+    "two ratings": (
+        "user,item,score,stars\n",
+        {},
+        "are both rating columns; say which with rating",
+    ),
+    "no item": (
+        "user,tune,year,rating\n",
+        {},
+        ":1: cannot tell subject and object among user, tune, year, rating; name them with "
+        "columns, or say --no-header",
+    ),
+    "no subject named": (
+        "relation,a,b\n",
+        {"header": True},
+        "cannot tell subject and object among relation, a, b; name them with columns",
+    ),
     "too wide": ("a,b,c,d\n", {}, ":1: 4 columns, expected 2 (subject, object) or 3 (subject"),
     "header alone": ("head,relation,tail\n", {}, ": no facts below the header"),
     "text rating": ("user,item,rating\na,x,4\nb,x,good\n", {}, ":3: rating 'good' is not a fin"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whence.data import CATALOGUE
+from whence.data import CATALOGUE, read_dataset
 from whence.data._movielens import read_movielens
 from whence.errors import WhenceError
 
@@ -62,6 +62,18 @@ def test_bad_lines_are_named(
     write(name, content)
     with pytest.raises(WhenceError, match=words):
         read_movielens(folder)
+
+
+@pytest.mark.parametrize("option", ["format", "columns", "header", "rating", "source"])
+def test_there_is_nothing_to_choose(option: str, folder: Path) -> None:
+    named = folder / "movielens-100k"
+    named.mkdir()
+    for name in ("ua.base", "ua.test", "u.item"):
+        (folder / name).rename(named / name)
+    value = {"format": "csv", "header": True}.get(option, "1,2")
+    with pytest.raises(WhenceError, match=f"read as it is published; leave out {option}"):
+        read_dataset(named.name, data_dir=folder, **{option: value})
+    assert read_dataset(named.name, data_dir=folder).n_facts == 2
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:

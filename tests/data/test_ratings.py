@@ -22,6 +22,17 @@ def rated() -> Dataset:
     )
 
 
+def test_ratings_become_objects_before_facts_are_held_out() -> None:
+    users, items = np.divmod(np.arange(100), 10)
+    table = {"user": users, "item": items, "rating": [*[1, 2] * 49, 3, 4]}
+    for options in ({"ratings_as_objects": True}, {"objects_if_rated": True}):
+        dataset = read_dataset(table, test_fraction=0.5, **options)
+        assert (dataset.n_facts, len(dataset.test), dataset.notes) == (50, 50, ())
+    kept = read_dataset(table, objects_if_rated=True, ratings_as_objects=False)
+    assert kept.ratings is not None
+    assert read_dataset("nations", objects_if_rated=True).n_facts == 1592
+
+
 def test_users_items_and_ratings_take_their_places() -> None:
     dataset = ratings_as_objects(rated())
     assert dataset.entities.names == ("4", "5", "3.5", "4", "10")

@@ -47,7 +47,9 @@ def test_literals_are_left_out_and_counted(write: Write) -> None:
     path = write("facts.ttl", PREFIXES + ":a :r :b ; :age 3 , 4 .")
     dataset = read_dataset(path)
     assert (dataset.n_facts, dataset.n_relations) == (1, 1)
-    assert dataset.notes == ("train: 2 triples left out: their object is a literal",)
+    assert dataset.notes == ("train: 2 triples left out: the object is a literal",)
+    one = read_dataset(write("one.ttl", PREFIXES + ":a :r :b ; :age 3 ."))
+    assert one.notes == ("train: 1 triple left out: the object is a literal",)
 
 
 def test_blank_nodes_are_numbered_and_belong_to_their_file(write: Write) -> None:

@@ -39,6 +39,12 @@ def test_folder(write: Write, tmp_path: Path, second: str) -> None:
     assert dataset.notes == ("test: 1 of 2 facts dropped: they have names that are not in train",)
 
 
+@pytest.mark.parametrize("name", ["", " ", "../../evil", "a\\b", "a\0"])
+def test_a_name_is_no_path(write: Write, name: str) -> None:
+    with pytest.raises(WhenceError, match=re.escape(f"name is {name!r}; give one that is not")):
+        read_dataset(write("mine.tsv", FACTS), name=name)
+
+
 def test_folder_given_as_a_dot_has_its_own_name(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +64,22 @@ def test_labels_from_the_folder_and_by_hand(write: Write, tmp_path: Path) -> Non
     assert (dataset.entities.label(0), dataset.relations.label(0)) == ("Ada", "respects")
     by_hand = write("names.tsv", "a\tAnna\n")
     assert read_dataset(tmp_path / "mine", entity_labels=by_hand).entities.label(0) == "Anna"
+
+
+def test_how_it_was_read_is_told(write: Write) -> None:
+    path = write("likes.csv", "1,1,5\n1,2,4\n2,1,4\n2,2,5\n")
+    labels = write("labels.tsv", "1\tOne\n")
+    dataset = read_dataset(path, columns=[1, 2], valid_fraction=0.25, entity_labels=labels)
+    assert dataset.read == {
+        "source": str(path),
+        "columns": "1,2",
+        "valid_fraction": 0.25,
+        "entity_labels": str(labels),
+    }
+    rated = {"user": [1, 2], "item": [1, 2], "rating": [4, 5]}
+    dataset = read_dataset(rated, objects_if_rated=True, entity_labels={"1": "One"})
+    assert dataset.read == {"source": "table", "entity_labels": "given", "ratings_as_objects": True}
+    assert read_dataset("nations").read == {"source": "nations"}
 
 
 def test_two_way_file(write: Write) -> None:

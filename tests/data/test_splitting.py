@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.data import Column, FactTable, build_dataset, read_dataset
-from whence.data._splitting import hold_out
+from whence.data._splitting import _draws, hold_out
 from whence.errors import WhenceError
 
 Write = Callable[[str, str | bytes], Path]
@@ -35,7 +35,8 @@ def test_laws_of_a_split(
     assert hold_out(whole, valid, test, seed).hash == split.hash
     wanted = round(valid * whole.n_facts) + round(test * whole.n_facts)
     n_held = len(parts[1]) + len(parts[2])
-    assert n_held == wanted or split.notes[-1].startswith(f"{n_held} facts held out, not {wanted}")
+    note = f"{n_held} fact{'s' * (n_held != 1)} held out, not {wanted}"
+    assert n_held == wanted or split.notes[-1].startswith(note)
 
 
 def test_sizes_and_seeds() -> None:
@@ -43,6 +44,18 @@ def test_sizes_and_seeds() -> None:
     first, second = (hold_out(whole, 0.1, 0.2, seed) for seed in (1, 2))
     assert (first.n_facts, len(first.valid), len(first.test)) == (70, 10, 20)
     assert first.hash != second.hash
+
+
+def test_a_fraction_of_no_facts_is_noted() -> None:
+    split = hold_out(build_dataset("grid", GRID), 0.004, 0.1, 0)
+    assert (len(split.valid), len(split.test)) == (0, 10)
+    assert split.notes == ("valid: 0.004 of 100 facts is less than one: none is held out",)
+
+
+def test_a_split_is_the_same_everywhere() -> None:
+    assert _draws(2, 1234567).tolist() == [6457827717110365317, 3203168211198807973]
+    split = hold_out(build_dataset("grid", GRID), 0.03, 0, 7)
+    assert ["".join(split.fact_names(fact)) for fact in split.valid] == ["3r1", "0r2", "1r4"]
 
 
 def test_ratings_and_sources_go_with_their_facts() -> None:
@@ -66,6 +79,8 @@ def test_a_file_is_split_when_asked(write: Write, tmp_path: Path) -> None:
     split = read_dataset(alone, valid_fraction=0.1, split_seed=3)
     assert (split.n_facts, len(split.valid), len(split.test)) == (90, 10, 0)
     assert read_dataset(folder, valid_fraction=0.1, split_seed=3).hash == split.hash
+    with pytest.raises(WhenceError, match="split_seed is 3, and nothing is held out; give valid"):
+        read_dataset(alone, split_seed=3)
     write("grid/test.tsv", "1\tr\t2\n")
     with pytest.raises(WhenceError, match=r"test.tsv: held out already; leave out valid_fraction"):
         read_dataset(folder, valid_fraction=0.1)

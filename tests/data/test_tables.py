@@ -63,7 +63,7 @@ def test_columns_and_sources() -> None:
     dataset = whence.read(frame, columns=["a", "b"], source="doc")
     assert dataset.sources is not None
     assert list(dataset.sources) == ["x", "y"] * 10
-    with pytest.raises(WhenceError, match="header is for files"):
+    with pytest.raises(WhenceError, match="no header line to choose; leave out header"):
         whence.read(frame, header=True)
 
 
@@ -86,6 +86,27 @@ BAD = {
     "truth": ({"user": [True], "item": [1]}, "row 1: column 'user' has True, no text or whole"),
     "surrogate": ({"user": ["\ud800"], "item": [1]}, r"row 1: column 'user' has '\ud800', no text"),
     "arrow null": (pa.table({"user": [1, None], "item": [1, 2]}), "row 2: column 'user' is empty"),
+    "arrow null value": (
+        pa.table({"user": pa.DictionaryArray.from_arrays([0, 1], ["a", None]), "item": [1, 2]}),
+        "row 2: column 'user' is empty",
+    ),
+    "array": ({"user": [np.arange(99)], "item": [1]}, "row 1: column 'user' has array([ 0,  1,"),
+    "table": ({"user": np.zeros((1, 1)), "item": [1]}, "column 'user' is array([[0.]]); give a l"),
+    "generator": ({"user": (i for i in "ab"), "item": [1, 2]}, "column 'user' is <generator obj"),
+    "text": ({"user": "ab", "item": [1, 2]}, "column 'user' is 'ab'; give a list or an array"),
+    "listed rating": (
+        {"user": [1, 2], "item": [1, 2], "rating": [[1], [2]]},
+        "row 1: rating [1] is not a finite",
+    ),
+    "ragged rating": (
+        {"user": [1, 2], "item": [1, 2], "rating": [1, [2, [3]]]},
+        "row 2: rating [2, [3]] is not a finite",
+    ),
+    "dict rating": ({"user": [1], "item": [1], "rating": [{1: 2}]}, "row 1: rating {1: 2} is not"),
+    "arrow listed rating": (
+        pa.table({"user": [1], "item": [1], "rating": [[1.0, 2.0]]}),
+        "row 1: rating array([1., 2.]) is not a finite",
+    ),
     "arrow float": (pa.table({"user": [1.5], "item": [1]}), "column 'user' holds double"),
     "rating": ({"user": [1], "item": [1], "rating": [np.nan]}, "row 1: rating nan is not a finite"),
     "text rating": ({"user": [1], "item": [1], "rating": ["?"]}, "row 1: rating '?' is not a"),

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 import whence
 from whence.run import RunFolder
+from whence.run._dataset import read_dataset
 from whence.training.results import Interrupted, Watch
 
 
@@ -38,6 +39,14 @@ def test_a_run_can_be_read_without_whence(folder: Path) -> None:
     assert facts.shape == (1592, 3)
     assert trace.shape == (1592, 24)
     assert len(json.loads((folder / "history.json").read_text())) == 4
+
+
+def test_the_manifest_says_how_the_data_was_read(folder: Path) -> None:
+    opened = RunFolder.open(folder)
+    about = opened.manifest.dataset
+    assert about["read"] == opened.dataset.read == {"source": "nations"}
+    older = {name: value for name, value in about.items() if name != "read"}
+    assert read_dataset(folder, older).read == {}
 
 
 def test_nothing_of_the_making_is_left(folder: Path) -> None:

@@ -3,7 +3,7 @@
 import gzip
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
@@ -27,7 +27,7 @@ def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
             source = parquet.ParquetFile(file)
             names = source.schema_arrow.names
             layout = choose_layout(names, str(path), options, named=True)
-            batches = source.iter_batches(_N_ROWS, columns=[names[at] for at in layout.used])
+            batches = _batches(source, names, layout.used)
             return gather(_stretches(batches, layout, f"{path}: row "), layout)
         except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
@@ -54,6 +54,15 @@ def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
             yield copy
 
 
+def _batches(source: Any, names: Sequence[str], used: Sequence[int]) -> Iterable[Any]:
+    """Batches of the used columns; all are read where one's name may stand for others too."""
+    # Parquet finds columns by name, and takes a point in one for a nested field.
+    if len({name.partition(".")[0] for name in names}) == len(names):
+        batches: Iterable[Any] = source.iter_batches(_N_ROWS, columns=[names[at] for at in used])
+        return batches
+    return (batch.select(list(used)) for batch in source.iter_batches(_N_ROWS))
+
+
 def _stretches(batches: Iterable[Any], layout: Layout, place: str) -> Iterator[Stretch]:
     """Batches of the used columns alone, in the layout's order."""
     start = 1
@@ -71,17 +80,18 @@ def _stretches(batches: Iterable[Any], layout: Layout, place: str) -> Iterator[S
 
 def _column(array: Any, place: str, numbers: range, name: str) -> Column:
     types = need("pyarrow.types", "parquet", "reading Arrow")
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()  # a null may stand among its values
     if array.null_count:
         row = array.is_null().to_pylist().index(True)
         raise WhenceError(
             f"{place}{numbers[row]}: column {name} is empty; correct it or leave the row out"
         )
-    kind = array.type.value_type if types.is_dictionary(array.type) else array.type
     texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_integer)
-    if not any(fits(kind) for fits in texts):
+    if not any(fits(array.type) for fits in texts):
         raise WhenceError(
-            f"{place}{numbers[0]}: column {name} holds {kind}, neither text nor whole numbers; "
-            "convert it first"
+            f"{place}{numbers[0]}: column {name} holds {array.type}, neither text nor "
+            "whole numbers; convert it first"
         )
     encoded = array.cast("string").dictionary_encode()
     return Column(encoded.indices.to_numpy(), encoded.dictionary.to_pylist())

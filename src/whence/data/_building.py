@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,9 @@ def build_dataset(
         Two columns (subject, object) or three (subject, relation, object), the same number in all;
         `()` for a split that is not there.
     entity_labels, relation_labels
-        Name -> label, before those in the tables; labels of unknown names are left out. Where in
-        two-way data a subject and an object share a name, entity labels are for the objects.
+        Name -> label, before those in the tables; labels of unknown names are left out. In two-way
+        data the label of a name that a subject and an object share is the object's; where there are
+        such names, so are labels of numbers.
     """
     tables = {"train": _table(train), "valid": _table(valid), "test": _table(test)}
     _check_columns(name, tables)
@@ -211,6 +212,9 @@ def _label_entities(ids: _Ids, labels: Mapping[str, str], notes: list[str]) -> V
     names = tuple(ids.subjects) + (tuple(ids.objects) if ids.two_way else ())
     known = _known_labels(names, labels, "entity", notes)
     shared = ids.two_way and not ids.subjects.keys().isdisjoint(ids.objects)
+    if shared:
+        # Numbers count users and items apart: the label of one that only a user has is an item's.
+        known = {n: text for n, text in known.items() if n in ids.objects or not n.isdecimal()}
     return Vocabulary(names, known, "entity", ids.object_range if shared else None)
 
 
@@ -227,6 +231,10 @@ def _known_labels(
     names: Sequence[str], labels: Mapping[str, str], kind: str, notes: list[str]
 ) -> dict[str, str]:
     """The labels of these names; a note where there is not one, most likely a wrong file."""
+    given: Iterable[tuple[Any, Any]] = labels.items()
+    for name, label in given:
+        if not (isinstance(name, str) and isinstance(label, str)):
+            raise WhenceError(f"{kind} label {label!r} for {name!r}; give both as text")
     known = {name: labels[name] for name in names if name in labels}
     if labels and not known:
         notes.append(f"none of the {len(labels)} {kind} labels is for a name in train")

@@ -16,7 +16,8 @@ def read_csv(path: FilePath) -> Iterator[Stretch]:
     """The rows of a file; the first stretch is one row, which the others must be as wide as."""
     first: Stretch | None = None
     for block in _whole_cells(read_blocks(path)):
-        quoted = b'"' in block.data
+        # A carriage return stands in quotes, or is refused.
+        quoted = b'"' in block.data or b"\r" in block.data
         rows = _quoted_rows(path, block, first) if quoted else split_rows(path, block, first, b",")
         for stretch in rows:
             first = first or stretch
@@ -62,6 +63,8 @@ def _parse(path: FilePath, block: Block) -> Iterator[tuple[int, list[str]]]:
                 yield number, cells
             number = block.line + reader.line_num
     except csv.Error as error:
+        lone = "new-line character" in str(error)
+        reason = "a carriage return alone, outside of quotes" if lone else error
         raise WhenceError(
-            f"{path}:{number}: {error}; expected comma-separated text with whole quotes"
+            f"{path}:{number}: {reason}; expected comma-separated text with whole quotes"
         ) from None

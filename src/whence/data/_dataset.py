@@ -1,9 +1,10 @@
 """The frozen dataset: vocabularies and the encoded facts of three splits."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,8 @@ class Dataset:
     """What users gave items, in two-way data that says so."""
     sources: Column | None = None
     """Where each training fact came from, in data that says so."""
+    read: Mapping[str, Any] = field(default_factory=dict)
+    """What it was read from, as `source`, and the options that were given; fit for JSON."""
 
     def __post_init__(self) -> None:
         for split in ("train", "valid", "test"):

@@ -1,13 +1,14 @@
 """One file of facts, in whatever format it is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 from whence.data._columns import FactTable
 from whence.data._csv import read_csv
-from whence.data._gathering import Stretch, gather
-from whence.data._layout import EXPECTED, choose_layout
+from whence.data._gathering import Stretch, gather, is_number
+from whence.data._layout import EXPECTED, Layout, choose_layout
 from whence.data._options import ReadOptions
 from whence.data._streams import FilePath
 from whence.data._tsv import read_tsv
@@ -57,7 +58,20 @@ def _read_text(path: FilePath, rows: Iterator[Stretch], options: ReadOptions) ->
     if first is None:
         raise WhenceError(f"{path}: an empty file; expected lines of {EXPECTED}")
     layout = choose_layout([cells[0] for cells in first.columns], first.where(0), options)
+    if options.header is None and not layout.header:
+        _check_rating(first, layout)
     table = gather(rows if layout.header else chain([first], rows), layout)
     if not len(table):
         raise WhenceError(f"{path}: no facts below the header; add some")
-    return table
+    notes = (f"line {first.numbers[0]} {layout.note}",) if layout.note else ()
+    return replace(table, notes=notes)
+
+
+def _check_rating(first: Stretch, layout: Layout) -> None:
+    """Refuse a text as the first rating, which is most likely the name of its column."""
+    if layout.rating is None or is_number(cell := first.columns[layout.rating][0]):
+        return
+    raise WhenceError(
+        f"{first.where(0)}: rating {cell!r} is not a finite number; correct it, "
+        f"or say --header if line {first.numbers[0]} names the columns"
+    )

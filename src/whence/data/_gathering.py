@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from whence.data._columns import Cells, Column, Encoder, FactTable
 from whence.data._layout import Layout
 from whence.errors import WhenceError
+
+_SHOWN: Final = 60
 
 
 @dataclass(frozen=True)
@@ -84,20 +86,33 @@ def _numbers(stretch: Stretch, cells: Sequence[Any]) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             ratings = np.array(list(cells), np.float64).astype(np.float32)
     except (TypeError, ValueError, OverflowError):
+        ratings = np.zeros(0, np.float32)
+    if ratings.shape != (len(cells),):
         ratings = np.array([_number(cell) for cell in cells], np.float32)
     wrong = np.flatnonzero(~np.isfinite(ratings))
     if len(wrong):
         row = int(wrong[0])
         raise WhenceError(
-            f"{stretch.where(row)}: rating {cells[row]!r} is not a finite number; "
+            f"{stretch.where(row)}: rating {shown(cells[row])} is not a finite number; "
             "correct it or leave the row out"
         )
     return ratings
 
 
+def shown(cell: Any) -> str:
+    """A cell in a message: on one line, and not for ever."""
+    text = " ".join(repr(cell).split("\n"))
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell can be a rating."""
+    return bool(np.isfinite(_number(cell)))
+
+
 def _number(cell: Any) -> float:
     """NaN for what is none."""
     try:
-        return float(np.float32(cell))
+        return float(np.float32(cell)) if np.ndim(cell) == 0 else float("nan")
     except (TypeError, ValueError, OverflowError):
         return float("nan")

@@ -4,20 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from whence.data._headers import is_clear, is_header, roles_of
 from whence.data._nearest import nearest
 from whence.data._options import ReadOptions
 from whence.errors import WhenceError
 
-_WORDS: Final = {
-    "subject": ("subject", "head", "h", "s", "user"),
-    "relation": ("relation", "rel", "r", "predicate", "p"),
-    "object": ("object", "tail", "t", "o", "item", "movie", "book", "product"),
-    "rating": ("rating", "score", "stars"),
-    "time": ("timestamp", "time", "date"),
-    "source": ("source", "provenance"),
-}
-_ROLES: Final = {word: role for role, words in _WORDS.items() for word in words}
-_EDGE: Final = {"source": "subject", "target": "object"}
 EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
 
 
@@ -33,6 +24,8 @@ class Layout:
     """Whether the first row only names the columns."""
     names: tuple[str, ...]
     """What each column is called in messages."""
+    note: str = ""
+    """What to say of a header that was not asked for and might be a fact."""
 
     @property
     def texts(self) -> tuple[int, ...]:
@@ -48,80 +41,139 @@ def choose_layout(
     cells: Sequence[str], where: str, options: ReadOptions, *, named: bool = False
 ) -> Layout:
     """The layout of a table whose first row is `cells`; the names of its columns, if `named`."""
-    header = True if named else options.header
-    roles = {} if header is False else _roles(cells, whole=header is None)
     asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
-    if header is None:
-        texts = (*asked, options.rating or "1", options.source or "1")
-        header = bool(roles) or not all(map(str.isdecimal, texts))
-    if asked:
-        roles = {}
-
-    def find(text: str) -> int:
-        return _position(text, cells, where, header=header)
-
-    rating = find(options.rating) if options.rating else roles.get("rating")
-    source = find(options.source) if options.source else roles.get("source")
-    columns = tuple(map(find, asked)) or _fact_roles(roles)
-    columns = columns or _remaining(len(cells), rating, source, where)
+    row = _Row(cells, where, _said(options, asked, named=named), reads_roles=not asked)
+    rating = row.find(options.rating) if options.rating else row.role("rating")
+    source = row.find(options.source) if options.source else row.role("source")
+    columns = tuple(map(row.find, asked)) or row.fact(rating, source)
     if len(columns) == 3 and not options.rating:
         rating = None
     _check(columns, rating, source, where)
-    names = tuple(repr(cell) if header else str(at) for at, cell in enumerate(cells, 1))
-    return Layout(columns, rating, source, header and not named, names)
+    return Layout(
+        columns,
+        rating,
+        source,
+        header=row.header and not named,
+        names=tuple(repr(cell) if row.header else str(at) for at, cell in enumerate(cells, 1)),
+        note=row.note((*columns, rating, source)),
+    )
 
 
-def _roles(cells: Sequence[str], *, whole: bool) -> dict[str, int]:
-    """Role -> position, where subject and object are named and, for a `whole` header, all are."""
-    words = [cell.strip().casefold().replace("_", "").removesuffix("id") for cell in cells]
-    known = _ROLES | _EDGE if _EDGE.keys() <= set(words) else _ROLES
-    found = [(known[word], at) for at, word in enumerate(words) if word in known]
-    roles = dict(found)
-    if len(roles) < len(found) or not {"subject", "object"} <= roles.keys():
-        return {}
-    return {} if whole and len(found) < len(cells) else roles
+def _said(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
+    """Whether there is a header, as far as anyone says so: asking by name does."""
+    if named or options.header is not None:
+        return named or bool(options.header)
+    texts = (*asked, options.rating or "1", options.source or "1")
+    return None if all(map(str.isdecimal, texts)) else True
 
 
-def _fact_roles(roles: dict[str, int]) -> tuple[int, ...]:
-    return tuple(roles[role] for role in ("subject", "relation", "object") if role in roles)
+class _Row:
+    """The first row of a table, and what it says of the columns."""
 
+    def __init__(
+        self, cells: Sequence[str], where: str, header: bool | None, *, reads_roles: bool
+    ) -> None:
+        self.cells = [cell.strip() for cell in cells]
+        self.where = where
+        self.guessed = header is None and is_header(cells)
+        self.header = header or self.guessed
+        self.roles = roles_of(cells) if self.header and reads_roles else [""] * len(cells)
 
-def _position(text: str, cells: Sequence[str], where: str, *, header: bool) -> int:
-    """The position of a column given by its name, or by its number from 1."""
-    if text.isdecimal():
-        if not 1 <= int(text) <= len(cells):
-            raise WhenceError(f"{where}: no column {text}; there are {len(cells)}, from 1")
-        return int(text) - 1
-    if not header:
-        raise WhenceError(
-            f"{where}: {text!r} names a column, and there is no header; give its number, from 1"
+    def role(self, role: str) -> int | None:
+        """The position of the column that a header gives this role."""
+        found = [at for at, word in enumerate(self.roles) if word == role]
+        if len(found) > 1:
+            names = " and ".join(repr(self.cells[at]) for at in found)
+            option = role if role in ("rating", "source") else "columns"
+            raise WhenceError(
+                f"{self.where}: {names} are both {role} columns; say which with {option}"
+            )
+        return found[0] if found else None
+
+    def find(self, text: str) -> int:
+        """The position of a column given by its name, or by its number from 1."""
+        if text.isdecimal():
+            if not 1 <= int(text) <= len(self.cells):
+                raise WhenceError(
+                    f"{self.where}: no column {text}; there are {len(self.cells)}, from 1"
+                )
+            return int(text) - 1
+        if not self.header:
+            raise WhenceError(
+                f"{self.where}: {text!r} names a column, and there is no header; "
+                "give its number, from 1"
+            )
+        return self._named(text)
+
+    def _named(self, text: str) -> int:
+        names = self.cells
+        found = [at for at, name in enumerate(names) if name == text]
+        found = found or [at for at, name in enumerate(names) if name.casefold() == text.casefold()]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise WhenceError(
+                f"{self.where}: {len(found)} columns named {text!r}; give its number, from 1"
+            )
+        near = nearest(text, names, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise WhenceError(f"{self.where}: no column {text!r}; {hint}there are {', '.join(names)}")
+
+    def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
+        """The columns of a fact: by their roles, else those that are left."""
+        taken = (rating, source)
+        free = [at for at, word in enumerate(self.roles) if not word and at not in taken]
+        ends = {end: self.role(end) for end in ("subject", "object")}
+        missing = [end for end, at in ends.items() if at is None]
+        if len(missing) == 1 and len(free) == 1:
+            ends[missing[0]] = free.pop()
+        subject, target, relation = ends["subject"], ends["object"], self.role("relation")
+        if subject is None or target is None:
+            return self._remaining(rating, source)
+        if relation is None and rating is None and len(free) == 1 and subject < free[0] < target:
+            relation = free[0]
+        return (subject, target) if relation is None else (subject, relation, target)
+
+    def _remaining(self, rating: int | None, source: int | None) -> tuple[int, ...]:
+        """The columns in their order, where nothing says otherwise."""
+        taken = (rating, source)
+        columns = tuple(
+            at for at, word in enumerate(self.roles) if word != "time" and at not in taken
         )
-    names = [cell.strip() for cell in cells]
-    found = [at for at, name in enumerate(names) if name == text]
-    found = found or [at for at, name in enumerate(names) if name.casefold() == text.casefold()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise WhenceError(f"{where}: {len(found)} columns named {text!r}; give its number, from 1")
-    near = nearest(text, names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise WhenceError(f"{where}: no column {text!r}; {hint}there are {', '.join(names)}")
+        # Ratings stand after user and item, and what comes then is most likely a time.
+        if rating is not None and not any(self.roles) and columns[1:2] < (rating,) < columns[2:3]:
+            columns = columns[:2]
+        rated = rating is not None and any(self.roles)
+        order = ("subject", "relation", "object")[:: 2 if rated or len(columns) == 2 else 1]
+        fits = len(columns) == len(order) and all(
+            self.roles[at] in ("", role) for at, role in zip(columns, order, strict=True)
+        )
+        if not fits:
+            raise self._unclear()
+        return columns
 
-
-def _remaining(
-    n_columns: int, rating: int | None, source: int | None, where: str
-) -> tuple[int, ...]:
-    """The columns that are left when nothing says which ones hold the fact."""
-    columns = tuple(at for at in range(n_columns) if at not in (rating, source))
-    if rating is not None:
-        columns = columns[:2]
-    if len(columns) not in (2, 3):
-        count = "1 column" if n_columns == 1 else f"{n_columns} columns"
+    def _unclear(self) -> WhenceError:
+        if any(self.roles):
+            return WhenceError(
+                f"{self.where}: cannot tell subject and object among {', '.join(self.cells)}; "
+                "name them with columns" + (", or say --no-header" if self.guessed else "")
+            )
+        count = "1 column" if len(self.cells) == 1 else f"{len(self.cells)} columns"
         remedy = "separate them by TAB, or by comma in .csv files"
-        if n_columns > 1:
+        if len(self.cells) > 1:
             remedy = "say which with columns, such as 1,2,3 or head,relation,tail"
-        raise WhenceError(f"{where}: {count}, expected {EXPECTED}; {remedy}")
-    return columns
+        return WhenceError(f"{self.where}: {count}, expected {EXPECTED}; {remedy}")
+
+    def note(self, used: tuple[int | None, ...]) -> str:
+        """What to say of a header of letters, or of one with other words among those known."""
+        known = all(self.roles) or not any(self.roles)
+        if not self.guessed or (known and is_clear(self.cells)):
+            return ""
+        unread = [
+            cell for at, cell in enumerate(self.cells) if not self.roles[at] and at not in used
+        ]
+        lost = f"; not read: {', '.join(unread)}" if unread and any(self.roles) else ""
+        return f"taken as the header: {', '.join(self.cells)}{lost}"
 
 
 def _check(columns: tuple[int, ...], rating: int | None, source: int | None, where: str) -> None:

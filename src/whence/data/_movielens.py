@@ -1,6 +1,7 @@
 """MovieLens 100k in its own files: who rated what, split as in the paper."""
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +16,8 @@ _N_VALID: Final = 5000
 _RATINGS: Final = ReadOptions(format="tsv", header=False, columns="1,2", rating="3")
 
 
-class MovieLens(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class MovieLens:
     """Facts (user, item) with their ratings, and the titles of the items."""
 
     train: FactTable

@@ -41,11 +41,24 @@ class ReadOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.name is not None and (not self.name.strip() or {*self.name} & {*"/\\\0"}):
+            raise WhenceError(f"name is {self.name!r}; give one that is not empty, without / or \\")
+        if self.split_seed and not self.held_out:
+            raise WhenceError(
+                f"split_seed is {self.split_seed}, and nothing is held out; "
+                "give valid_fraction or test_fraction, or leave it out"
+            )
         if self.valid_fraction + self.test_fraction >= 1:
             raise WhenceError(
                 f"valid_fraction {self.valid_fraction:g} and test_fraction "
                 f"{self.test_fraction:g} leave nothing to train on; choose less than 1 in all"
             )
+
+    def refuse(self, names: tuple[str, ...], why: str) -> None:
+        """Say of the first of these options that was given that it is to be left out."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise WhenceError(f"{why}; leave out {name}")
 
     @property
     def held_out(self) -> bool:

@@ -29,9 +29,8 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
 
     Blank nodes are numbered in the order in which they appear, and belong to their split.
     """
-    for option in ("columns", "header", "rating", "source"):
-        if getattr(options, option) is not None:
-            raise WhenceError(f"{path}: RDF has no columns to choose from; leave out {option}")
+    chosen = ("columns", "header", "rating", "source")
+    options.refuse(chosen, f"{path}: RDF has no columns to choose from")
     rdf = need("pyoxigraph", "rdf", "reading RDF")
     formats = {"ntriples": rdf.RdfFormat.N_TRIPLES, "turtle": rdf.RdfFormat.TURTLE}
     triples = _Triples(rdf, "" if split == "train" else split)
@@ -64,12 +63,13 @@ class _Triples:
     def read(self, triples: Iterable[Any], place: str) -> FactTable:
         table = gather(self._stretches(triples, place), _LAYOUT)
         entities, relations, _ = (column.names for column in table.columns)
-        notes = (f"{self._n_left_out} triples left out: their object is a literal",)
+        n = self._n_left_out
+        notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
         return replace(
             table,
             entity_labels={n: self._labels[n] for n in entities if n in self._labels},
             relation_labels={n: self._labels[n] for n in relations if n in self._labels},
-            notes=notes if self._n_left_out else (),
+            notes=notes if n else (),
         )
 
     def _stretches(self, triples: Iterable[Any], place: str) -> Iterator[Stretch]:

@@ -1,6 +1,7 @@
 """A dataset from a file, a folder, a catalogue name or a table in Python."""
 
 import os
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,14 @@ from whence.data._tables import read_table
 from whence.errors import WhenceError
 
 
-def read_dataset(source: Any, /, *, progress: Progress | None = None, **options: Any) -> Dataset:
+def read_dataset(
+    source: Any,
+    /,
+    *,
+    progress: Progress | None = None,
+    objects_if_rated: bool = False,
+    **options: Any,
+) -> Dataset:
     """The dataset that a source stands for.
 
     Parameters
@@ -33,6 +41,8 @@ def read_dataset(source: Any, /, *, progress: Progress | None = None, **options:
         A file or a folder with a train file goes before a catalogue name.
     progress
         Told how a download goes on.
+    objects_if_rated
+        What `ratings_as_objects` is where it is not given and the data has ratings.
     **options
         Fields of `ReadOptions`: what to read of it, and how.
     """
@@ -40,11 +50,31 @@ def read_dataset(source: Any, /, *, progress: Progress | None = None, **options:
         options["columns"] = ",".join(map(str, options["columns"]))
     chosen = ReadOptions.from_dict(options)
     dataset = _read(source, chosen, progress)
+    if chosen.ratings_as_objects is None and objects_if_rated and dataset.ratings is not None:
+        chosen = chosen.replace(ratings_as_objects=True)
+    dataset = replace(dataset, read=_about(source, chosen))
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
     if chosen.held_out:
         return hold_out(dataset, chosen.valid_fraction, chosen.test_fraction, chosen.split_seed)
     return dataset
+
+
+def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
+    """What was read, and the options that are not as by default, as JSON can hold them."""
+    about = {"source": source if isinstance(source, (str, os.PathLike)) else "table"}
+    for item in fields(options):
+        value = getattr(options, item.name)
+        if value != item.default:
+            about[item.name] = "given" if isinstance(value, dict) else value
+    return {name: _plain(value) for name, value in about.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A path as text; bytes of one that are no UTF-8 are written out."""
+    if not isinstance(value, (str, os.PathLike)):
+        return value
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def _read(source: Any, options: ReadOptions, progress: Progress | None) -> Dataset:
@@ -98,13 +128,15 @@ def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Datase
         raise WhenceError(
             f"{name} has validation and test facts; leave out valid_fraction and test_fraction"
         )
-    train, valid, test, titles = read_movielens(folder)
+    chosen = ("format", "columns", "header", "rating", "source")
+    options.refuse(chosen, f"{name} is read as it is published")
+    films = read_movielens(folder)
     return build_dataset(
         options.name or name,
-        train,
-        valid,
-        test,
-        entity_labels=_labels(options.entity_labels) or titles,
+        films.train,
+        films.valid,
+        films.test,
+        entity_labels=_labels(options.entity_labels) or films.titles,
         relation_labels=_labels(options.relation_labels),
     )
 

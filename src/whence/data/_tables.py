@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from numbers import Number
 from typing import Any, Final
 
 import numpy as np
 
 from whence.data._columns import FactTable
-from whence.data._gathering import Stretch, gather
+from whence.data._gathering import Stretch, gather, shown
 from whence.data._layout import Layout, choose_layout
 from whence.data._options import ReadOptions
 from whence.errors import WhenceError
@@ -19,9 +20,7 @@ _MISSING: Final = ("NoneType", "NAType", "NaTType")
 
 def read_table(table: Any, options: ReadOptions) -> FactTable:
     """The facts in a table; whole numbers become their digits."""
-    for option in ("format", "header"):
-        if getattr(options, option) is not None:
-            raise WhenceError(f"{option} is for files, and this is a table; leave it out")
+    options.refuse(("format", "header"), "a table has no format and no header line to choose")
     if hasattr(table, "column_names"):
         from whence.data._arrow import read_arrow
 
@@ -62,7 +61,13 @@ def _stretches(table: Any, names: Sequence[Any], layout: Layout) -> Iterator[Str
 
 def _column(table: Any, names: Sequence[Any], at: int) -> Any:
     # By position in pandas, where two columns may have one name.
-    return table.iloc[:, at] if hasattr(table, "iloc") else table[names[at]]
+    column = table.iloc[:, at] if hasattr(table, "iloc") else table[names[at]]
+    sliced = hasattr(column, "__len__") and hasattr(column, "__getitem__")
+    if not sliced or isinstance(column, (str, bytes, Mapping)) or getattr(column, "ndim", 1) != 1:
+        raise WhenceError(
+            f"table: column {str(names[at])!r} is {shown(column)}; give a list or an array of cells"
+        )
+    return column
 
 
 def _values(column: Any, rows: slice) -> list[Any]:
@@ -83,14 +88,15 @@ def _texts(stretch: Stretch, at: int, layout: Layout) -> list[str]:
             return texts
     missing = [row for row, cell in enumerate(cells) if _is_missing(cell)]
     row = missing[0] if missing else [*map(_is_no_name, cells)].index(True)
-    what = "is empty" if missing else f"has {cells[row]!r}, no text or whole number"
+    what = "is empty" if missing else f"has {shown(cells[row])}, no text or whole number"
     raise WhenceError(
         f"{stretch.where(row)}: column {layout.names[at]} {what}; correct it or leave the row out"
     )
 
 
 def _is_missing(cell: Any) -> bool:
-    return type(cell).__name__ in _MISSING or bool(cell != cell)
+    is_nan = isinstance(cell, Number) and bool(cell != cell)
+    return is_nan or type(cell).__name__ in _MISSING
 
 
 def _is_no_name(cell: Any) -> bool:

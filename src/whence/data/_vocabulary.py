@@ -24,7 +24,7 @@ class Vocabulary:
     kind: str = "entity"
     """What one of them is called in messages."""
     labelled: range | None = None
-    """The ids that the labels are for; all of them where None."""
+    """The ids that a label is for, where two have its name."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -40,9 +40,7 @@ class Vocabulary:
         """The label of an id, or its name where it has none."""
         name = self.name(index)
         # A NumPy integer as it is would be looked for in the range one element at a time.
-        if self.labelled is not None and operator.index(index) not in self.labelled:
-            return name
-        return self.labels.get(name, name)
+        return self.labels.get(name, name) if self._is_labelled(operator.index(index)) else name
 
     def find(self, text: str, among: range | None = None) -> int:
         """The id of a name, else of an unambiguous label, else of either regardless of case.
@@ -63,6 +61,11 @@ class Vocabulary:
             return ids[0]
         raise self._ambiguous(text, ids) if ids else self._unknown(text, among)
 
+    def _is_labelled(self, i: int) -> bool:
+        if self.labelled is None or i in self.labelled:
+            return True
+        return len(self._by_name[self.names[i]]) == 1
+
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
         return _index(zip(self.names, range(len(self)), strict=True))
@@ -71,8 +74,11 @@ class Vocabulary:
     def _by_label(self) -> dict[str, list[int]]:
         if not self.labels:
             return {}
-        ids = self.labelled if self.labelled is not None else range(len(self))
-        return _index((self.labels[self.names[i]], i) for i in ids if self.names[i] in self.labels)
+        return _index(
+            (self.labels[name], i)
+            for i, name in enumerate(self.names)
+            if name in self.labels and self._is_labelled(i)
+        )
 
     @cached_property
     def _by_folded(self) -> dict[str, list[int]]:

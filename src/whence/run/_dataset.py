@@ -42,6 +42,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
         "subjects": [dataset.subjects.start, dataset.subjects.stop],
         "objects": [dataset.objects.start, dataset.objects.stop],
         "notes": list(dataset.notes),
+        "read": dict(dataset.read),
     }
 
 
@@ -60,6 +61,7 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
         notes=tuple(about["notes"]),
         ratings=_read_ratings(folder),
         sources=_read_sources(folder),
+        read=about.get("read", {}),
     )
 
 
