@@ -38,6 +38,17 @@ def test_a_file_of_queries_becomes_a_file_of_answers(run: str, queries: Path) ->
     assert found == [opened.predict(*query, top=3).to_dict() for query in names]
 
 
+def test_new_leaves_out_what_is_known(run: str, queries: Path) -> None:
+    shown = json.loads(whence("predict", run, "egypt", "embassy", "--new", "--json").stdout)
+    opened = library.Run.open(run)
+    assert shown == opened.predict("egypt", "embassy", new=True).to_dict()
+    out = queries.with_name("answers.jsonl")
+    whence("predict", run, "--queries", str(queries), "-o", str(out), "--new")
+    assert json.loads(out.read_text().splitlines()[0]) == shown
+    known = next(a for a in opened.predict("egypt", "embassy").answers if a.known == "train")
+    assert "nothing new" in whence("predict", run, "egypt", "embassy", known.entity, "--new").stdout
+
+
 def test_json_is_one_summary(run: str, queries: Path) -> None:
     out = queries.with_name("answers.tsv")
     arguments = ["--queries", str(queries), "-o", str(out), "--top", "all", "--json"]

@@ -32,8 +32,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
 @pytest.mark.parametrize("model", THREE_WAY)
 def test_the_answers_are_those_of_one_query(tmp_path: Path, model: str, top: int | None) -> None:
     run = train(tmp_path / "run", model=model, inverse=True, epochs=1)
-    answers = list(run.predict_many(NAMES, top=top))
-    assert answers == [run.predict(*names, top=top) for names in NAMES]
+    for new in (False, True):
+        answers = list(run.predict_many(NAMES, top=top, new=new))
+        assert answers == [run.predict(*names, top=top, new=new) for names in NAMES]
 
 
 @pytest.mark.parametrize("model", TWO_WAY)

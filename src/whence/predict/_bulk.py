@@ -31,12 +31,17 @@ def predict_many(
     queries: Iterable[Query],
     top: int | None,
     threads: int | None = None,
+    *,
+    new: bool = False,
 ) -> Iterator[Answers]:
     """Answers to queries in their order, a few blocks of them computed ahead."""
     index, threads = _Index(dataset), threads or os.cpu_count() or 1
 
     def rank(block: list[Query]) -> list[Ranking]:
-        return [rank_candidates(scorer, dataset, query, index.known(query), top) for query in block]
+        return [
+            rank_candidates(scorer, dataset, query, index.known(query), top, new=new)
+            for query in block
+        ]
 
     ahead: deque[tuple[list[Query], Future[list[Ranking]]]] = deque()
 
