@@ -11,6 +11,7 @@ import whence
 from whence.models import MODELS
 from whence.models.scoring import Scorer
 from whence.predict import find_query, predict_many
+from whence.predict._bulk import _Index
 
 NAMES = [
     ("egypt", "embassy"),
@@ -85,3 +86,11 @@ def test_ties_stand_in_the_order_of_ids(run: whence.Run) -> None:
 def test_a_bad_top_is_refused_at_once(run: whence.Run, top: object) -> None:
     with pytest.raises(whence.WhenceError, match=r"top is .*; give a number from 1 on"):
         run.predict_many(NAMES, top=top)
+
+
+def test_each_side_is_indexed_once(run: whence.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bool] = []
+    side = _Index._side
+    monkeypatch.setattr(_Index, "_side", lambda index, at: made.append(at) or side(index, at))
+    list(run.predict_many(NAMES * 40))
+    assert sorted(made) == [False, True]
