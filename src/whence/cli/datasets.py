@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli._options import config_option, json_option, print_json
+from whence.cli._config import config_option
+from whence.cli._options import json_option, print_json
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from whence.cli._completion import RUN
-from whence.cli._options import config_option, json_option, print_json
+from whence.cli._config import config_option
+from whence.cli._options import json_option, print_json
 
 
 @click.command("info")

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from whence.cli._completion import RUN
-from whence.cli._options import config_option, json_option, print_json, top_option
+from whence.cli._config import config_option
+from whence.cli._options import json_option, print_json, top_option
 from whence.errors import WhenceError
 
 _FILE = click.Path(path_type=Path)

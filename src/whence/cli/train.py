@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from whence.cli._completion import complete_data
+from whence.cli._config import config_option
 from whence.cli._options import (
     SettingsCommand,
-    config_option,
     json_option,
     print_json,
     setting_options,
