@@ -118,6 +118,28 @@ def test_the_heading_has_labels(tmp_path: Path) -> None:
     assert "q2 knows (p1) q3" in whence("predict", path, "q2", "p1", "q3").stdout
 
 
+def test_ratings_are_held_to_their_scale(tmp_path: Path) -> None:
+    ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
+    lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
+    (tmp_path / "ratings.tsv").write_text("".join(lines))
+    run = library.train(
+        tmp_path / "ratings.tsv",
+        out=tmp_path / "run",
+        columns="1,2",
+        rating="3",
+        model="mf-biased",
+        dim=1,
+        l2=0,
+        epochs=500,
+    )
+    found = {item: run.predict("u3", item).answers[0].score for item in ("m1", "m2", "m3")}
+    assert min(found.values()) < 1
+    for item, score in found.items():
+        shown = whence("predict", str(run.path), "u3", item).stdout.splitlines()
+        assert "probability" not in shown[1]
+        assert float(shown[2].split()[1]) == pytest.approx(min(max(score, 1), 5), abs=1e-3)
+
+
 def test_a_long_table_looks_like_a_short_one(tmp_path: Path) -> None:
     lines = "".join(f"e{i}\tr\te{i + 1}\n" for i in range(1200))
     (tmp_path / "facts.tsv").write_text(lines)

@@ -72,9 +72,17 @@ def _show(run: Any, prediction: dict[str, Any], as_json: bool) -> None:
     out = console()
     out.print(" ".join(words), style="bold", soft_wrap=True)
     if prediction["answers"]:
-        out.print(answers_table("", prediction["answers"], rated=run.config.loss == "squared"))
+        out.print(answers_table("", prediction["answers"], _scale(run)))
     else:
         out.print("nothing new: every answer is known from training or validation")
+
+
+def _scale(run: Any) -> tuple[float, float] | None:
+    """The range of the training ratings, of a model that learned them."""
+    if run.config.loss != "squared":
+        return None
+    ratings = run.dataset.ratings.train
+    return float(ratings.min()), float(ratings.max())
 
 
 def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
