@@ -157,10 +157,14 @@ def test_a_file_that_exists_is_overwritten_only_by_force(run: whence.Run, querie
     assert out.read_text().startswith("subject\t")
 
 
+def test_the_folder_of_the_answers_is_made(run: whence.Run, queries: Path) -> None:
+    run.predict_file(queries, queries.parent / "one" / "two" / "a.tsv")
+    assert [file.name for file in queries.parent.glob("one/two/*")] == ["a.tsv"]
+
+
 def test_a_place_that_cannot_be_written_is_named(run: whence.Run, queries: Path) -> None:
-    for out in (queries.parent / "nowhere" / "a.tsv", queries / "a.tsv"):
-        with pytest.raises(whence.WhenceError, match=r"cannot write .*a\.tsv"):
-            run.predict_file(queries, out)
+    with pytest.raises(whence.WhenceError, match=r"cannot write .*a\.tsv"):
+        run.predict_file(queries, queries / "a.tsv")
     (queries.parent / "folder.tsv").mkdir()
     with pytest.raises(whence.WhenceError, match="is a folder"):
         run.predict_file(queries, queries.parent / "folder.tsv", force=True)
