@@ -70,6 +70,12 @@ def test_a_query_of_another_shape_is_refused(run: whence.Run, names: tuple[str, 
         run.predict(*names)
 
 
+def test_relations_are_not_asked_for(run: whence.Run) -> None:
+    for names in (("egypt", "_", "usa"), ("egypt", None)):
+        with pytest.raises(whence.WhenceError, match="relations cannot be asked for"):
+            run.predict(*names)
+
+
 def test_subjects_take_a_run_with_inverse_relations(tmp_path: Path) -> None:
     plain = train(tmp_path / "run", epochs=1)
     with pytest.raises(whence.WhenceError, match="--inverse"):

@@ -47,6 +47,8 @@ def find_query(dataset: Dataset, names: Sequence[str | None], *, inverse: bool) 
     if len(spelled) not in (size - 1, size) or subject == target == OPEN:
         shapes = ("S", "_ O", "S O") if dataset.two_way else ("S R", "_ R O", "S R O")
         raise WhenceError(f"a query is {', '.join(shapes)}; got {' '.join(spelled) or 'nothing'}")
+    if size == 3 and spelled[1] == OPEN:
+        raise WhenceError("relations cannot be asked for; name one, and leave S or O open")
     if subject == OPEN and not inverse:
         raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
     return Query(
