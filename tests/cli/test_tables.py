@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 
 from whence.cli._metrics import best_value, metric_text, metric_title
+from whence.cli._screen import counted
 from whence.cli._tables import metrics_table
 
 
@@ -38,6 +39,12 @@ def test_errors_are_plain_numbers_and_gaps_stay_empty() -> None:
         "test                   25.0  0.9123",
         "  paper's filter      100.0          0.5000",
     ]
+
+
+def test_one_is_not_several() -> None:
+    counts = [counted(1, "query"), counted(0, "fact"), counted(1592, "entity")]
+    assert counts == ["1 query", "0 facts", "1,592 entities"]
+    assert counted("all", "negative") == "all negatives"
 
 
 def test_titles_and_the_best() -> None:

@@ -16,6 +16,7 @@ from whence.cli._metrics import (
     metric_title,
     metrics_heading,
 )
+from whence.cli._screen import counted
 from whence.cli._tables import COUNTS, middle, number, table
 
 Info = dict[str, Any]
@@ -60,7 +61,7 @@ def comparison_notes(infos: Sequence[Info], *, everything: bool) -> Iterator[str
         yield "Metrics of runs with inverse relations are means of both sides: compare objects."
     if not everything:
         n_equal = len(_by_setting(infos)) - len(differences(infos))
-        yield f"{n_equal} settings are equal; --all shows them."
+        yield f"{counted(n_equal, 'equal setting')} left out; --all shows all."
 
 
 def _names(infos: Sequence[Info]) -> list[str]:

@@ -15,3 +15,9 @@ def size(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.1f} TB"
+
+
+def counted(n: int | str, noun: str) -> str:
+    """`1 fact`, `1,592 facts`, `all entities`."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{f'{n:,}' if isinstance(n, int) else n} {noun if n == 1 else several}"

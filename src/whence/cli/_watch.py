@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from whence.cli._downloads import Downloads
 from whence.cli._metrics import metric_title
-from whence.cli._screen import error_console, size
+from whence.cli._screen import counted, error_console, size
 from whence.training.config import TrainConfig
 from whence.training.results import Start, Validation, Watch
 
@@ -82,7 +82,8 @@ class TerminalWatch(Watch):
         if about.trace_bytes:
             where = "memory-mapped" if about.trace_mapped else "in memory"
             rows, width = about.trace_shape
-            self.say(f"trace  {rows:,} facts x {width} numbers: {size(about.trace_bytes)}, {where}")
+            facts = counted(rows, "fact")
+            self.say(f"trace  {facts} x {width} numbers: {size(about.trace_bytes)}, {where}")
         else:
             self.say("trace  none")
         self._epochs = about.config.epochs
@@ -128,15 +129,16 @@ class TerminalWatch(Watch):
 
 def _in_words(config: TrainConfig) -> str:
     """The settings that matter most, on one line."""
+    negatives, up_to = config.negatives, "up to " if config.patience or config.time_budget else ""
     parts = [
         f"{config.model}{' with inverse relations' if config.inverse else ''}",
         f"dim {config.dim}",
-        f"{config.loss} loss" + (f" over {config.negatives} negatives" if config.negatives else ""),
+        f"{config.loss} loss" + (f" over {counted(negatives, 'negative')}" if negatives else ""),
         *(f"{name} {getattr(config, name):g}" for name in ("l2", "n3") if getattr(config, name)),
         *([f"constraint {config.constraint}"] if config.constraint != "none" else []),
         f"{config.optimizer} {config.rate:g}",
         *([f"batches of {config.batch_size}"] if config.batch_size > 1 else []),
-        f"{'up to ' if config.patience or config.time_budget else ''}{config.epochs} epochs",
+        f"{up_to}{counted(config.epochs, 'epoch')}",
         *([f"{config.time_budget:g} s at most"] if config.time_budget else []),
         f"seed {config.seed}",
     ]

@@ -87,6 +87,7 @@ def _scale(run: Any) -> tuple[float, float] | None:
 
 def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
     from whence.cli._progress import progress
+    from whence.cli._screen import counted
 
     with progress("queries") as advanced:
         written = run.predict_file(**asked, advanced=advanced)
@@ -94,6 +95,6 @@ def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
         print_json(written.to_dict())
     else:
         click.echo(
-            f"{written.path}: {written.n_answers:,} answers to {written.n_queries:,} queries "
-            f"in {written.seconds:.3g} s"
+            f"{written.path}: {counted(written.n_answers, 'answer')} to "
+            f"{counted(written.n_queries, 'query')} in {written.seconds:.3g} s"
         )

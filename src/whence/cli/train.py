@@ -74,14 +74,16 @@ def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any],
 
 
 def _show(run: Any) -> None:
+    from whence.cli._screen import counted
     from whence.cli._tables import console, metrics_table
 
     summary = run.summary()
+    nouns = {"n_facts": "fact", "n_entities": "entity", "n_relations": "relation"}
+    sizes = ", ".join(counted(summary[name], noun) for name, noun in nouns.items())
     out = console()
     out.print(
-        f"{run.model.title} on {summary['dataset']}: {summary['n_facts']:,} facts, "
-        f"{summary['n_entities']:,} entities, {summary['n_relations']:,} relations; "
-        f"{summary['steps']:,} steps in {summary['seconds']:.3g} s "
+        f"{run.model.title} on {summary['dataset']}: {sizes}; "
+        f"{counted(summary['steps'], 'step')} in {summary['seconds']:.3g} s "
         f"({summary['facts_per_second']:,.0f} facts/s); "
         f"kept epoch {summary['best_epoch']} of {summary['epochs']}",
         soft_wrap=True,
