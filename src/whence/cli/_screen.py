@@ -1,5 +1,7 @@
 """What commands share when they speak to people."""
 
+from typing import Any
+
 from rich.console import Console
 
 
@@ -21,3 +23,13 @@ def counted(n: int | str, noun: str) -> str:
     """`1 fact`, `1,592 facts`, `all entities`."""
     several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{f'{n:,}' if isinstance(n, int) else n} {noun if n == 1 else several}"
+
+
+def ending(info: dict[str, Any], epochs: int) -> str:
+    """How training of so many epochs ended, and what was kept of it."""
+    trained, best = info["epochs"], info["best_epoch"]
+    if info["stopped"] != "time":
+        return f"kept epoch {best} of {trained}" + (", no better since" if best < trained else "")
+    cut = info["best_facts"] < best * info["n_facts"]
+    kept = f"what was trained of epoch {best}" if cut else f"epoch {best}"
+    return f"stopped by the time budget in epoch {trained} of {epochs}; kept {kept}"

@@ -1,5 +1,6 @@
 """A look at training from the command line: a bar on a terminal, now and then a line elsewhere."""
 
+import math
 import signal
 import threading
 import time
@@ -30,6 +31,7 @@ class TerminalWatch(Watch):
         self._clock = self._said = time.monotonic()
         self._first: int | None = None
         self._total = self._epochs = 0
+        self._budget = math.inf
 
     def __enter__(self) -> "TerminalWatch":
         return self
@@ -88,6 +90,7 @@ class TerminalWatch(Watch):
             self.say("trace  none")
         self._epochs = about.config.epochs
         self._total = about.n_facts * self._epochs
+        self._budget = float(about.config.time_budget or math.inf)
 
     def compiling(self) -> None:
         self.say("compiling kernels for such settings; once on a machine, half a minute or so ...")
@@ -99,25 +102,27 @@ class TerminalWatch(Watch):
         now = time.monotonic()
         if self._first is None:
             self._first, self._clock, self._said = n_facts, now, now
-        rate = (n_facts - self._first) / max(now - self._clock, 1e-9)
+        took = now - self._clock
+        rate = (n_facts - self._first) / max(took, 1e-9)
+        # Training ends with the last epoch or the time budget, whichever comes first.
+        share = max(n_facts / self._total, took / self._budget)
         if self.console.is_terminal:
-            self._draw(n_facts, rate, loss, epoch)
+            self._draw(share, f"epoch {epoch}/{self._epochs}  {rate:,.0f} facts/s  loss {loss:.4f}")
         elif rate > 0 and now - self._said > _LINE_SECONDS:
             self._said = now
-            left = (self._total - n_facts) / max(rate, 1e-9)
+            left = min((self._total - n_facts) / rate, max(self._budget - took, 0))
             self.say(
-                f"epoch {epoch}/{self._epochs}, {n_facts / self._total:.0%}, "
+                f"epoch {epoch}/{self._epochs}, {share:.0%}, "
                 f"{rate:,.0f} facts/s, loss {loss:.4f}, {left:.0f} s left"
             )
 
-    def _draw(self, n_facts: int, rate: float, loss: float, epoch: int) -> None:
+    def _draw(self, share: float, text: str) -> None:
         if self._bar is None:
             columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=self.console, transient=True)
-            self._task = self._bar.add_task("", total=self._total)
+            self._task = self._bar.add_task("", total=1.0)
             self._bar.start()
-        text = f"epoch {epoch}/{self._epochs}  {rate:,.0f} facts/s  loss {loss:.4f}"
-        self._bar.update(self._task, completed=n_facts, description=text)
+        self._bar.update(self._task, completed=share, description=text)
 
     def validated(self, epoch: int, found: Validation, *, best: bool) -> None:
         now = time.monotonic()

@@ -74,7 +74,7 @@ def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any],
 
 
 def _show(run: Any) -> None:
-    from whence.cli._screen import counted
+    from whence.cli._screen import counted, ending
     from whence.cli._tables import console, metrics_table
 
     summary = run.summary()
@@ -85,7 +85,7 @@ def _show(run: Any) -> None:
         f"{run.model.title} on {summary['dataset']}: {sizes}; "
         f"{counted(summary['steps'], 'step')} in {summary['seconds']:.3g} s "
         f"({summary['facts_per_second']:,.0f} facts/s); "
-        f"kept epoch {summary['best_epoch']} of {summary['epochs']}",
+        f"{ending(summary, run.config.epochs)}",
         soft_wrap=True,
     )
     if run.metrics.get("valid") or run.metrics.get("test"):
