@@ -63,6 +63,22 @@ def test_sides_are_compared_with_their_like(runs: Path) -> None:
     assert "compare objects" in whence("info", "one", "both", cwd=runs).stdout
 
 
+def test_runs_that_do_not_fit_go_on_below(runs: Path, tmp_path: Path) -> None:
+    names = [f"{'long-' * 8}{name}" for name in "abcd"]
+    for name in names:
+        shutil.copytree(runs / "one", tmp_path / name)
+    out = whence("info", *names, cwd=tmp_path, COLUMNS="60").stdout
+    assert max(map(len, out.splitlines()[:-3])) <= 60
+    assert "…" not in out
+    assert out.count("1,592") == 4
+    assert "* is the best" not in out  # they are the same
+
+
+def test_sides_are_not_shown_of_other_data(runs: Path) -> None:
+    out = whence("info", "both", "other", cwd=runs).stdout
+    assert "objects" not in out
+
+
 def test_json_has_every_run_and_the_differences(runs: Path) -> None:
     document = json.loads(whence("info", "one", "two", "--json", cwd=runs).stdout)
     assert document["differences"] == {"dim": [6, 3], "rate": [0.003, 0.01], "epochs": [4, 2]}

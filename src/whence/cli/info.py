@@ -38,11 +38,13 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
 
 
 def _compare(infos: Sequence[dict[str, Any]], everything: bool) -> None:
-    from whence.cli._compare import comparison_notes, comparison_table
+    from whence.cli._compare import comparison_notes, comparison_tables
     from whence.cli._tables import console
 
     out = console()
-    out.print(comparison_table(infos, everything=everything))
+    for made in comparison_tables(infos, everything=everything, width=out.width):
+        out.print(made)
+        out.print()
     for note in comparison_notes(infos, everything=everything):
         out.print(note, soft_wrap=True)
 
