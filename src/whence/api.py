@@ -266,6 +266,8 @@ class Run:
             "created": manifest.created,
             "finished": manifest.finished,
             **self.summary(),
+            "n_valid": manifest.dataset["n_valid"],
+            "n_test": manifest.dataset["n_test"],
             "dataset_hash": manifest.dataset["hash"],
             "notes": manifest.dataset["notes"],
             "config": manifest.config,

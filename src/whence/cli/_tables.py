@@ -18,7 +18,8 @@ from whence.cli._metrics import (
 
 _STYLED_ROWS = 1000
 
-COUNTS = ("n_facts", "n_entities", "n_relations", "epochs", "best_epoch", "steps", "seconds")
+SIZES = ("n_facts", "n_valid", "n_test", "n_entities", "n_relations")
+COUNTS = (*SIZES, "epochs", "best_epoch", "steps", "seconds")
 """What tables of runs show of their sizes and training."""
 
 
