@@ -222,7 +222,8 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         "--top is '0'": ["predict", run, "egypt", "embassy", "--top", "0"],
         "no run at": ["info", str(tmp_path / "nowhere")],
         "--top is '²'": ["predict", run, "egypt", "embassy", "--top", "²"],
-        "No such command": ["explode"],
+        "No such command 'explode'": ["explode"],
+        "No such command 'trian'. Did you mean 'train'?": ["trian", "nations"],
         "my.toml": ["train", "nations", "--config", str(tmp_path / "my.toml")],
     }
     for words, arguments in cases.items():

@@ -25,6 +25,16 @@ class _Commands(click.Group):
         command: click.Command = import_module(f"whence.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
+            from whence.data._nearest import nearest
+
+            for near in nearest(args[0], _COMMANDS, 1):
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="whence")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from whence.cli._completion import complete_model
 from whence.data._options import ReadOptions
 from whence.errors import WhenceError
 from whence.settings import Settings
@@ -41,6 +42,8 @@ top_option = click.option(
 _METAVARS = {"negatives": "N|all", "time_budget": "TIME"}
 """Of settings that take a number or a word."""
 
+_COMPLETIONS = {"model": complete_model}
+
 
 def _number(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
@@ -69,7 +72,8 @@ def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Co
     if item.name in _METAVARS:
         return click.option(flag, metavar=_METAVARS[item.name], callback=_number, help=about)
     choices = item.metadata.get("choices")
-    return click.option(flag, type=click.Choice(choices) if choices else kinds[0], help=about)
+    kind = click.Choice(choices) if choices else kinds[0]
+    return click.option(flag, type=kind, help=about, shell_complete=_COMPLETIONS.get(item.name))
 
 
 class SettingsCommand(click.Command):
