@@ -12,6 +12,7 @@ from runs import outcome, train
 
 import whence as library
 from cli.helpers import whence
+from whence.cli import _with_flags
 
 FAST = ["--model", "distmult", "--no-inverse", "--dim", "4", "--epochs", "1", "--negatives", "3"]
 
@@ -181,11 +182,11 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "negatives is 'some'": ["nations", "--negatives", "some"],
         "constraint is 'max:-1'": ["nations", "--constraint", "max:-1"],
         "patience needs": ["nations", "--patience", "3", "--validate-every", "0"],
-        "keep_checkpoints is 9999": ["nations", "--epochs", "1", "--keep-checkpoints", "9999"],
+        "--keep-checkpoints is 9999": ["nations", "--epochs", "1", "--keep-checkpoints", "9999"],
         "credit goes with a trace": ["nations", "--no-trace", "--credit", "step"],
         "beta1 goes with": ["nations", "--optimizer", "sgd", "--beta1", "0.5"],
         "decay goes with": ["nations", "--decay", "0.5"],
-        "trace_precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
+        "--trace-precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
         "leave out DATA, --dim": ["nations", "--resume", "x", "--dim", "3"],
         "DATA is missing": [],
         "no run at": ["--resume", str(folder / "nowhere")],
@@ -231,6 +232,13 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         assert done.returncode == 2, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert words in done.stderr, done.stderr
+
+
+def test_messages_name_options_and_leave_the_user_s_words() -> None:
+    said = "valid_fraction 1.5 and test_fraction leave; 'time_budget', a/batch_size, batch_size.tsv"
+    expected = said.replace("valid_f", "--valid-f").replace("test_f", "--test-f")
+    assert _with_flags(said) == expected
+    assert _with_flags("dim is 0; set validate_every.") == "dim is 0; set --validate-every."
 
 
 def test_names_are_printed_as_they_are(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The command line: one file a command, which parses, calls the api and presents."""
 
+import re
 import signal
 import sys
 from importlib import import_module
@@ -60,7 +61,8 @@ def main() -> None:
     except WhenceError as error:
         from whence.training.results import Interrupted
 
-        _fail(str(error), _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT)
+        code = _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT
+        _fail(_with_flags(str(error)), code)
     except OSError as error:
         _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
@@ -68,6 +70,16 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("whence: interrupted", err=True)
         sys.exit(_INTERRUPTED)
+
+
+def _with_flags(message: str) -> str:
+    """A message of the library with the names of settings as options are written."""
+    from whence.cli._options import SETTINGS
+
+    names = "|".join(name for name in SETTINGS if "_" in name)
+    # Not in quotes or paths: those are the user's own words.
+    whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
+    return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:
