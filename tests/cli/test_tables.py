@@ -5,7 +5,6 @@ from typing import Any
 from rich.console import Console
 
 from whence.cli._metrics import MetricRow, best_value, metric_names, metric_text, metric_title
-from whence.cli._screen import counted
 from whence.cli._tables import metrics_table
 
 
@@ -39,12 +38,6 @@ def test_errors_are_plain_numbers_and_gaps_stay_empty() -> None:
         "test              0.9123               25.0",
         "  paper's filter          0.5000      100.0",
     ]
-
-
-def test_one_is_not_several() -> None:
-    counts = [counted(1, "query"), counted(0, "fact"), counted(1592, "entity")]
-    assert counts == ["1 query", "0 facts", "1,592 entities"]
-    assert counted("all", "negative") == "all negatives"
 
 
 def test_titles_and_the_best() -> None:
