@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from runs import train
 
@@ -80,6 +81,10 @@ def test_ties_stand_in_the_order_of_ids(run: whence.Run) -> None:
     (found,) = predict_many(same, run.dataset, [query], 4)
     assert [answer.entity for answer in found.answers] == list(run.dataset.entities.names[:4])
     assert {answer.rank for answer in found.answers} == {1}
+
+
+def test_top_may_be_a_number_of_numpy(run: whence.Run) -> None:
+    assert run.predict(*NAMES[0], top=np.int64(2)) == run.predict(*NAMES[0], top=2)
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from whence.data import Dataset
 from whence.errors import WhenceError
@@ -60,5 +61,5 @@ def find_query(dataset: Dataset, names: Sequence[str | None], *, inverse: bool) 
 
 def check_top(top: int | None) -> None:
     """Refuse a number of answers that is none."""
-    if top is not None and (type(top) is not int or top < 1):
+    if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
         raise WhenceError(f"top is {top!r}; give a number from 1 on, or None for all")
