@@ -156,20 +156,21 @@ class Run:
         rows = Parameters(self.entity_rows, self.relation_rows)
         return _scorer(self.model, rows, self.dataset, self.config)
 
-    def predict(self, *names: str | None, top: int | None = 10) -> "Answers":
+    def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
         """Ranked answers to a query, the `top` most probable or, with None, every candidate.
 
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
-        triple for that one answer; two-way runs leave the relation out.
+        triple for that one answer; two-way runs leave the relation out. `new` leaves out answers
+        known from training or validation.
         """
         from whence.predict import check_top, find_query, predict
 
         check_top(top)
         query = find_query(self.dataset, names, inverse=self.config.inverse)
-        return predict(self.scorer, self.dataset, query, top)
+        return predict(self.scorer, self.dataset, query, top, new=new)
 
     def predict_many(
-        self, queries: Iterable[Sequence[str | None]], top: int | None = 10
+        self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False
     ) -> Iterator["Answers"]:
         """Answers to many queries, in their order, computed while they are taken.
 
@@ -180,7 +181,7 @@ class Run:
         check_top(top)
         data, inverse = self.dataset, self.config.inverse
         found = (find_query(data, names, inverse=inverse) for names in queries)
-        return predict_many(self.scorer, data, found, top)
+        return predict_many(self.scorer, data, found, top, new=new)
 
     def predict_file(
         self,
@@ -188,6 +189,7 @@ class Run:
         out: str | Path,
         *,
         top: int | None = 10,
+        new: bool = False,
         force: bool = False,
         advanced: "Advanced | None" = None,
     ) -> "Written":
@@ -203,6 +205,8 @@ class Run:
             .parquet.
         top
             How many answers to a query; None for all.
+        new
+            Leave out answers known from training or validation.
         force
             Overwrite a file that exists.
         advanced
@@ -212,7 +216,7 @@ class Run:
 
         check_top(top)
         found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
-        answers = predict_many(self.scorer, self.dataset, found, top)
+        answers = predict_many(self.scorer, self.dataset, found, top, new=new)
         return write_answers(Path(out), answers, len(found), force=force, advanced=advanced)
 
     def summary(self) -> dict[str, Any]:
@@ -237,6 +241,8 @@ class Run:
             "created": manifest.created,
             "finished": manifest.finished,
             **self.summary(),
+            "n_valid": manifest.dataset["n_valid"],
+            "n_test": manifest.dataset["n_test"],
             "dataset_hash": manifest.dataset["hash"],
             "notes": manifest.dataset["notes"],
             "config": manifest.config,

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
 
@@ -26,10 +28,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
+            value = _plain(getattr(self, item.name))
             self.check(item, value)
             if isinstance(value, int | float) and float in self.types()[item.name]:
-                object.__setattr__(self, item.name, _float(item.name, value))
+                value = _float(item.name, value)
+            object.__setattr__(self, item.name, value)
 
     @classmethod
     @cache
@@ -63,9 +66,10 @@ class Settings:
         """Settings from names and values, as in a run's manifest or a TOML file."""
         for name in values:
             if name not in cls.names():
-                raise WhenceError(
-                    f"unknown setting {name!r}; choose from {', '.join(sorted(cls.names()))}"
-                )
+                near = get_close_matches(str(name), cls.names(), 1)
+                allowed = f"choose from {', '.join(sorted(cls.names()))}"
+                remedy = f"did you mean {near[0]!r}?" if near else allowed
+                raise WhenceError(f"unknown setting {name!r}; {remedy}")
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,6 +77,13 @@ class Settings:
 
     def replace(self, **changes: Any) -> Self:
         return replace(self, **changes)
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's own; NumPy has others."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _float(name: str, value: float) -> float:

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from runs import outcome, train
 
+import whence as library
 from cli.helpers import whence
+from whence.cli import _with_flags
 
 FAST = ["--model", "distmult", "--no-inverse", "--dim", "4", "--epochs", "1", "--negatives", "3"]
 
@@ -75,6 +77,21 @@ def test_a_config_file_gives_way_to_flags_and_overrides_a_preset(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     config = json.loads((tmp_path / "run" / "manifest.json").read_text())["config"]
     assert (config["dim"], config["epochs"], config["batch_size"]) == (7, 1, 4)
+
+
+def test_the_top_level_of_a_config_file_holds_for_every_command(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("1\ta\tr\tb\n2\tb\tr\tc\n3\tc\tr\ta\n")
+    (tmp_path / "my.toml").write_text(
+        "columns = [2, 3, 4]\nsource = 1\nkeep_checkpoints = 1\nepochs = 2\ntop = 2\njson = true\n"
+        "[train]\nkeep-checkpoints = 0\ndim = 3\n[predict]\ntop = 1\n"
+    )
+    shared = ["--config", "my.toml"]
+    done = whence("train", "facts.tsv", "-o", "run", *shared, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    config = library.Run.open(tmp_path / "run").config
+    assert (config.keep_checkpoints, config.epochs, config.dim) == (0, 2, 3)
+    found = whence("predict", "run", "a", "r", *shared, cwd=tmp_path)
+    assert len(json.loads(found.stdout)["answers"]) == 1, found.stderr
 
 
 def test_without_out_a_new_folder_is_made(tmp_path: Path) -> None:
@@ -165,11 +182,11 @@ def bad_files(folder: Path) -> dict[str, list[str]]:
         "negatives is 'some'": ["nations", "--negatives", "some"],
         "constraint is 'max:-1'": ["nations", "--constraint", "max:-1"],
         "patience needs": ["nations", "--patience", "3", "--validate-every", "0"],
-        "keep_checkpoints is 9999": ["nations", "--epochs", "1", "--keep-checkpoints", "9999"],
+        "--keep-checkpoints is 9999": ["nations", "--epochs", "1", "--keep-checkpoints", "9999"],
         "credit goes with a trace": ["nations", "--no-trace", "--credit", "step"],
         "beta1 goes with": ["nations", "--optimizer", "sgd", "--beta1", "0.5"],
         "decay goes with": ["nations", "--decay", "0.5"],
-        "trace_precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
+        "--trace-precision needs": ["nations", "--no-trace", "--trace-precision", "float16"],
         "leave out DATA, --dim": ["nations", "--resume", "x", "--dim", "3"],
         "DATA is missing": [],
         "no run at": ["--resume", str(folder / "nowhere")],
@@ -206,7 +223,8 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         "--top is '0'": ["predict", run, "egypt", "embassy", "--top", "0"],
         "no run at": ["info", str(tmp_path / "nowhere")],
         "--top is '²'": ["predict", run, "egypt", "embassy", "--top", "²"],
-        "No such command": ["explode"],
+        "No such command 'explode'": ["explode"],
+        "No such command 'trian'. Did you mean 'train'?": ["trian", "nations"],
         "my.toml": ["train", "nations", "--config", str(tmp_path / "my.toml")],
     }
     for words, arguments in cases.items():
@@ -214,6 +232,13 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         assert done.returncode == 2, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert words in done.stderr, done.stderr
+
+
+def test_messages_name_options_and_leave_the_user_s_words() -> None:
+    said = "valid_fraction 1.5 and test_fraction leave; 'time_budget', a/batch_size, batch_size.tsv"
+    expected = said.replace("valid_f", "--valid-f").replace("test_f", "--test-f")
+    assert _with_flags(said) == expected
+    assert _with_flags("dim is 0; set validate_every.") == "dim is 0; set --validate-every."
 
 
 def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
@@ -225,13 +250,25 @@ def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["train = 5", "dim = 2.5", "epochs = true", "[train]\nfrobnicate = 1", "not toml"]
+    ("text", "words"),
+    [
+        ("train = 5", "unknown option 'train'"),
+        ("dim = 2.5", "dim is 2.5; give a whole number"),
+        ("epochs = true", "epochs is True"),
+        ("frobnicate = 1", "unknown option 'frobnicate'; see whence train --help"),
+        ("epoch = 1\n[train]\ndim = 2", "unknown option 'epoch'; did you mean 'epochs'?"),
+        ("[train]\ntop = 5", "unknown option 'top'"),
+        ("[trian]\ndim = 5", "unknown table 'trian'; did you mean 'train'?"),
+        ("[xyz]\ndim = 5", "unknown table 'xyz'; choose from demo, train, predict"),
+        ("not toml", "not TOML"),
+    ],
 )
-def test_a_bad_config_file_is_one_line(tmp_path: Path, text: str) -> None:
+def test_a_bad_config_file_is_one_line(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "my.toml").write_text(text)
     done = whence("train", "nations", "--config", str(tmp_path / "my.toml"))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+    assert f"my.toml: {words}" in done.stderr
 
 
 def test_the_process_that_compiles_gets_the_same_bits_as_those_that_load(tmp_path: Path) -> None:

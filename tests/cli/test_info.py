@@ -1,6 +1,7 @@
 """`whence info` as a user types it: one run, several side by side, one that is not finished."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from runs import train
 
 import whence as library
 from cli.helpers import whence
+from whence.run._files import lock
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +65,40 @@ def test_sides_are_compared_with_their_like(runs: Path) -> None:
     assert "compare objects" in whence("info", "one", "both", cwd=runs).stdout
 
 
+def test_runs_that_do_not_fit_go_on_below(runs: Path, tmp_path: Path) -> None:
+    names = [f"{'long-' * 8}{name}" for name in "abcd"]
+    for name in names:
+        shutil.copytree(runs / "one", tmp_path / name)
+    out = whence("info", *names, cwd=tmp_path, COLUMNS="60").stdout
+    assert max(map(len, out.splitlines()[:-3])) <= 60
+    assert "…" not in out
+    assert out.count("1,592") == 4
+    assert "* is the best" not in out  # they are the same
+
+
+def test_sides_are_not_shown_of_other_data(runs: Path) -> None:
+    out = whence("info", "both", "other", cwd=runs).stdout
+    assert "objects" not in out
+
+
 def test_json_has_every_run_and_the_differences(runs: Path) -> None:
     document = json.loads(whence("info", "one", "two", "--json", cwd=runs).stdout)
     assert document["differences"] == {"dim": [6, 3], "rate": [0.003, 0.01], "epochs": [4, 2]}
     single = json.loads(whence("info", "one", "--json", cwd=runs).stdout)
     assert document["runs"][0] == single
+
+
+def test_one_run_says_what_it_has_and_how_it_ended(runs: Path) -> None:
+    lines = {" ".join(line.split()) for line in whence("info", "one", cwd=runs).stdout.splitlines()}
+    assert {"n_valid 199", "n_test 201", "sources no", "ended kept epoch 4 of 4"} <= lines
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks are those of POSIX")
+def test_a_run_in_training_is_said_to_be(runs: Path, tmp_path: Path) -> None:
+    path = unfinished(runs / "one", tmp_path / "half")
+    with lock(path / ".lock"):
+        assert "not finished; another process trains it" in whence("info", str(path)).stdout
+    assert "whence train --resume" in whence("info", str(path)).stdout
 
 
 def test_runs_of_one_name_are_told_apart(runs: Path, tmp_path: Path) -> None:

@@ -38,6 +38,17 @@ def test_a_file_of_queries_becomes_a_file_of_answers(run: str, queries: Path) ->
     assert found == [opened.predict(*query, top=3).to_dict() for query in names]
 
 
+def test_new_leaves_out_what_is_known(run: str, queries: Path) -> None:
+    shown = json.loads(whence("predict", run, "egypt", "embassy", "--new", "--json").stdout)
+    opened = library.Run.open(run)
+    assert shown == opened.predict("egypt", "embassy", new=True).to_dict()
+    out = queries.with_name("answers.jsonl")
+    whence("predict", run, "--queries", str(queries), "-o", str(out), "--new")
+    assert json.loads(out.read_text().splitlines()[0]) == shown
+    known = next(a for a in opened.predict("egypt", "embassy").answers if a.known == "train")
+    assert "nothing new" in whence("predict", run, "egypt", "embassy", known.entity, "--new").stdout
+
+
 def test_json_is_one_summary(run: str, queries: Path) -> None:
     out = queries.with_name("answers.tsv")
     arguments = ["--queries", str(queries), "-o", str(out), "--top", "all", "--json"]
@@ -105,6 +116,28 @@ def test_the_heading_has_labels(tmp_path: Path) -> None:
     path = str(tmp_path / "run")
     assert "Ada (q1) knows (p1) ?" in whence("predict", path, "Ada", "p1").stdout
     assert "q2 knows (p1) q3" in whence("predict", path, "q2", "p1", "q3").stdout
+
+
+def test_ratings_are_held_to_their_scale(tmp_path: Path) -> None:
+    ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
+    lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
+    (tmp_path / "ratings.tsv").write_text("".join(lines))
+    run = library.train(
+        tmp_path / "ratings.tsv",
+        out=tmp_path / "run",
+        columns="1,2",
+        rating="3",
+        model="mf-biased",
+        dim=1,
+        l2=0,
+        epochs=500,
+    )
+    found = {item: run.predict("u3", item).answers[0].score for item in ("m1", "m2", "m3")}
+    assert min(found.values()) < 1
+    for item, score in found.items():
+        shown = whence("predict", str(run.path), "u3", item).stdout.splitlines()
+        assert "probability" not in shown[1]
+        assert float(shown[2].split()[1]) == pytest.approx(min(max(score, 1), 5), abs=1e-3)
 
 
 def test_a_long_table_looks_like_a_short_one(tmp_path: Path) -> None:

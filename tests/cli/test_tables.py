@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from whence.cli._metrics import best_value, metric_text, metric_title
+from whence.cli._metrics import MetricRow, best_value, metric_names, metric_text, metric_title
 from whence.cli._tables import metrics_table
 
 
@@ -33,10 +33,10 @@ def test_errors_are_plain_numbers_and_gaps_stay_empty() -> None:
     assert printed(metrics) == [
         "Metrics, filtered, in percent, but RMSE,",
         "MAE",
-        "                  Recall@10    RMSE     MAE",
-        "valid                  12.5",
-        "test                   25.0  0.9123",
-        "  paper's filter      100.0          0.5000",
+        "                    RMSE     MAE  Recall@10",
+        "valid                                  12.5",
+        "test              0.9123               25.0",
+        "  paper's filter          0.5000      100.0",
     ]
 
 
@@ -49,3 +49,13 @@ def test_titles_and_the_best() -> None:
     assert best_value("mrr", [0.2, 0.2]) is None
     assert best_value("mrr", [None, 0.2]) is None
     assert metric_text("mrr", None) == ""
+
+
+def test_the_order_of_metrics_is_one() -> None:
+    rows = [
+        {"mrr": 0.1, "hits@1": 0.1, "hits@10": 0.1},
+        {"rmse": 1.0, "recall@10": 0.1, "mrr": 0.1},
+    ]
+    made = [MetricRow("test", "", values) for values in rows]
+    expected = ["rmse", "recall@10", "mrr", "hits@1", "hits@10"]
+    assert metric_names(made) == metric_names(reversed(made)) == expected

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from runs import train
 
@@ -11,6 +12,7 @@ import whence
 from whence.models import MODELS
 from whence.models.scoring import Scorer
 from whence.predict import find_query, predict_many
+from whence.predict._bulk import _Index
 
 NAMES = [
     ("egypt", "embassy"),
@@ -32,8 +34,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
 @pytest.mark.parametrize("model", THREE_WAY)
 def test_the_answers_are_those_of_one_query(tmp_path: Path, model: str, top: int | None) -> None:
     run = train(tmp_path / "run", model=model, inverse=True, epochs=1)
-    answers = list(run.predict_many(NAMES, top=top))
-    assert answers == [run.predict(*names, top=top) for names in NAMES]
+    for new in (False, True):
+        answers = list(run.predict_many(NAMES, top=top, new=new))
+        assert answers == [run.predict(*names, top=top, new=new) for names in NAMES]
 
 
 @pytest.mark.parametrize("model", TWO_WAY)
@@ -80,7 +83,19 @@ def test_ties_stand_in_the_order_of_ids(run: whence.Run) -> None:
     assert {answer.rank for answer in found.answers} == {1}
 
 
+def test_top_may_be_a_number_of_numpy(run: whence.Run) -> None:
+    assert run.predict(*NAMES[0], top=np.int64(2)) == run.predict(*NAMES[0], top=2)
+
+
 @pytest.mark.parametrize("top", [0, -1, 2.5, True])
 def test_a_bad_top_is_refused_at_once(run: whence.Run, top: object) -> None:
     with pytest.raises(whence.WhenceError, match=r"top is .*; give a number from 1 on"):
         run.predict_many(NAMES, top=top)
+
+
+def test_each_side_is_indexed_once(run: whence.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bool] = []
+    side = _Index._side
+    monkeypatch.setattr(_Index, "_side", lambda index, at: made.append(at) or side(index, at))
+    list(run.predict_many(NAMES * 40))
+    assert sorted(made) == [False, True]

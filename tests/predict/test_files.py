@@ -157,10 +157,14 @@ def test_a_file_that_exists_is_overwritten_only_by_force(run: whence.Run, querie
     assert out.read_text().startswith("subject\t")
 
 
+def test_the_folder_of_the_answers_is_made(run: whence.Run, queries: Path) -> None:
+    run.predict_file(queries, queries.parent / "one" / "two" / "a.tsv")
+    assert [file.name for file in queries.parent.glob("one/two/*")] == ["a.tsv"]
+
+
 def test_a_place_that_cannot_be_written_is_named(run: whence.Run, queries: Path) -> None:
-    for out in (queries.parent / "nowhere" / "a.tsv", queries / "a.tsv"):
-        with pytest.raises(whence.WhenceError, match=r"cannot write .*a\.tsv"):
-            run.predict_file(queries, out)
+    with pytest.raises(whence.WhenceError, match=r"cannot write .*a\.tsv"):
+        run.predict_file(queries, queries / "a.tsv")
     (queries.parent / "folder.tsv").mkdir()
     with pytest.raises(whence.WhenceError, match="is a folder"):
         run.predict_file(queries, queries.parent / "folder.tsv", force=True)
@@ -192,9 +196,24 @@ def test_names_with_quotes_and_commas_come_back(tmp_path: Path) -> None:
         dim=2,
     )
     (tmp_path / "q.tsv").write_text('a, "b"\tr\n')
-    for name, delimiter in (("a.tsv", "\t"), ("a.csv", ",")):
+    formats: dict[str, dict[str, Any]] = {
+        "a.tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
+        "a.csv": {},
+    }
+    for name, style in formats.items():
         run.predict_file(tmp_path / "q.tsv", tmp_path / name)
         with (tmp_path / name).open(newline="") as file:
-            found = list(csv.DictReader(file, delimiter=delimiter))
+            found = list(csv.DictReader(file, **style))
         assert {row["subject"] for row in found} == {'a, "b"'}
         assert 'see "c", or d' in {row["label"] for row in found}
+
+
+def test_what_would_end_a_cell_becomes_a_blank(tmp_path: Path) -> None:
+    (tmp_path / "facts.csv").write_text('"a\tb",r,"c\nd"\n"c\nd",r,e\n')
+    run = whence.train(tmp_path / "facts.csv", out=tmp_path / "run", dim=2)
+    (tmp_path / "q.csv").write_text('"a\tb",r\n')
+    run.predict_file(tmp_path / "q.csv", tmp_path / "a.tsv")
+    found = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
+    assert {len(cells) for cells in found} == {len(COLUMNS)}
+    assert {cells[0] for cells in found[1:]} == {"a b"}
+    assert "c d" in {cells[4] for cells in found[1:]}

@@ -70,6 +70,12 @@ def test_a_query_of_another_shape_is_refused(run: whence.Run, names: tuple[str, 
         run.predict(*names)
 
 
+def test_relations_are_not_asked_for(run: whence.Run) -> None:
+    for names in (("egypt", "_", "usa"), ("egypt", None)):
+        with pytest.raises(whence.WhenceError, match="relations cannot be asked for"):
+            run.predict(*names)
+
+
 def test_subjects_take_a_run_with_inverse_relations(tmp_path: Path) -> None:
     plain = train(tmp_path / "run", epochs=1)
     with pytest.raises(whence.WhenceError, match="--inverse"):
@@ -80,3 +86,24 @@ def test_a_whole_triple_is_one_answer_among_all(run: whence.Run) -> None:
     everything = run.predict("egypt", "embassy", top=None).answers
     (answer,) = run.predict("egypt", "embassy", "cuba").answers
     assert answer == next(other for other in everything if other.entity == "cuba")
+
+
+def test_new_answers_are_the_rest_in_the_same_order(run: whence.Run) -> None:
+    answers = run.predict("egypt", "embassy", top=None).answers
+    new = tuple(answer for answer in answers if answer.known in (None, "test"))
+    assert 0 < len(new) < len(answers)
+    assert run.predict("egypt", "embassy", top=None, new=True).answers == new
+    assert run.predict("egypt", "embassy", top=2, new=True).answers == new[:2]
+
+
+def test_a_known_triple_is_not_new(run: whence.Run) -> None:
+    for answer in run.predict("egypt", "embassy", top=None).answers:
+        found = run.predict("egypt", "embassy", answer.entity, new=True).answers
+        assert found == (() if answer.known in ("train", "valid") else (answer,))
+
+
+def test_where_all_is_known_nothing_is_new(tmp_path: Path) -> None:
+    (tmp_path / "clicks.tsv").write_text("ann\tup\nann\tbig\nbob\tup\n")
+    run = whence.train(tmp_path / "clicks.tsv", out=tmp_path / "run", dim=2)
+    assert run.predict("ann", new=True).answers == ()
+    assert [answer.entity for answer in run.predict("bob", new=True).answers] == ["big"]

@@ -131,7 +131,7 @@ def test_a_place_without_a_run_is_named(tmp_path: Path) -> None:
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("mine")
-    with pytest.raises(whence.WhenceError, match="exists"):
+    with pytest.raises(whence.WhenceError, match=r"exists; choose another folder with -o$"):
         train(tmp_path / "run")
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["mine.txt"]
 
@@ -178,6 +178,8 @@ def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
     assert info["metrics"] == {}
     with pytest.raises(whence.WhenceError, match="not finished; go on with"):
         whence.Run.open(tmp_path / "run")
+    with pytest.raises(whence.WhenceError, match=r"exists; .*whence train --resume"):
+        train(tmp_path / "run")
 
 
 def test_before_its_first_checkpoint_a_run_has_come_nowhere(tmp_path: Path) -> None:

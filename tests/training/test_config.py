@@ -4,6 +4,7 @@ import json
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pytest
 
 from whence.errors import WhenceError
@@ -105,6 +106,8 @@ def test_settings_survive_json() -> None:
 
 
 def test_an_unknown_setting_is_named() -> None:
+    with pytest.raises(WhenceError, match="unknown setting 'epoch'; did you mean 'epochs'"):
+        TrainConfig.from_dict({"epoch": 1})
     with pytest.raises(WhenceError, match="unknown setting 'lr'; choose from batch_size, beta1"):
         TrainConfig.from_dict({"lr": 0.1})
 
@@ -177,3 +180,15 @@ def test_a_time_budget_is_kept_in_seconds(given: Any, seconds: float) -> None:
 def test_a_time_budget_that_is_none_is_refused(given: Any) -> None:
     with pytest.raises(WhenceError, match="give seconds above 0, or such as 90s, 10m, 2h"):
         TrainConfig(time_budget=given)
+
+
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    config = TrainConfig(
+        dim=np.int64(7), rate=np.float32(0.5), l2=np.int8(1), negatives=np.uint8(3)
+    )
+    found = (config.dim, config.rate, config.l2, config.negatives)
+    assert found == (7, 0.5, 1.0, 3)
+    assert [type(value) for value in found] == [int, float, float, int]
+    assert json.loads(json.dumps(config.to_dict())) == config.to_dict()
+    with pytest.raises(WhenceError, match=r"dim is 2\.0; give a whole number"):
+        TrainConfig(dim=np.float64(2))

@@ -1,5 +1,6 @@
 """The command line: one file a command, which parses, calls the api and presents."""
 
+import re
 import signal
 import sys
 from importlib import import_module
@@ -24,6 +25,16 @@ class _Commands(click.Group):
             return None
         command: click.Command = import_module(f"whence.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
+            from whence.data._nearest import nearest
+
+            for near in nearest(args[0], _COMMANDS, 1):
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,7 +61,8 @@ def main() -> None:
     except WhenceError as error:
         from whence.training.results import Interrupted
 
-        _fail(str(error), _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT)
+        code = _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT
+        _fail(_with_flags(str(error)), code)
     except OSError as error:
         _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
@@ -58,6 +70,16 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("whence: interrupted", err=True)
         sys.exit(_INTERRUPTED)
+
+
+def _with_flags(message: str) -> str:
+    """A message of the library with the names of settings as options are written."""
+    from whence.cli._options import SETTINGS
+
+    names = "|".join(name for name in SETTINGS if "_" in name)
+    # Not in quotes or paths: those are the user's own words.
+    whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
+    return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:

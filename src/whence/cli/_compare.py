@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -16,12 +18,14 @@ from whence.cli._metrics import (
     metric_title,
     metrics_heading,
 )
-from whence.cli._tables import COUNTS, middle, number, table
+from whence.cli._screen import counted
+from whence.cli._tables import COUNTS, number, table
 
 Info = dict[str, Any]
 """What `whence info --json` prints of one run."""
 
 _Row = tuple[str | Text, ...]
+_FOLD, _GAP = 16, 2
 
 
 def _by_setting(infos: Sequence[Info]) -> dict[str, list[Any]]:
@@ -36,23 +40,58 @@ def differences(infos: Sequence[Info]) -> dict[str, list[Any]]:
     return {name: found for name, found in _by_setting(infos).items() if _differ(found)}
 
 
-def comparison_table(infos: Sequence[Info], *, everything: bool) -> Table:
-    """A column for each run: what it is, its metrics, and the settings that differ, or all."""
-    made = table("", "", *(middle(name, 24) for name in _names(infos)))
-    for row in _about(infos):
-        made.add_row(*row)
-    for section in (_metrics(infos, everything), _settings(infos, everything)):
-        rows = list(section)
-        for row in [(), *rows] if rows else []:
+def comparison_tables(infos: Sequence[Info], *, everything: bool, width: int) -> Iterator[Table]:
+    """A column for each run: what it is, its metrics, and the settings that differ, or all.
+
+    Runs that do not fit into the width beside the others go on below them.
+    """
+    columns = list(zip(*_rows(infos, everything), strict=True))
+    for block in _blocks([max(map(_width, column)) for column in columns], width):
+        header, *rows = zip(*(columns[place] for place in (0, *block)), strict=True)
+        made = table("", *map(str, header))
+        for row in rows:
             made.add_row(*row)
-    return made
+        yield made
+
+
+def _rows(infos: Sequence[Info], everything: bool) -> Iterator[_Row]:
+    """The names of the runs, then section by section what there is to say of them."""
+    yield "", *map(_folded, _names(infos))
+    yield from _about(infos)
+    for section in (_metrics(infos, everything), _settings(infos, everything)):
+        for place, row in enumerate(section):
+            if place == 0:
+                yield ("",) * len(row)
+            yield row
+
+
+def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """The columns after the first in blocks that fit beside it."""
+    block, used = [1], widths[0] + _GAP + widths[1]
+    for column, width in enumerate(widths[2:], 2):
+        if used + _GAP + width > room:
+            yield block
+            block, used = [], widths[0]
+        block.append(column)
+        used += _GAP + width
+    yield block
+
+
+def _width(cell: str | Text) -> int:
+    return max(map(cell_len, str(cell).split("\n")))
+
+
+def _folded(text: str) -> str:
+    return "\n".join(wrap(text, _FOLD)) if len(text) > _FOLD else text
 
 
 def comparison_notes(infos: Sequence[Info], *, everything: bool) -> Iterator[str]:
     """What has to be said of the table."""
     names = metric_names(row for info in infos for row in metric_rows(info["metrics"]))
     if names:
-        yield metrics_heading(names) + ("; * is the best." if _same_dataset(infos) else ".")
+        cells = (cell for row in _metrics(infos, everything) for cell in row)
+        starred = any(str(cell).endswith("*") for cell in cells)
+        yield metrics_heading(names) + ("; * is the best." if starred else ".")
     if not _same_dataset(infos):
         datasets = ", ".join(f"{info['dataset']} {info['dataset_hash'][:8]}" for info in infos)
         yield f"The datasets differ ({datasets}): metrics cannot be compared."
@@ -60,7 +99,7 @@ def comparison_notes(infos: Sequence[Info], *, everything: bool) -> Iterator[str
         yield "Metrics of runs with inverse relations are means of both sides: compare objects."
     if not everything:
         n_equal = len(_by_setting(infos)) - len(differences(infos))
-        yield f"{n_equal} settings are equal; --all shows them."
+        yield f"{counted(n_equal, 'equal setting')} left out; --all shows all."
 
 
 def _names(infos: Sequence[Info]) -> list[str]:
@@ -71,7 +110,7 @@ def _names(infos: Sequence[Info]) -> list[str]:
 
 def _about(infos: Sequence[Info]) -> Iterator[_Row]:
     for name in ("dataset", "model"):
-        yield name, *(info[name] for info in infos)
+        yield name, *(_folded(info[name]) for info in infos)
     if not all(info["finished"] for info in infos):
         yield "finished", *("yes" if info["finished"] else "no" for info in infos)
     for name in COUNTS:
@@ -81,7 +120,8 @@ def _about(infos: Sequence[Info]) -> Iterator[_Row]:
 def _metrics(infos: Sequence[Info], everything: bool) -> Iterator[_Row]:
     """One row a metric, of splits and, with everything, of their parts."""
     runs = [{(row.split, row.part): row for row in metric_rows(info["metrics"])} for info in infos]
-    comparable, mixed = _same_dataset(infos), _mixed_sides(infos)
+    comparable = _same_dataset(infos)
+    mixed = comparable and _mixed_sides(infos)
     for split, part in dict.fromkeys(chain.from_iterable(runs)):
         objects = mixed and part == "objects"
         if part and not (everything or objects):
@@ -103,7 +143,7 @@ def _cell(name: str, value: float | None, best: float | None) -> Text:
 def _settings(infos: Sequence[Info], everything: bool) -> Iterator[_Row]:
     for name, values in (_by_setting(infos) if everything else differences(infos)).items():
         if name != "model":  # shown above
-            yield name, *map(str, values)
+            yield name, *(_folded(str(value)) for value in values)
 
 
 def _same_dataset(infos: Sequence[Info]) -> bool:

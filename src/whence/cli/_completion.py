@@ -9,11 +9,28 @@ RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
 
 
+def complete_model(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of models."""
+    from whence.models import MODELS
+
+    titles = {name: model.title for name, model in MODELS.items() if name.startswith(incomplete)}
+    return [CompletionItem(name, help=title) for name, title in titles.items()]
+
+
+def complete_dataset(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of datasets."""
+    from whence.data import CATALOGUE
+
+    return [CompletionItem(name) for name in CATALOGUE if name.startswith(incomplete)]
+
+
 def complete_data(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Names of datasets, and files."""
-    from whence.data import CATALOGUE
-
-    names = [CompletionItem(name) for name in CATALOGUE if name.startswith(incomplete)]
+    names = complete_dataset(ctx, param, incomplete)
     return [*names, CompletionItem(incomplete, type="file")]

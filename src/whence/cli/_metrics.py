@@ -8,6 +8,7 @@ _ERRORS = frozenset({"mae", "rmse"})
 """Plain numbers, of which lower is better; all others are shares, of which higher is."""
 
 _ACRONYMS = _ERRORS | {"map", "mrr", "ndcg"}
+_GROUPS = (_ERRORS, {"recall", "ndcg", "map"}, {"mrr"}, {"hits"})
 _PARTS = {"paper_filter": "paper's filter"}
 
 
@@ -35,8 +36,14 @@ def _numbers(values: dict[str, Any]) -> dict[str, float]:
 
 
 def metric_names(rows: Iterable[MetricRow]) -> list[str]:
-    """Every name, in the order of their first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row.values))
+    """Every name, whatever the order of the rows: errors, then lists of items, then ranks."""
+    return sorted(dict.fromkeys(name for row in rows for name in row.values), key=_place)
+
+
+def _place(name: str) -> tuple[int, int]:
+    word, _, k = name.partition("@")
+    group = next((i for i, words in enumerate(_GROUPS) if word in words), len(_GROUPS))
+    return group, int(k or 0)
 
 
 def metric_title(name: str) -> str:

@@ -1,7 +1,6 @@
 """Options that commands share, and those that are made from the table of settings."""
 
 import json
-import tomllib
 from collections.abc import Callable
 from dataclasses import Field, fields
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from whence.cli._completion import complete_model
 from whence.data._options import ReadOptions
 from whence.errors import WhenceError
 from whence.settings import Settings
@@ -18,7 +18,8 @@ from whence.training.defaults import CHOSEN
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLES: tuple[type[Settings], ...] = (ReadOptions, TrainConfig)
-_SETTINGS = {item.name: (table, item) for table in _TABLES for item in fields(table)}
+SETTINGS = {item.name: (table, item) for table in _TABLES for item in fields(table)}
+"""Every setting with the table that it stands in."""
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON document, nothing else."
@@ -41,50 +42,16 @@ top_option = click.option(
 _METAVARS = {"negatives": "N|all", "time_budget": "TIME"}
 """Of settings that take a number or a word."""
 
+_COMPLETIONS = {"model": complete_model}
+
 
 def _number(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
 
 
-def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
-    """Take defaults from a TOML file: its top level, or its table named after the command."""
-    if path is None:
-        return None
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WhenceError(f"cannot read {path}: {error}") from error
-    if any(isinstance(value, dict) for value in values.values()):
-        values = values.get(str(ctx.info_name), {})
-    if not isinstance(values, dict):
-        raise WhenceError(f"{path}: {ctx.info_name} is not a table of settings")
-    names = {opt.lstrip("-"): str(p.name) for p in ctx.command.params for opt in p.opts}
-    defaults = {}
-    for key, value in values.items():
-        name = names.get(key.replace("_", "-"))
-        if name in (None, "config"):
-            raise WhenceError(f"{path}: unknown setting {key!r}; see whence {ctx.info_name} --help")
-        if name in _SETTINGS:
-            table, item = _SETTINGS[name]
-            table.check(item, value)
-        defaults[name] = value
-    ctx.default_map = defaults
-    return path
-
-
-config_option = click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    callback=_read_config,
-    is_eager=True,
-    expose_value=False,
-    help="A TOML file of options; those on the command line come first.",
-)
-
-
 def setting_options(command: Command) -> Command:
     """One option for every setting of data and training, unset unless given."""
-    for table, item in reversed(_SETTINGS.values()):
+    for table, item in reversed(SETTINGS.values()):
         command = _option(item, table.types()[item.name])(command)
     return command
 
@@ -105,7 +72,8 @@ def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Co
     if item.name in _METAVARS:
         return click.option(flag, metavar=_METAVARS[item.name], callback=_number, help=about)
     choices = item.metadata.get("choices")
-    return click.option(flag, type=click.Choice(choices) if choices else kinds[0], help=about)
+    kind = click.Choice(choices) if choices else kinds[0]
+    return click.option(flag, type=kind, help=about, shell_complete=_COMPLETIONS.get(item.name))
 
 
 class SettingsCommand(click.Command):
@@ -113,7 +81,7 @@ class SettingsCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
-        by_name = {name: item.metadata["group"] for name, (_, item) in _SETTINGS.items()}
+        by_name = {name: item.metadata["group"] for name, (_, item) in SETTINGS.items()}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:

@@ -18,8 +18,13 @@ from whence.cli._metrics import (
 
 _STYLED_ROWS = 1000
 
-COUNTS = ("n_facts", "n_entities", "n_relations", "epochs", "best_epoch", "steps", "seconds")
+SIZES = ("n_facts", "n_valid", "n_test", "n_entities", "n_relations")
+COUNTS = (*SIZES, "epochs", "best_epoch", "steps", "seconds")
 """What tables of runs show of their sizes and training."""
+
+
+Scale = tuple[float, float]
+"""The lowest and the highest rating."""
 
 
 def console() -> Console:
@@ -47,15 +52,16 @@ def metrics_table(metrics: dict[str, Any]) -> Table:
 
 
 def answers_table(
-    title: str, answers: list[dict[str, Any]], *, rated: bool = False
+    title: str, answers: list[dict[str, Any]], scale: Scale | None = None
 ) -> RenderableType:
     """Answers of a prediction; those known from training or validation have no rank shown.
 
-    Scores of a model that learned ratings are ratings, and probabilities mean nothing there.
+    Scores of a model that learned ratings are ratings, held to their scale, and probabilities mean
+    nothing there.
     """
-    scores = ("rating",) if rated else ("probability", "score")
+    scores = ("rating",) if scale else ("probability", "score")
     columns = ("answer", *scores, "rank", "known")
-    rows = [_answer_row(answer, rated=rated, alone=len(answers) == 1) for answer in answers]
+    rows = [_answer_row(answer, scale, alone=len(answers) == 1) for answer in answers]
     if len(rows) > _STYLED_ROWS:
         return _plain_table(title, columns, rows)
     made = table(title, *columns)
@@ -64,13 +70,13 @@ def answers_table(
     return made
 
 
-def _answer_row(answer: dict[str, Any], *, rated: bool, alone: bool) -> tuple[str, ...]:
+def _answer_row(answer: dict[str, Any], scale: Scale | None, *, alone: bool) -> tuple[str, ...]:
     known = answer["known"] or ""
     rank = str(answer["rank"]) if alone or known not in ("train", "valid") else ""
     name = middle(named(answer["entity"], answer["label"]), 40)
-    score = f"{answer['score']:.3f}"
-    scores = (score,) if rated else (f"{answer['probability']:.4f}", score)
-    return name, *scores, rank, known
+    if scale:
+        return name, f"{min(max(answer['score'], scale[0]), scale[1]):.3f}", rank, known
+    return name, f"{answer['probability']:.4f}", f"{answer['score']:.3f}", rank, known
 
 
 def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Segments:

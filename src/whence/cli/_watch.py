@@ -1,5 +1,6 @@
 """A look at training from the command line: a bar on a terminal, now and then a line elsewhere."""
 
+import math
 import signal
 import threading
 import time
@@ -10,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from whence.cli._downloads import Downloads
 from whence.cli._metrics import metric_title
-from whence.cli._screen import error_console, size
+from whence.cli._screen import counted, error_console, size
 from whence.training.config import TrainConfig
 from whence.training.results import Start, Validation, Watch
 
@@ -30,6 +31,7 @@ class TerminalWatch(Watch):
         self._clock = self._said = time.monotonic()
         self._first: int | None = None
         self._total = self._epochs = 0
+        self._budget = math.inf
 
     def __enter__(self) -> "TerminalWatch":
         return self
@@ -82,11 +84,13 @@ class TerminalWatch(Watch):
         if about.trace_bytes:
             where = "memory-mapped" if about.trace_mapped else "in memory"
             rows, width = about.trace_shape
-            self.say(f"trace  {rows:,} facts x {width} numbers: {size(about.trace_bytes)}, {where}")
+            facts = counted(rows, "fact")
+            self.say(f"trace  {facts} x {width} numbers: {size(about.trace_bytes)}, {where}")
         else:
             self.say("trace  none")
         self._epochs = about.config.epochs
         self._total = about.n_facts * self._epochs
+        self._budget = float(about.config.time_budget or math.inf)
 
     def compiling(self) -> None:
         self.say("compiling kernels for such settings; once on a machine, half a minute or so ...")
@@ -98,25 +102,27 @@ class TerminalWatch(Watch):
         now = time.monotonic()
         if self._first is None:
             self._first, self._clock, self._said = n_facts, now, now
-        rate = (n_facts - self._first) / max(now - self._clock, 1e-9)
+        took = now - self._clock
+        rate = (n_facts - self._first) / max(took, 1e-9)
+        # Training ends with the last epoch or the time budget, whichever comes first.
+        share = max(n_facts / self._total, took / self._budget)
         if self.console.is_terminal:
-            self._draw(n_facts, rate, loss, epoch)
+            self._draw(share, f"epoch {epoch}/{self._epochs}  {rate:,.0f} facts/s  loss {loss:.4f}")
         elif rate > 0 and now - self._said > _LINE_SECONDS:
             self._said = now
-            left = (self._total - n_facts) / max(rate, 1e-9)
+            left = min((self._total - n_facts) / rate, max(self._budget - took, 0))
             self.say(
-                f"epoch {epoch}/{self._epochs}, {n_facts / self._total:.0%}, "
+                f"epoch {epoch}/{self._epochs}, {share:.0%}, "
                 f"{rate:,.0f} facts/s, loss {loss:.4f}, {left:.0f} s left"
             )
 
-    def _draw(self, n_facts: int, rate: float, loss: float, epoch: int) -> None:
+    def _draw(self, share: float, text: str) -> None:
         if self._bar is None:
             columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=self.console, transient=True)
-            self._task = self._bar.add_task("", total=self._total)
+            self._task = self._bar.add_task("", total=1.0)
             self._bar.start()
-        text = f"epoch {epoch}/{self._epochs}  {rate:,.0f} facts/s  loss {loss:.4f}"
-        self._bar.update(self._task, completed=n_facts, description=text)
+        self._bar.update(self._task, completed=share, description=text)
 
     def validated(self, epoch: int, found: Validation, *, best: bool) -> None:
         now = time.monotonic()
@@ -128,15 +134,16 @@ class TerminalWatch(Watch):
 
 def _in_words(config: TrainConfig) -> str:
     """The settings that matter most, on one line."""
+    negatives, up_to = config.negatives, "up to " if config.patience or config.time_budget else ""
     parts = [
         f"{config.model}{' with inverse relations' if config.inverse else ''}",
         f"dim {config.dim}",
-        f"{config.loss} loss" + (f" over {config.negatives} negatives" if config.negatives else ""),
+        f"{config.loss} loss" + (f" over {counted(negatives, 'negative')}" if negatives else ""),
         *(f"{name} {getattr(config, name):g}" for name in ("l2", "n3") if getattr(config, name)),
         *([f"constraint {config.constraint}"] if config.constraint != "none" else []),
         f"{config.optimizer} {config.rate:g}",
         *([f"batches of {config.batch_size}"] if config.batch_size > 1 else []),
-        f"{'up to ' if config.patience or config.time_budget else ''}{config.epochs} epochs",
+        f"{up_to}{counted(config.epochs, 'epoch')}",
         *([f"{config.time_budget:g} s at most"] if config.time_budget else []),
         f"seed {config.seed}",
     ]

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli._options import config_option, json_option, print_json
+from whence.cli._completion import complete_dataset
+from whence.cli._config import config_option
+from whence.cli._options import json_option, print_json
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ _SIZES = {
 
 
 @click.command("datasets")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_dataset)
 @click.option("--download", is_flag=True, help="Fetch it, for use without a network later.")
 @click.option(
     "--data-dir",

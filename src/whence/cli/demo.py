@@ -20,6 +20,7 @@ _QUERY = ("india", "students")
 def command(out: Path | None, as_json: bool) -> None:
     """Train on the bundled Nations and ask the model something."""
     from whence import api
+    from whence.cli._screen import program
     from whence.cli._tables import answers_table, console, metrics_table
     from whence.cli._watch import TerminalWatch
 
@@ -31,14 +32,14 @@ def command(out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"train": run.summary(), "predict": prediction})
         return
-    screen = console()
+    screen, whence = console(), program()
     screen.print(metrics_table(run.metrics))
     screen.print()
     screen.print(answers_table("Where do students from india go?", prediction["answers"]))
     screen.print(
         f"\nEvery fact's changes are in {run.path / 'trace.npy'}. Try next:\n"
-        f"  whence predict {run.path} israel conferences\n"
-        f"  whence info {run.path}\n"
-        f"  whence train YOUR.tsv",
+        f"  {whence} predict {run.path} israel conferences\n"
+        f"  {whence} info {run.path}\n"
+        f"  {whence} train YOUR.tsv",
         soft_wrap=True,
     )

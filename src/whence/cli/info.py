@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from whence.cli._completion import RUN
-from whence.cli._options import config_option, json_option, print_json
+from whence.cli._config import config_option
+from whence.cli._options import json_option, print_json
 
 
 @click.command("info")
@@ -37,11 +38,13 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
 
 
 def _compare(infos: Sequence[dict[str, Any]], everything: bool) -> None:
-    from whence.cli._compare import comparison_notes, comparison_table
+    from whence.cli._compare import comparison_notes, comparison_tables
     from whence.cli._tables import console
 
     out = console()
-    out.print(comparison_table(infos, everything=everything))
+    for made in comparison_tables(infos, everything=everything, width=out.width):
+        out.print(made)
+        out.print()
     for note in comparison_notes(infos, everything=everything):
         out.print(note, soft_wrap=True)
 
@@ -55,7 +58,7 @@ def _show(info: dict[str, Any]) -> None:
         f"{info['run']}  written {info['created']} by whence {info['whence']}", soft_wrap=True
     )
     if not info["finished"]:
-        out.print(f"not finished; go on with: whence train --resume {info['run']}", soft_wrap=True)
+        out.print(f"not finished; {_going(Path(info['run']))}", soft_wrap=True)
     for note in info["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
     out.print(_about(info))
@@ -71,7 +74,16 @@ def _show(info: dict[str, Any]) -> None:
     out.print(files)
 
 
+def _going(run: Path) -> str:
+    """Who goes on with a run, or how to."""
+    from whence.run._files import is_held
+
+    held = is_held(run / ".lock")
+    return "another process trains it" if held else f"go on with: whence train --resume {run}"
+
+
 def _about(info: dict[str, Any]) -> Any:
+    from whence.cli._screen import ending
     from whence.cli._tables import COUNTS, number, table
     from whence.models import find_model
 
@@ -81,7 +93,9 @@ def _about(info: dict[str, Any]) -> Any:
     facts.add_row("dataset", info["dataset"])
     for name in COUNTS:
         facts.add_row(name, number(info[name]))
+    facts.add_row("sources", "yes" if "sources.json" in info["files"] else "no")
     if info["finished"]:
+        facts.add_row("ended", ending(info, info["config"]["epochs"]))
         facts.add_row("lipschitz", f"{info['lipschitz']:.2f}")
         for name, share in info["bookkeeping"].items():
             facts.add_row(f"change by {name}", f"{share:.1%}")

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from whence.cli._completion import RUN
-from whence.cli._options import config_option, json_option, print_json, top_option
+from whence.cli._config import config_option
+from whence.cli._options import json_option, print_json, top_option
 from whence.errors import WhenceError
 
 _FILE = click.Path(path_type=Path)
@@ -19,16 +20,18 @@ _FILE = click.Path(path_type=Path)
 @click.option("-o", "--out", type=_FILE, metavar="FILE", help="Where the answers to them go.")
 @click.option("--force", is_flag=True, help="Overwrite that file if it exists.")
 @top_option
+@click.option("--new", is_flag=True, help="Leave out answers known from training or validation.")
 @config_option
 @json_option
 def command(
-    run: Path, query: tuple[str, ...], top: int | None, as_json: bool, **files: Any
+    run: Path, query: tuple[str, ...], top: int | None, new: bool, as_json: bool, **files: Any
 ) -> None:
     """Rank the answers to a query, or to a file of them.
 
     QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (of a run
     trained with --inverse), or a whole triple to see that one answer. Two-way runs leave RELATION
-    out. Answers known from training or validation are shown, but ranks skip them.
+    out. Answers known from training or validation are shown, but ranks skip them; --new leaves them
+    out.
 
     A file of queries has the same on every line, separated by TAB, or by commas in a .csv file. All
     lines are checked before any is answered. The answers are written by the ending of their file:
@@ -42,9 +45,9 @@ def command(
     opened = Run.open(run)
     with announced(TerminalWatch().compiling):
         if query:
-            _answer(opened, query, top, as_json)
+            _show(opened, opened.predict(*query, top=top, new=new).to_dict(), as_json)
         else:
-            _answer_file(opened, top, as_json, **files)
+            _answer_file(opened, as_json, top=top, new=new, **files)
 
 
 def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> None:
@@ -54,10 +57,9 @@ def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> No
         raise WhenceError("--queries FILE and -o FILE go together: give both, or none")
 
 
-def _answer(run: Any, query: tuple[str, ...], top: int | None, as_json: bool) -> None:
+def _show(run: Any, prediction: dict[str, Any], as_json: bool) -> None:
     from whence.cli._tables import answers_table, console, named
 
-    prediction = run.predict(*query, top=top).to_dict()
     if as_json:
         print_json(prediction)
         return
@@ -69,20 +71,30 @@ def _answer(run: Any, query: tuple[str, ...], top: int | None, as_json: bool) ->
     ]
     out = console()
     out.print(" ".join(words), style="bold", soft_wrap=True)
-    out.print(answers_table("", prediction["answers"], rated=run.config.loss == "squared"))
+    if prediction["answers"]:
+        out.print(answers_table("", prediction["answers"], _scale(run)))
+    else:
+        out.print("nothing new: every answer is known from training or validation")
 
 
-def _answer_file(
-    run: Any, top: int | None, as_json: bool, queries: Path, out: Path, force: bool
-) -> None:
+def _scale(run: Any) -> tuple[float, float] | None:
+    """The range of the training ratings, of a model that learned them."""
+    if run.config.loss != "squared":
+        return None
+    ratings = run.dataset.ratings.train
+    return float(ratings.min()), float(ratings.max())
+
+
+def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
     from whence.cli._progress import progress
+    from whence.cli._screen import counted
 
     with progress("queries") as advanced:
-        written = run.predict_file(queries, out, top=top, force=force, advanced=advanced)
+        written = run.predict_file(**asked, advanced=advanced)
     if as_json:
         print_json(written.to_dict())
     else:
         click.echo(
-            f"{written.path}: {written.n_answers:,} answers to {written.n_queries:,} queries "
-            f"in {written.seconds:.3g} s"
+            f"{written.path}: {counted(written.n_answers, 'answer')} to "
+            f"{counted(written.n_queries, 'query')} in {written.seconds:.3g} s"
         )

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from whence.cli._completion import complete_data
+from whence.cli._config import config_option
 from whence.cli._options import (
     SettingsCommand,
-    config_option,
     json_option,
     print_json,
     setting_options,
@@ -74,16 +74,18 @@ def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any],
 
 
 def _show(run: Any) -> None:
+    from whence.cli._screen import counted, ending
     from whence.cli._tables import console, metrics_table
 
     summary = run.summary()
+    nouns = {"n_facts": "fact", "n_entities": "entity", "n_relations": "relation"}
+    sizes = ", ".join(counted(summary[name], noun) for name, noun in nouns.items())
     out = console()
     out.print(
-        f"{run.model.title} on {summary['dataset']}: {summary['n_facts']:,} facts, "
-        f"{summary['n_entities']:,} entities, {summary['n_relations']:,} relations; "
-        f"{summary['steps']:,} steps in {summary['seconds']:.3g} s "
+        f"{run.model.title} on {summary['dataset']}: {sizes}; "
+        f"{counted(summary['steps'], 'step')} in {summary['seconds']:.3g} s "
         f"({summary['facts_per_second']:,.0f} facts/s); "
-        f"kept epoch {summary['best_epoch']} of {summary['epochs']}",
+        f"{ending(summary, run.config.epochs)}",
         soft_wrap=True,
     )
     if run.metrics.get("valid") or run.metrics.get("test"):

@@ -4,7 +4,6 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
 from itertools import islice
 
 from whence.data import Dataset, KnownAnswers
@@ -31,12 +30,17 @@ def predict_many(
     queries: Iterable[Query],
     top: int | None,
     threads: int | None = None,
+    *,
+    new: bool = False,
 ) -> Iterator[Answers]:
     """Answers to queries in their order, a few blocks of them computed ahead."""
     index, threads = _Index(dataset), threads or os.cpu_count() or 1
 
     def rank(block: list[Query]) -> list[Ranking]:
-        return [rank_candidates(scorer, dataset, query, index.known(query), top) for query in block]
+        return [
+            rank_candidates(scorer, dataset, query, index.known(query), top, new=new)
+            for query in block
+        ]
 
     ahead: deque[tuple[list[Query], Future[list[Ranking]]]] = deque()
 
@@ -48,6 +52,7 @@ def predict_many(
     pool, queries = ThreadPoolExecutor(threads), iter(queries)
     try:
         while block := list(islice(queries, _BLOCK)):
+            index.add(block)
             ahead.append((block, pool.submit(rank, block)))
             if len(ahead) > 2 * threads:
                 yield from take()
@@ -62,21 +67,20 @@ class _Index:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
+        self._sides: dict[bool, list[KnownAnswers]] = {}
+
+    def add(self, queries: Iterable[Query]) -> None:
+        """Index what queries ask, before threads read it."""
+        for asks_subject in {query.asks_subject for query in queries} - self._sides.keys():
+            self._sides[asks_subject] = self._side(asks_subject)
 
     def known(self, query: Query) -> Known:
-        splits = self._subjects if query.asks_subject else self._objects
+        splits = self._sides[query.asks_subject]
         answers = [split.objects(query.given, query.relation) for split in splits]
         return mark_known(query.candidates(self._dataset), answers)
 
-    @cached_property
-    def _objects(self) -> list[KnownAnswers]:
-        return self._of((SUBJECT, RELATION, OBJECT))
-
-    @cached_property
-    def _subjects(self) -> list[KnownAnswers]:
-        return self._of((OBJECT, RELATION, SUBJECT))
-
-    def _of(self, columns: tuple[int, ...]) -> list[KnownAnswers]:
+    def _side(self, asks_subject: bool) -> list[KnownAnswers]:
         data = self._dataset
+        columns = (OBJECT, RELATION, SUBJECT) if asks_subject else (SUBJECT, RELATION, OBJECT)
         splits = (getattr(data, split)[:, columns] for split in SPLITS)
         return [KnownAnswers.of(split, n_relations=data.n_relations) for split in splits]

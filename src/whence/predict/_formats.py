@@ -22,6 +22,7 @@ Format = Callable[[Path], AbstractContextManager[Write]]
 
 _FIELDS = tuple(field.name for field in fields(Answer))
 _COLUMNS = ("subject", "relation", "object", "asks", *_FIELDS)
+_ENDS_A_CELL = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _PARQUET_TYPES = {"probability": "float64", "score": "float64", "rank": "int64"}
 _PARQUET_ROWS = 1 << 16
 
@@ -48,10 +49,22 @@ def _text(start: Callable[[TextIO], Write], packed: bool, path: Path) -> Iterato
             yield start(file)
 
 
-def _table(delimiter: str, file: TextIO) -> Write:
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+def _commas(file: TextIO) -> Write:
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
     return lambda answers: writer.writerows(_rows(answers))
+
+
+def _tabs(file: TextIO) -> Write:
+    """Cells as they are, without quotes; a blank stands for what would end one."""
+    file.write("\t".join(_COLUMNS) + "\n")
+    return lambda answers: file.writelines(
+        "\t".join(map(_cell, row)) + "\n" for row in _rows(answers)
+    )
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value).translate(_ENDS_A_CELL)
 
 
 def _json_lines(file: TextIO) -> Write:
@@ -62,9 +75,9 @@ def _json_lines(file: TextIO) -> Write:
 
 
 _TEXTS: dict[str, Callable[[TextIO], Write]] = {
-    ".tsv": partial(_table, "\t"),
-    ".txt": partial(_table, "\t"),
-    ".csv": partial(_table, ","),
+    ".tsv": _tabs,
+    ".txt": _tabs,
+    ".csv": _commas,
     ".jsonl": _json_lines,
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from whence.data import Dataset
 from whence.errors import WhenceError
@@ -47,6 +48,8 @@ def find_query(dataset: Dataset, names: Sequence[str | None], *, inverse: bool) 
     if len(spelled) not in (size - 1, size) or subject == target == OPEN:
         shapes = ("S", "_ O", "S O") if dataset.two_way else ("S R", "_ R O", "S R O")
         raise WhenceError(f"a query is {', '.join(shapes)}; got {' '.join(spelled) or 'nothing'}")
+    if size == 3 and spelled[1] == OPEN:
+        raise WhenceError("relations cannot be asked for; name one, and leave S or O open")
     if subject == OPEN and not inverse:
         raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
     return Query(
@@ -58,5 +61,5 @@ def find_query(dataset: Dataset, names: Sequence[str | None], *, inverse: bool) 
 
 def check_top(top: int | None) -> None:
     """Refuse a number of answers that is none."""
-    if top is not None and (type(top) is not int or top < 1):
+    if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
         raise WhenceError(f"top is {top!r}; give a number from 1 on, or None for all")

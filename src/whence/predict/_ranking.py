@@ -30,10 +30,13 @@ class Ranking:
     known: Known
 
 
-def predict(scorer: Scorer, dataset: Dataset, query: Query, top: int | None) -> Answers:
-    """The `top` most probable candidates, or all."""
+def predict(
+    scorer: Scorer, dataset: Dataset, query: Query, top: int | None, *, new: bool = False
+) -> Answers:
+    """The `top` most probable candidates, or all; where asked, of those that are new."""
     known = mark_known(query.candidates(dataset), [*_scan(dataset, query)])
-    return name_answers(dataset, query, rank_candidates(scorer, dataset, query, known, top))
+    ranking = rank_candidates(scorer, dataset, query, known, top, new=new)
+    return name_answers(dataset, query, ranking)
 
 
 def _scan(dataset: Dataset, query: Query) -> Iterator[NDArray[np.int32]]:
@@ -54,7 +57,7 @@ def mark_known(candidates: range, answers: Sequence[NDArray[np.int32]]) -> Known
 
 
 def rank_candidates(
-    scorer: Scorer, dataset: Dataset, query: Query, known: Known, top: int | None
+    scorer: Scorer, dataset: Dataset, query: Query, known: Known, top: int | None, *, new: bool
 ) -> Ranking:
     """The `top` best candidates, or all; for a whole triple, its object."""
     candidates = query.candidates(dataset)
@@ -62,7 +65,9 @@ def rank_candidates(
     relation = query.relation + (max(dataset.n_relations, 1) if query.asks_subject else 0)
     scores = scorer.scores(query.given, relation, candidates)
     target = None if query.target is None else query.target - candidates.start
-    best = _best(scores, _top_score(scores, top) if target is None else scores[target])
+    among = np.flatnonzero(_is_new(known)) if new else np.arange(len(scores))
+    lowest = _top_score(scores[among], top) if target is None else scores[target]
+    best = _best(scores, lowest, among)
     shown = slice(top) if target is None else best == target
     ranks = _ranks(scores[best], known[best])[shown]
     best = best[shown]
@@ -73,22 +78,26 @@ def rank_candidates(
 def _top_score(scores: Rows, top: int | None) -> Any:
     """The lowest score among the `top` best."""
     if top is None or top >= len(scores):
-        return scores.min()
+        return -np.inf
     return np.partition(scores, -top)[-top]
 
 
-def _best(scores: Rows, lowest: Any) -> NDArray[np.int64]:
-    """The candidates that score at least the lowest, best first."""
-    best = np.flatnonzero(scores >= lowest)
-    return best[np.argsort(-scores[best], kind="stable")]
+def _best(scores: Rows, lowest: Any, among: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those among candidates that score at least the lowest, best first."""
+    best: NDArray[np.int64] = among[scores[among] >= lowest]
+    return np.asarray(best[np.argsort(-scores[best], kind="stable")])
 
 
 def _ranks(scores: Rows, known: Known) -> NDArray[np.int64]:
     """1 + how many score higher, leaving out those known from train or valid; scores descend."""
-    skipped = (known >= 0) & (known != SPLITS.index("test"))
-    n_open = np.append(0, np.cumsum(~skipped))  # among the first 0, 1, 2, ...
+    n_new = np.append(0, np.cumsum(_is_new(known)))  # among the first 0, 1, 2, ...
     n_higher = np.searchsorted(-scores, -scores, side="left")
-    return 1 + n_open[n_higher]
+    return 1 + n_new[n_higher]
+
+
+def _is_new(known: Known) -> NDArray[np.bool_]:
+    """Which candidates neither training nor validation knows."""
+    return np.isin(known, (-1, SPLITS.index("test")))
 
 
 def name_answers(dataset: Dataset, query: Query, ranking: Ranking) -> Answers:

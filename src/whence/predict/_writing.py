@@ -60,6 +60,7 @@ def _new_file(path: Path, force: bool) -> Iterator[Write]:
     draft = path.with_name(f".{path.name}-{token_hex(4)}")
     try:
         with writing_to(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
             with fill(draft) as write:
                 yield write
             draft.replace(path)

@@ -48,6 +48,17 @@ def lock(path: Path) -> IO[bytes]:
     return file
 
 
+def is_held(path: Path) -> bool:
+    """Whether another process trains the run of this lock."""
+    try:
+        path.exists() and lock(path).close()
+    except WhenceError:
+        return True
+    except OSError:  # a folder that can only be read
+        return False
+    return False
+
+
 def check_room(path: Path, n_bytes: int) -> None:
     """Refuse to begin what the disk has no room for."""
     place = next(parent for parent in path.absolute().parents if parent.exists())

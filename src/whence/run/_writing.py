@@ -41,10 +41,17 @@ class RunExists(WhenceError):
     """The folder of a new run is there already."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} exists; choose another folder with -o, or go on with a run that was "
-            f"interrupted: whence train --resume {path}"
-        )
+        resume = f", or go on with it: whence train --resume {path}"
+        remedy = "choose another folder with -o" + (resume if _is_unfinished(path) else "")
+        super().__init__(f"{path} exists; {remedy}")
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Whether a folder has a run that can be resumed."""
+    try:
+        return not Manifest.read(path).finished
+    except WhenceError:
+        return False
 
 
 class RunWriter:

@@ -1,0 +1,31 @@
+"""What commands share when they speak to people."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from whence.cli._screen import counted, program
+
+
+def test_one_is_not_several() -> None:
+    counts = [counted(1, "query"), counted(0, "fact"), counted(1592, "entity")]
+    assert counts == ["1 query", "0 facts", "1,592 entities"]
+    assert counted("all", "negative") == "all negatives"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="programs are found as on POSIX")
+def test_the_program_is_called_as_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / ".venv" / "bin" / "whence"
+    script.parent.mkdir(parents=True)
+    script.touch(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(script)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program() == str(script.relative_to(tmp_path))
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "whence" / "__main__.py")])
+    assert program() == "python -m whence"
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert program() == "whence"
