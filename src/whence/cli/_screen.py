@@ -41,7 +41,7 @@ def counted(n: int | str, noun: str) -> str:
 def ending(info: dict[str, Any], epochs: int) -> str:
     """How training of so many epochs ended, and what was kept of it."""
     trained, best = info["epochs"], info["best_epoch"]
-    if info["stopped"] != "time":
+    if info.get("stopped") != "time":
         return f"kept epoch {best} of {trained}" + (", no better since" if best < trained else "")
     cut = info["best_facts"] < best * info["n_facts"]
     kept = f"what was trained of epoch {best}" if cut else f"epoch {best}"
