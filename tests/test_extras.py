@@ -15,9 +15,13 @@ import whence
         (
             "pyarrow",
             "facts.parquet",
-            'reading Parquet needs pyarrow; pip install "whence[parquet]"',
+            "reading Parquet needs pyarrow; pip install pyarrow (or whence[parquet])",
         ),
-        ("pyoxigraph", "facts.ttl", 'reading RDF needs pyoxigraph; pip install "whence[rdf]"'),
+        (
+            "pyoxigraph",
+            "facts.ttl",
+            "reading RDF needs pyoxigraph; pip install pyoxigraph (or whence[rdf])",
+        ),
     ],
 )
 def test_a_missing_package_is_said_with_how_to_get_it(

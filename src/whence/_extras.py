@@ -12,4 +12,4 @@ def need(package: str, extra: str, task: str) -> Any:
         return import_module(package)
     except ImportError:
         root = package.partition(".")[0]
-        raise WhenceError(f'{task} needs {root}; pip install "whence[{extra}]"') from None
+        raise WhenceError(f"{task} needs {root}; pip install {root} (or whence[{extra}])") from None
