@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from whence.api import Run, resume, train
     from whence.data import Dataset, ReadOptions
     from whence.data import read_dataset as read
-    from whence.training import TrainConfig
+    from whence.training import MachineOptions, TrainConfig
 
 __all__ = [
     "Dataset",
+    "MachineOptions",
     "ReadOptions",
     "Run",
     "TrainConfig",
@@ -28,6 +29,7 @@ __getattr__ = lazily(
     __name__,
     {
         "Dataset": "whence.data",
+        "MachineOptions": "whence.training",
         "ReadOptions": "whence.data",
         "Run": "whence.api",
         "TrainConfig": "whence.training",

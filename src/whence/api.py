@@ -13,7 +13,8 @@ from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
 from whence.run import RunFolder, RunWriter, check_memory
-from whence.training import TrainConfig, asks_for_objects, choose_config
+from whence.settings import Settings
+from whence.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
 from whence.training.results import Interrupted, Parameters, Validation, Watch
 from whence.types import Rows
 
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from whence.models.scoring import Scorer
     from whence.predict import Advanced, Answers, Written
     from whence.training._problem import Problem
-
-MEMORY_SHARE = 0.5
-"""A trace larger than this share of memory is memory-mapped."""
-
-CHECKPOINT_SECONDS = 60.0
-"""Time between checkpoints, unless writing one takes long."""
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -36,9 +31,6 @@ def train(
     *,
     out: str | Path | None = None,
     preset: str | None = None,
-    threads: int | None = None,
-    memory_share: float = MEMORY_SHARE,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
     watch: Watch | None = None,
     **settings: Any,
 ) -> "Run":
@@ -53,45 +45,51 @@ def train(
         The folder to make; by default one under `runs/` named after dataset and model.
     preset
         `paper` for the setting of the paper; explicit settings override it.
-    threads
-        For validation and metrics; by default one for each core. The outcome does not depend on it.
-    memory_share
-        A trace larger than this share of memory is memory-mapped.
-    checkpoint_seconds
-        Time between checkpoints; a run that is cut off goes on from the last one.
     watch
         Told of progress, and asked whether to stop.
     **settings
-        Fields of `whence.ReadOptions`, such as columns and valid_fraction, and of
-        `whence.TrainConfig`, such as model, dim, epochs and seed.
+        Fields of `whence.ReadOptions`, such as columns and valid_fraction, of
+        `whence.TrainConfig`, such as model, dim, epochs and seed, and of
+        `whence.MachineOptions`, such as threads.
     """
     watch = watch or Watch()
-    options = {name: settings.pop(name) for name in ReadOptions.names() if name in settings}
+    machine = MachineOptions(**_taken(MachineOptions, settings))
+    options = _taken(ReadOptions, settings)
     dataset = _dataset(data, options, watch, objects_if_rated=asks_for_objects(preset, settings))
     config = choose_config(dataset, preset, settings)
     problem = _problem(dataset, config)  # says what is wrong before anything is written
     check_memory(problem.row_bytes)
-    path = Path(out) if out else free_path(f"{dataset.name}-{config.model}")
-    writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, memory_share)
-    return _train(writer, dataset, problem, threads, checkpoint_seconds, watch)
+    path = Path(out) if out is not None else free_path(f"{dataset.name}-{config.model}")
+    share = machine.memory_share
+    writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share)
+    return _train(writer, dataset, problem, machine, watch)
 
 
-def resume(
-    path: str | Path,
-    *,
-    threads: int | None = None,
-    memory_share: float = MEMORY_SHARE,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    watch: Watch | None = None,
-) -> "Run":
-    """Go on with a run that was interrupted; a finished one is opened."""
-    writer = RunWriter.resume(Path(path), memory_share)
+def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> "Run":
+    """Go on with a run that was interrupted; a finished one is opened.
+
+    Parameters
+    ----------
+    path
+        The folder of the run.
+    watch
+        Told of progress, and asked whether to stop.
+    **options
+        Fields of `whence.MachineOptions`.
+    """
+    machine = MachineOptions.from_dict(options)
+    writer = RunWriter.resume(Path(path), machine.memory_share)
     if writer.manifest.finished:
         writer.sweep()
         return Run.open(path)
     dataset = writer.dataset
     problem = _problem(dataset, TrainConfig.from_dict(writer.manifest.config))
-    return _train(writer, dataset, problem, threads, checkpoint_seconds, watch or Watch())
+    return _train(writer, dataset, problem, machine, watch or Watch())
+
+
+def _taken(table: type[Settings], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of one table, taken out of all."""
+    return {name: settings.pop(name) for name in table.names() if name in settings}
 
 
 def free_path(name: str) -> Path:
@@ -273,8 +271,7 @@ def _train(
     writer: RunWriter,
     dataset: Dataset,
     problem: "Problem",
-    threads: int | None,
-    checkpoint_seconds: float,
+    machine: MachineOptions,
     watch: Watch,
 ) -> Run:
     """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
@@ -282,7 +279,7 @@ def _train(
     from whence.training.fit import fit
 
     config = problem.config
-    evaluator = SplitEvaluator(dataset, config, threads)
+    evaluator = SplitEvaluator(dataset, config, machine.threads)
 
     def validate(rows: Parameters) -> Validation:
         return evaluator.validate(_scorer(problem.model, rows, dataset, config))
@@ -290,7 +287,8 @@ def _train(
     validates = config.validate_every and len(dataset.valid)
     watch.started(writer.start(problem.trace_width))
     try:
-        progress = fit(problem, writer, validate if validates else None, watch, checkpoint_seconds)
+        seconds = machine.checkpoint_seconds
+        progress = fit(problem, writer, validate if validates else None, watch, seconds)
     except Interrupted:
         writer.close()
         raise Interrupted(f"interrupted; go on with: whence train --resume {writer.path}") from None

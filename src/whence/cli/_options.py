@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 import click
 
 from whence.cli._completion import complete_model
-from whence.data._options import ReadOptions
+from whence.data import ReadOptions
 from whence.errors import WhenceError
 from whence.settings import Settings
-from whence.training.config import TrainConfig
+from whence.training import MachineOptions, TrainConfig
 from whence.training.defaults import CHOSEN
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_TABLES: tuple[type[Settings], ...] = (ReadOptions, TrainConfig)
+_TABLES: tuple[type[Settings], ...] = (ReadOptions, TrainConfig, MachineOptions)
 SETTINGS = {item.name: (table, item) for table in _TABLES for item in fields(table)}
 """Every setting with the table that it stands in."""
 

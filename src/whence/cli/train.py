@@ -14,10 +14,9 @@ from whence.cli._options import (
     setting_options,
 )
 from whence.errors import WhenceError
-from whence.training.presets import PRESETS
+from whence.training import PRESETS, MachineOptions
 
 _PATH = click.Path(path_type=Path)
-_OF_THE_MACHINE = ("threads", "memory_share", "checkpoint_seconds")
 
 
 @click.command("train", cls=SettingsCommand)
@@ -25,17 +24,6 @@ _OF_THE_MACHINE = ("threads", "memory_share", "checkpoint_seconds")
 @click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
 @click.option("--resume", type=_PATH, metavar="RUN", help="Go on with an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")
-@click.option("--threads", type=click.IntRange(1), help="For metrics  [default: one a core]")
-@click.option(
-    "--memory-share",
-    type=click.FloatRange(0, 1),
-    help="Map a trace larger than this share of memory  [default: 0.5]",
-)
-@click.option(
-    "--checkpoint-seconds",
-    type=click.FloatRange(0),
-    help="Time between checkpoints  [default: 60]",
-)
 @config_option
 @json_option
 @setting_options
@@ -64,7 +52,7 @@ def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any],
                 "DATA is missing: name a file, a folder or a dataset, such as nations"
             )
         return api.train(data, watch=watch, **given)
-    kept = {name: given.pop(name) for name in _OF_THE_MACHINE if name in given}
+    kept = {name: given.pop(name) for name in MachineOptions.names() if name in given}
     if data is not None or given:
         extra = ", ".join(
             ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]

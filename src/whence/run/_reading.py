@@ -106,4 +106,4 @@ class RunFolder:
         folders = find_checkpoints(self.path)
         if not folders:
             return Progress()
-        return Progress(**read_json(folders[-1] / "progress.json")["progress"])
+        return Progress.from_dict(read_json(folders[-1] / "progress.json")["progress"])

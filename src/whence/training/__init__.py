@@ -5,6 +5,14 @@
 
 from whence.training.choosing import asks_for_objects, choose_config
 from whence.training.config import TrainConfig
+from whence.training.machine import MachineOptions
 from whence.training.presets import PRESETS, preset_settings
 
-__all__ = ["PRESETS", "TrainConfig", "asks_for_objects", "choose_config", "preset_settings"]
+__all__ = [
+    "PRESETS",
+    "MachineOptions",
+    "TrainConfig",
+    "asks_for_objects",
+    "choose_config",
+    "preset_settings",
+]

@@ -50,7 +50,7 @@ def fit(
         saved = store.load_checkpoint(trace)
         if saved is not None:
             trainer.restore(saved[0])
-            progress = Progress(**saved[1])
+            progress = Progress.from_dict(saved[1])
             watch.resumed(trainer.epoch * len(problem.facts) + trainer.position)
         _Fit(trainer, progress, store, validate, watch, checkpoint_seconds).run()
     return progress

@@ -1,6 +1,6 @@
 """What training hands on, and to whom: plain records and two protocols, free of kernels."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,6 +72,16 @@ class Progress:
     """Of the last one."""
     stopped: str = ""
     """Why training ended: epochs, patience or time."""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Progress":
+        """Progress as a checkpoint holds it."""
+        if values.keys() != {item.name for item in fields(cls)}:
+            raise WhenceError(
+                "the checkpoint was written by another version of whence: train the run anew"
+            )
+        return cls(**values)
+
     kept: int = 0
 
 

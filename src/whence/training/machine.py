@@ -1,0 +1,24 @@
+"""How training uses the machine it runs on; the outcome does not depend on it."""
+
+from dataclasses import dataclass
+
+from whence.errors import WhenceError
+from whence.settings import Settings, number
+
+
+@dataclass(frozen=True)
+class MachineOptions(Settings):
+    """What training may take of a machine; checked on making."""
+
+    threads: int | None = number(None, "for metrics  [default: one a core]", "Machine", 1)
+    memory_share: float = number(
+        0.5, "of memory, above which a trace is memory-mapped", "Machine", 0
+    )
+    checkpoint_seconds: float = number(
+        60.0, "between checkpoints, more where writing one takes long", "Machine", 0
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory_share > 1:
+            raise WhenceError(f"memory_share is {self.memory_share:g}; it must be 1 or less")
