@@ -243,6 +243,7 @@ class Run:
             "n_test": manifest.dataset["n_test"],
             "dataset_hash": manifest.dataset["hash"],
             "notes": manifest.dataset["notes"],
+            "read": manifest.dataset.get("read", {}),
             "config": manifest.config,
             "history": self.history,
             "files": manifest.files,

@@ -67,19 +67,21 @@ def test_labels_from_the_folder_and_by_hand(write: Write, tmp_path: Path) -> Non
 
 
 def test_how_it_was_read_is_told(write: Write) -> None:
-    path = write("likes.csv", "1,1,5\n1,2,4\n2,1,4\n2,2,5\n")
+    path = write("likes.csv", "1,1,web\n1,2,app\n2,1,web\n2,2,app\n")
     labels = write("labels.tsv", "1\tOne\n")
-    dataset = read_dataset(path, columns=[1, 2], valid_fraction=0.25, entity_labels=labels)
+    options = {"columns": [1, 2], "source": "3", "valid_fraction": 0.25}
+    dataset = read_dataset(path, **options, entity_labels=labels)
     assert dataset.read == {
-        "source": str(path),
+        "data": str(path),
         "columns": "1,2",
+        "source": "3",
         "valid_fraction": 0.25,
         "entity_labels": str(labels),
     }
     rated = {"user": [1, 2], "item": [1, 2], "rating": [4, 5]}
     dataset = read_dataset(rated, objects_if_rated=True, entity_labels={"1": "One"})
-    assert dataset.read == {"source": "table", "entity_labels": "given", "ratings_as_objects": True}
-    assert read_dataset("nations").read == {"source": "nations"}
+    assert dataset.read == {"data": "table", "entity_labels": "given", "ratings_as_objects": True}
+    assert read_dataset("nations").read == {"data": "nations"}
 
 
 def test_two_way_file(write: Write) -> None:

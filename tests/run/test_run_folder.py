@@ -44,7 +44,7 @@ def test_a_run_can_be_read_without_whence(folder: Path) -> None:
 def test_the_manifest_says_how_the_data_was_read(folder: Path) -> None:
     opened = RunFolder.open(folder)
     about = opened.manifest.dataset
-    assert about["read"] == opened.dataset.read == {"source": "nations"}
+    assert about["read"] == opened.dataset.read == {"data": "nations"}
     older = {name: value for name, value in about.items() if name != "read"}
     assert read_dataset(folder, older).read == {}
 

@@ -91,6 +91,8 @@ def _about(info: dict[str, Any]) -> Any:
     facts = table("Run", "", "")
     facts.add_row("model", f"{model.title}: {model.formula}")
     facts.add_row("dataset", info["dataset"])
+    for name, value in info["read"].items():
+        facts.add_row("read from" if name == "data" else f"  {name}", str(value))
     for name in COUNTS:
         facts.add_row(name, number(info[name]))
     facts.add_row("sources", "yes" if "sources.json" in info["files"] else "no")

@@ -62,7 +62,7 @@ def read_dataset(
 
 def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
     """What was read, and the options that are not as by default, as JSON can hold them."""
-    about = {"source": source if isinstance(source, (str, os.PathLike)) else "table"}
+    about = {"data": source if isinstance(source, (str, os.PathLike)) else "table"}
     for item in fields(options):
         value = getattr(options, item.name)
         if value != item.default:
