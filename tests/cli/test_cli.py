@@ -301,3 +301,16 @@ def test_two_processes_do_not_train_one_run(tmp_path: Path) -> None:
     first.wait()
     assert done.returncode == 2
     assert "is being trained by another process" in done.stderr
+
+
+def test_facts_may_come_from_standard_input(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "whence", "train", "-", "--format", "csv", "--json"]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "run"), "--dim", "2", "--epochs", "1"],
+        input="a,r,b\nb,r,c\nc,r,a\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    about = json.loads(done.stdout)
+    assert (about["dataset"], about["n_facts"], about["n_entities"]) == ("stdin", 3, 3)

@@ -3,7 +3,7 @@
 import os
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from whence.data._building import build_dataset
 from whence.data._catalogue import CATALOGUE, find_folder
@@ -21,6 +21,9 @@ from whence.data._splitting import hold_out
 from whence.data._streams import FilePath
 from whence.data._tables import read_table
 from whence.errors import WhenceError
+
+_STDIN: Final = "/dev/stdin"
+"""What - stands for."""
 
 
 def read_dataset(
@@ -86,7 +89,8 @@ def _read(source: Any, options: ReadOptions, progress: Progress | None) -> Datas
             entity_labels=_labels(options.entity_labels),
             relation_labels=_labels(options.relation_labels),
         )
-    text, path = str(source), Path(source)
+    text = _STDIN if str(source) == "-" else str(source)
+    path = Path(text)
     entry = CATALOGUE.get(text.lower())
     # An empty text is no path, although Path("") is the working folder.
     if text and is_file(path):
