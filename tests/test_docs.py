@@ -62,6 +62,10 @@ def test_every_command_is_documented(command: str) -> None:
     assert f"`{command}`" in read(ROOT / "CHANGELOG.md")
 
 
+def test_no_placeholder_is_left() -> None:
+    assert not re.findall(r"^[A-Z]{4,}$", prose(), re.MULTILINE)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_documented_and_cited(name: str) -> None:
     page = " ".join(read(ROOT / "docs" / "models.md").split())

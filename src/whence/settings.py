@@ -28,7 +28,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = _plain(getattr(self, item.name))
+            value = plain(getattr(self, item.name))
             self.check(item, value)
             if isinstance(value, int | float) and float in self.types()[item.name]:
                 value = _float(item.name, value)
@@ -48,6 +48,7 @@ class Settings:
     def check(cls, item: "Field[Any]", value: Any) -> None:
         """One setting against its type, its choices and its least value."""
         name, about, types = item.name, item.metadata, cls.types()[item.name]
+        value = plain(value)
         fits = isinstance(value, (*types, int) if float in types else types)
         if not fits or (isinstance(value, bool) and bool not in types):
             raise WhenceError(f"{name} is {value!r}; give {_words(types)}")
@@ -79,7 +80,7 @@ class Settings:
         return replace(self, **changes)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A number as Python's own; NumPy has others."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value

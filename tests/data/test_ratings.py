@@ -25,9 +25,10 @@ def rated() -> Dataset:
 def test_ratings_become_objects_before_facts_are_held_out() -> None:
     users, items = np.divmod(np.arange(100), 10)
     table = {"user": users, "item": items, "rating": [*[1, 2] * 49, 3, 4]}
-    for options in ({"ratings_as_objects": True}, {"objects_if_rated": True}):
-        dataset = read_dataset(table, test_fraction=0.5, **options)
-        assert (dataset.n_facts, len(dataset.test), dataset.notes) == (50, 50, ())
+    noted = "ratings taken as objects: facts are (user, item, rating)"
+    for option, notes in (("ratings_as_objects", ()), ("objects_if_rated", (noted,))):
+        dataset = read_dataset(table, test_fraction=0.5, **{option: True})
+        assert (dataset.n_facts, len(dataset.test), dataset.notes) == (50, 50, notes)
     kept = read_dataset(table, objects_if_rated=True, ratings_as_objects=False)
     assert kept.ratings is not None
     assert read_dataset("nations", objects_if_rated=True).n_facts == 1592

@@ -81,3 +81,14 @@ def test_bad_file(write: Write, name: str, content: str | bytes, message: str) -
 def test_there_are_no_columns_to_choose_from(write: Write) -> None:
     with pytest.raises(WhenceError, match=r"facts.nt: RDF has no columns .* leave out columns"):
         read_dataset(write("facts.nt", FACTS), columns="1,2,3")
+
+
+@pytest.mark.parametrize("n_before", [0, 3])
+@pytest.mark.parametrize("n_after", [0, 2])
+def test_a_missing_dot_is_named_with_its_own_line(
+    write: Write, n_before: int, n_after: int
+) -> None:
+    whole = "<http://a> <http://b> <http://c> .\n"
+    path = write("f.nt", whole * n_before + "<http://a> <http://b> <http://d>\n" + whole * n_after)
+    with pytest.raises(WhenceError, match=rf"f\.nt:{n_before + 1}: A triple must be followed"):
+        read_dataset(path)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from whence.data import read_dataset
@@ -135,3 +136,13 @@ def test_unknown_source_offers_the_nearest(source: str) -> None:
 def test_impossible_source(source: str) -> None:
     with pytest.raises(WhenceError, match="the catalogue has nations, kinship"):
         read_dataset(source)
+
+
+def test_columns_may_be_numbers(write: Write) -> None:
+    path = write("likes.csv", "x,1,1,5,web\nx,1,2,4,app\nx,2,1,3,web\n")
+    options = {"columns": np.array([2, 3]), "rating": np.int64(4), "source": 5}
+    dataset = read_dataset(path, **options)
+    assert dataset.ratings is not None
+    assert dataset.ratings.train.tolist() == [5, 4, 3]
+    assert dataset.sources is not None
+    assert [*dataset.sources] == ["web", "app", "web"]

@@ -87,3 +87,9 @@ def test_unknown_with_nothing_near_says_how_many_there_are() -> None:
 def test_id_out_of_range(index: int) -> None:
     with pytest.raises(WhenceError, match=f"no entity has id {index}; ids go from 0 to 3"):
         NATIONS.name(index)
+
+
+def test_the_last_part_of_an_iri_is_enough_to_be_offered() -> None:
+    relations = Vocabulary(("http://ex.org/born_in", "http://ex.org/ns#knows"), kind="relation")
+    with pytest.raises(WhenceError, match=r"did you mean 'http://ex\.org/ns#knows'\?"):
+        relations.find("know")

@@ -105,3 +105,10 @@ def test_a_larger_trace_makes_for_fewer_dimensions() -> None:
 def test_a_bad_setting_is_named_before_anything_is_made_of_it() -> None:
     with pytest.raises(WhenceError, match="epochs is 'many'; give a whole number"):
         choose_config(make_dataset(), None, {"epochs": "many"})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    settings = {"dim": np.int64(8), "rate": np.float32(0.5), "negatives": np.int32(3)}
+    config = choose_config(make_dataset(), None, settings)
+    assert (config.dim, config.rate, config.negatives) == (8, 0.5, 3)
+    assert {type(config.dim), type(config.rate), type(config.negatives)} == {int, float}

@@ -77,7 +77,7 @@ class TerminalWatch(Watch):
         if not about.n_valid:
             self.say(
                 "note   no validation facts: the last epoch is kept; hold some facts out with "
-                "--valid-fraction 0.1 --test-fraction 0.1"
+                "--valid-fraction 0.1"
             )
         self.say(f"run    {about.run}")
         self.say(f"model  {_in_words(about.config)}")

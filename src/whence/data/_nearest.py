@@ -1,6 +1,7 @@
 """The nearest known texts to one that is not known, for error messages."""
 
 import heapq
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
@@ -22,8 +23,14 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     shortlist = heapq.nlargest(_SHORTLIST, dict.fromkeys(candidates), key=overlap)
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
+
+    def ratio(part: str) -> float:
+        matcher.set_seq1(part.casefold()[:_LONGEST])
+        return matcher.ratio()
+
     ranked = []
     for candidate in shortlist:
-        matcher.set_seq1(candidate.casefold()[:_LONGEST])
-        ranked.append((-matcher.ratio(), candidate))
+        # Of an IRI the last part is what people remember.
+        parts = (candidate, re.split("[/#]", candidate.rstrip("/#"))[-1])
+        ranked.append((-max(map(ratio, parts)), candidate))
     return [candidate for distance, candidate in sorted(ranked)[:limit] if -distance >= _CUTOFF]

@@ -1,8 +1,9 @@
 """N-Triples and Turtle: names are IRIs, and labels come with the facts."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from whence.data._columns import FactTable
 from whence.data._gathering import Stretch, gather
 from whence.data._layout import Layout
 from whence.data._options import ReadOptions
-from whence.data._streams import FilePath, open_bytes
+from whence.data._streams import FilePath, open_bytes, read_lines
 from whence.errors import WhenceError
 
 _LABELS: Final = (
@@ -39,7 +40,9 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
             table = triples.read(rdf.parse(file, formats[form]), f"{path}: triple ")
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
-            raise WhenceError(f"{path}:{error.lineno}: {reason}; correct the line") from None
+            reason = reason.replace("Quads must", "A triple must")
+            line = _faulty_line(path, error.lineno or 1, partial(rdf.parse, format=formats[form]))
+            raise WhenceError(f"{path}:{line}: {reason}; correct the line") from None
         except MemoryError:
             raise WhenceError(
                 f"{path}: a name or literal of more than 16 MiB; expected N-Triples or Turtle"
@@ -47,6 +50,17 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
     if not len(table):
         raise WhenceError(f"{path}: no facts; expected triples whose object is not a literal")
     return table
+
+
+def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
+    """Where the fault is: a dot that is missing is found out only on the line after."""
+    before = found - 1
+    for line in islice(read_lines(path), max(before - 1, 0), before):
+        try:
+            list(parse(line.encode()))
+        except SyntaxError as error:
+            return before if "dot" in error.msg else found
+    return found
 
 
 class _Triples:

@@ -1,6 +1,7 @@
 """A dataset from a file, a folder, a catalogue name or a table in Python."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from whence.data._splitting import hold_out
 from whence.data._streams import FilePath
 from whence.data._tables import read_table
 from whence.errors import WhenceError
+from whence.settings import plain
 
 _STDIN: Final = "/dev/stdin"
 """What - stands for."""
@@ -49,18 +51,31 @@ def read_dataset(
     **options
         Fields of `ReadOptions`: what to read of it, and how.
     """
-    if isinstance(options.get("columns"), (list, tuple)):
-        options["columns"] = ",".join(map(str, options["columns"]))
-    chosen = ReadOptions.from_dict(options)
+    chosen = ReadOptions.from_dict(options | _columns_as_text(options))
     dataset = _read(source, chosen, progress)
     if chosen.ratings_as_objects is None and objects_if_rated and dataset.ratings is not None:
         chosen = chosen.replace(ratings_as_objects=True)
+        note = "ratings taken as objects: facts are (user, item, rating)"
+        dataset = replace(dataset, notes=(*dataset.notes, note))
     dataset = replace(dataset, read=_about(source, chosen))
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
     if chosen.held_out:
         return hold_out(dataset, chosen.valid_fraction, chosen.test_fraction, chosen.split_seed)
     return dataset
+
+
+def _columns_as_text(options: dict[str, Any]) -> dict[str, str]:
+    """Columns that are given by number, or as a list, as they are typed."""
+    texts = {
+        name: str(options[name])
+        for name in ("rating", "source")
+        if isinstance(plain(options.get(name)), int)
+    }
+    columns = options.get("columns")
+    if isinstance(columns, Iterable) and not isinstance(columns, str):
+        texts["columns"] = ",".join(map(str, columns))
+    return texts
 
 
 def _about(source: Any, options: ReadOptions) -> dict[str, Any]:

@@ -34,7 +34,8 @@ def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Query]:
 def _others(n_bad: int) -> str:
     if not n_bad:
         return ""
-    return f" ({n_bad}{' or more' if n_bad == _MANY else ''} other bad lines)"
+    lines = "line" if n_bad == 1 else "lines"
+    return f" ({n_bad}{' or more' if n_bad == _MANY else ''} other bad {lines})"
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

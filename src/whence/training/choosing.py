@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import WhenceError
 from whence.models import find_model
+from whence.settings import plain
 from whence.training.config import TrainConfig
 from whence.training.defaults import default_settings
 from whence.training.presets import preset_settings
@@ -18,6 +19,7 @@ def choose_config(
     dataset: "Dataset", preset: str | None, settings: Mapping[str, Any]
 ) -> TrainConfig:
     """A preset, or what suits the data; explicit settings override both."""
+    settings = {name: plain(value) for name, value in settings.items()}
     for item in fields(TrainConfig):
         if item.name in settings:
             TrainConfig.check(item, settings[item.name])

@@ -48,7 +48,9 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
     chosen = {
         "model": model.name,
         "dim": _dim(dataset, model, given),
-        "inverse": not dataset.two_way and dataset.subjects == dataset.objects,
+        "inverse": not dataset.two_way
+        and dataset.subjects == dataset.objects
+        and loss != "squared",
         "loss": loss,
         "negatives": None,
         **_penalties(dataset, model, loss, given.get("negatives")),
