@@ -81,7 +81,12 @@ def test_how_it_was_read_is_told(write: Write) -> None:
     }
     rated = {"user": [1, 2], "item": [1, 2], "rating": [4, 5]}
     dataset = read_dataset(rated, objects_if_rated=True, entity_labels={"1": "One"})
-    assert dataset.read == {"data": "table", "entity_labels": "given", "ratings_as_objects": True}
+    assert dataset.read == {
+        "data": "table",
+        "entity_labels": "given",
+        "ratings_as_objects": True,
+        "read_as": {"subject": "user", "object": "item", "rating": "rating"},
+    }
     assert read_dataset("nations").read == {"data": "nations"}
 
 

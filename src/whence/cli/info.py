@@ -91,8 +91,9 @@ def _about(info: dict[str, Any]) -> Any:
     facts = table("Run", "", "")
     facts.add_row("model", f"{model.title}: {model.formula}")
     facts.add_row("dataset", info["dataset"])
-    for name, value in info["read"].items():
-        facts.add_row("read from" if name == "data" else f"  {name}", str(value))
+    read = info["read"] | info["read"].get("read_as", {})
+    for name in (name for name in read if name != "read_as"):
+        facts.add_row("read from" if name == "data" else f"  {name}", str(read[name]))
     for name in COUNTS:
         facts.add_row(name, number(info[name]))
     facts.add_row("sources", "yes" if "sources.json" in info["files"] else "no")

@@ -63,6 +63,7 @@ def build_dataset(
         notes=tuple(notes),
         ratings=_ratings(name, splits),
         sources=splits[0].sources,
+        read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
     )
 
 

@@ -107,6 +107,8 @@ class FactTable:
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """One line for each thing that reading left out."""
+    read_as: Mapping[str, str] = field(default_factory=dict)
+    """Which column, by its name in the file, was taken for what."""
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

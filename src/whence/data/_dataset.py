@@ -64,7 +64,7 @@ class Dataset:
     sources: Column | None = None
     """Where each training fact came from, in data that says so."""
     read: Mapping[str, Any] = field(default_factory=dict)
-    """What it was read from, as `data`, and the options that were given; fit for JSON."""
+    """What it was read from, as `data`, the options given, and which column was what."""
 
     def __post_init__(self) -> None:
         for split in ("train", "valid", "test"):

@@ -52,6 +52,7 @@ def gather(stretches: Iterable[Stretch], layout: Layout) -> FactTable:
         columns=tuple(columns[at] for at in layout.columns),
         ratings=np.concatenate(ratings) if layout.rating is not None else None,
         sources=columns[layout.source] if layout.source is not None else None,
+        read_as=layout.read_as,
     )
 
 

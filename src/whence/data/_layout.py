@@ -24,6 +24,8 @@ class Layout:
     """Whether the first row only names the columns."""
     names: tuple[str, ...]
     """What each column is called in messages."""
+    titles: tuple[str, ...] = ()
+    """The names of the columns, where they have some."""
     note: str = ""
     """What to say of a header that was not asked for and might be a fact."""
 
@@ -31,6 +33,15 @@ class Layout:
     def texts(self) -> tuple[int, ...]:
         """The columns of names: those of a fact, and its source."""
         return self.columns if self.source is None else (*self.columns, self.source)
+
+    @property
+    def read_as(self) -> dict[str, str]:
+        """Which column, by its name, was taken for what."""
+        words = ("subject", "relation", "object")[:: 1 if len(self.columns) == 3 else 2]
+        places = zip(
+            (*words, "rating", "source"), (*self.columns, self.rating, self.source), strict=True
+        )
+        return {word: self.titles[at] for word, at in places if self.titles and at is not None}
 
     @property
     def used(self) -> tuple[int, ...]:
@@ -55,6 +66,7 @@ def choose_layout(
         source,
         header=row.header and not named,
         names=tuple(repr(cell) if row.header else str(at) for at, cell in enumerate(cells, 1)),
+        titles=tuple(row.cells) if row.header else (),
         note=row.note((*columns, rating, source)),
     )
 

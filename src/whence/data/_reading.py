@@ -57,7 +57,7 @@ def read_dataset(
         chosen = chosen.replace(ratings_as_objects=True)
         note = "ratings taken as objects: facts are (user, item, rating)"
         dataset = replace(dataset, notes=(*dataset.notes, note))
-    dataset = replace(dataset, read=_about(source, chosen))
+    dataset = replace(dataset, read={**_about(source, chosen), **dataset.read})
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
     if chosen.held_out:
