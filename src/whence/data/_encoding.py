@@ -1,7 +1,7 @@
 """A column made out of bytes, by a compiled table of names: for files of millions of lines."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,15 @@ _OFFSET, _PRIME, _GOLDEN = (
     np.uint64(n) for n in (0xCBF29CE484222325, 0x100000001B3, 0x9E3779B97F4A7C15)
 )
 _SHIFT = np.uint64(32)
+
+
+class _Table(NamedTuple):
+    """What the encoder knows of names, for the kernel: see `ByteEncoder`."""
+
+    names: Any
+    bounds: Any
+    hashes: Any
+    slots: Any
 
 
 class ByteEncoder:
@@ -38,10 +47,8 @@ class ByteEncoder:
         n_before = len(self._names)
         self._reserve(len(cells), int((cells.ends - cells.starts).sum()))
         codes = np.empty(len(cells), np.int32)
-        n_names = _encode(
-            cells.data, cells.starts, cells.ends, codes, n_before,
-            self._bytes, self._bounds, self._hashes, self._slots,
-        )  # fmt: skip
+        table = _Table(self._bytes, self._bounds, self._hashes, self._slots)
+        n_names = _encode((cells.data, cells.starts, cells.ends), codes, n_before, table)
         bounds = self._bounds[n_before : n_names + 1]
         fresh, bounds = self._bytes[bounds[0] : bounds[-1]], bounds - bounds[0]
         self._names += Cells(fresh, bounds[:-1], bounds[1:])
@@ -75,8 +82,13 @@ def _grown(array: NDArray[Any], n_used: int, n_needed: int) -> NDArray[Any]:
 
 
 @kernel
-def _encode(data, starts, ends, codes, n_names, names, bounds, hashes, slots):
-    """The code of every cell; names that are new get the next codes. Returns how many there are."""
+def _encode(cells, codes, n_names, table):
+    """The code of every cell; names that are new get the next codes. Returns how many there are.
+
+    cells: (data, starts, ends), as in `Cells`.
+    """
+    data, starts, ends = cells
+    names, bounds, hashes, slots = table
     mask = np.uint64(slots.shape[0] - 1)
     for i in range(starts.shape[0]):
         start, length = starts[i], ends[i] - starts[i]
