@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from whence.api import Run, resume, train
     from whence.data import Dataset, ReadOptions
     from whence.data import read_dataset as read
+    from whence.explain import ExplainOptions, Explanation
     from whence.training import MachineOptions, TrainConfig
 
 __all__ = [
     "Dataset",
+    "ExplainOptions",
+    "Explanation",
     "MachineOptions",
     "ReadOptions",
     "Run",
@@ -29,6 +32,8 @@ __getattr__ = lazily(
     __name__,
     {
         "Dataset": "whence.data",
+        "ExplainOptions": "whence.explain",
+        "Explanation": "whence.explain",
         "MachineOptions": "whence.training",
         "ReadOptions": "whence.data",
         "Run": "whence.api",

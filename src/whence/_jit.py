@@ -21,7 +21,7 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-_ROOMS = ("data", "models", "training", "evaluate")
+_ROOMS = ("data", "models", "training", "explain", "evaluate")
 """Where kernels are written."""
 
 _OPTIONS: dict[str, Any] = {

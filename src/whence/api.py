@@ -1,24 +1,25 @@
 """The public face: train a model, open a run, ask it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
-from whence.run import RunFolder, RunWriter, check_memory
+from whence.run import ArrayRun, RunFolder, RunWriter, check_memory, gather_arrays
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
 from whence.training.results import Interrupted, Parameters, Validation, Watch
 from whence.types import Rows
 
 if TYPE_CHECKING:
+    from whence.explain import Explanation, Trained
     from whence.models.scoring import Scorer
     from whence.predict import Advanced, Answers, Written
     from whence.training._problem import Problem
@@ -102,7 +103,7 @@ def free_path(name: str) -> Path:
 class Run:
     """A trained run: its config, data, parameters, trace and metrics, and what it answers."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder | ArrayRun) -> None:
         self._folder = folder
         self.path, self.config, self.model = folder.path, folder.config, folder.model
 
@@ -114,6 +115,45 @@ class Run:
         `check` asks for it.
         """
         return cls(RunFolder.open(path, check=check))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        model: str,
+        entities: Sequence[Any],
+        relations: Sequence[Any] | None = None,
+        facts: ArrayLike,
+        entity_rows: ArrayLike,
+        relation_rows: ArrayLike | None = None,
+        trace: Any = None,
+        loss: str = "softmax",
+        labels: Mapping[str, str] | None = None,
+    ) -> "Run":
+        """A run in memory, out of somebody's own training; single and double precision stay.
+
+        Parameters
+        ----------
+        model
+            The scoring function that the rows are of.
+        entities, relations
+            Names by row; two-way data has no relations.
+        facts
+            (n, 3) whole numbers: rows of subject, relation and object; (n, 2) in two-way data.
+        entity_rows, relation_rows
+            (n_entities, width) and (n_relations, width); as many relations again for inverses.
+        trace
+            (n, 3, width) what each fact changed in the rows of its subject, relation and object; or
+            a tuple of those slots, where widths differ or there are inverse relations; or None.
+        loss
+            What it was trained with: softmax, sigmoid or squared.
+        labels
+            Labels by name, for reading.
+        """
+        rows = (entity_rows, relation_rows)
+        return cls(
+            gather_arrays(model, entities, relations, facts, *rows, trace, loss=loss, labels=labels)
+        )
 
     @classmethod
     def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
@@ -217,12 +257,42 @@ class Run:
         answers = predict_many(self.scorer, self.dataset, found, top, new=new)
         return write_answers(Path(out), answers, len(found), force=force, advanced=advanced)
 
+    @cached_property
+    def _trained(self) -> "Trained":
+        from whence.explain import Trained
+
+        folder = self._folder
+        return Trained(
+            self.scorer,
+            self.dataset,
+            self.config,
+            folder.adjacency,
+            folder.trace,
+            lambda: folder.checkpoints,
+        )
+
+    def explain(self, *names: str | None, **options: Any) -> "Explanation":
+        """Which training facts made the model predict a triple, ranked by influence.
+
+        Parameters
+        ----------
+        *names
+            Subject, relation and object; two-way runs leave the relation out. An open place, None
+            or "_", stands for its top answer that is new.
+        **options
+            Fields of `whence.ExplainOptions`, such as method, top, of, opposing and without. With
+            top=None every adjacent fact is listed.
+        """
+        from whence.explain import ExplainOptions, explain
+
+        return explain(self._trained, names, ExplainOptions.from_dict(options))
+
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
-        dataset = self._folder.manifest.dataset
+        dataset = self._folder.about
         sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
         return {
-            "run": str(self.path),
+            "run": None if self.path is None else str(self.path),
             "dataset": dataset["name"],
             "model": self.config.model,
             **sizes,
@@ -232,6 +302,8 @@ class Run:
 
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
+        if isinstance(self._folder, ArrayRun):
+            return {**self.summary(), "config": self.config.to_dict()}
         manifest = self._folder.manifest
         return {
             "format": manifest.format,
@@ -250,7 +322,8 @@ class Run:
         }
 
     def __repr__(self) -> str:
-        return f"Run({str(self.path)!r}, {self.config.model}, {self.dataset.n_facts:,} facts)"
+        place = "in memory" if self.path is None else repr(str(self.path))
+        return f"Run({place}, {self.config.model}, {self.dataset.n_facts:,} facts)"
 
 
 def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":

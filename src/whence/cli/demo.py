@@ -37,7 +37,7 @@ def command(out: Path | None, as_json: bool) -> None:
     screen.print()
     screen.print(answers_table("Where do students from india go?", prediction["answers"]))
     screen.print(
-        f"\nEvery fact's changes are in {run.path / 'trace.npy'}. Try next:\n"
+        f"\nEvery fact's changes are in {path / 'trace.npy'}. Try next:\n"
         f"  {whence} predict {run.path} israel conferences\n"
         f"  {whence} info {run.path}\n"
         f"  {whence} train YOUR.tsv",

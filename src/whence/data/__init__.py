@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
+    from whence.data._adjacency import Adjacency
     from whence.data._building import build_dataset
     from whence.data._catalogue import CATALOGUE, Place, fetch_dataset, find_entry, locate
     from whence.data._columns import Column, FactTable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CATALOGUE",
+    "Adjacency",
     "Column",
     "Dataset",
     "Entry",
@@ -39,6 +41,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "Adjacency": "whence.data._adjacency",
         "CATALOGUE": "whence.data._catalogue",
         "Column": "whence.data._columns",
         "Dataset": "whence.data._dataset",

@@ -97,6 +97,14 @@ class Dataset:
         return len(self.relations)
 
     @property
+    def inverse_offset(self) -> int:
+        """How far an inverse relation's row stands behind its relation's.
+
+        In two-way data one row without width stands for the relation.
+        """
+        return max(self.n_relations, 1)
+
+    @property
     def two_way(self) -> bool:
         """Whether facts have no relation."""
         return len(self.relations) == 0
@@ -133,7 +141,7 @@ class Dataset:
             )
         if not facts.flags.c_contiguous:
             raise WhenceError(f"{where}: facts are not C-contiguous; pass np.ascontiguousarray")
-        allowed = (self.subjects, range(max(self.n_relations, 1)), self.objects)
+        allowed = (self.subjects, range(self.inverse_offset), self.objects)
         for column, ids, word in zip(
             facts.T, allowed, ("subject", "relation", "object"), strict=True
         ):

@@ -74,7 +74,7 @@ class RankingEvaluator:
         key = (reverse, splits)
         if key not in self._indexes:
             turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
-            n_relations = 2 * max(self.dataset.n_relations, 1)
+            n_relations = 2 * self.dataset.inverse_offset
             self._indexes[key] = KnownAnswers.of(*turned, n_relations=n_relations)
         return self._indexes[key]
 
@@ -83,7 +83,7 @@ class RankingEvaluator:
         if not reverse:
             return facts
         turned = facts[:, [OBJECT, RELATION, SUBJECT]]
-        turned[:, RELATION] += max(self.dataset.n_relations, 1)
+        turned[:, RELATION] += self.dataset.inverse_offset
         return turned
 
     def evaluate(self, scorer: Scorer, facts: Facts) -> SplitMetrics | None:

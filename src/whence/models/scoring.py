@@ -32,10 +32,10 @@ class Scorer:
         _fill_queries(function, rows, self.relation_rows, subjects, relations, out)
         return out
 
-    def scores(self, subject: int, relation: int, candidates: range) -> Rows:
-        """(len(candidates),) scores of a range of entities as the object."""
+    def scores(self, subject: int, relation: int, candidates: range | NDArray[np.int64]) -> Rows:
+        """(len(candidates),) scores of some entities as the object."""
         q = self.queries(np.array([subject]), np.array([relation]))[0]
-        ids = np.arange(candidates.start, candidates.stop)
+        ids = np.asarray(candidates)
         out = np.empty(len(ids), self.entity_rows.dtype)
         width = self.entity_rows.shape[1]
         score_rows(MATCH_IDS[self.model.match], q, self.entity_rows, ids, width, out)

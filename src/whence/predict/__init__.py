@@ -2,12 +2,13 @@
 
 from whence.predict._answers import Answer, Answers
 from whence.predict._bulk import predict_many
-from whence.predict._query import Query, check_top, find_query
+from whence.predict._query import OPEN, Query, check_top, find_query
 from whence.predict._ranking import predict
 from whence.predict._reading import read_queries
 from whence.predict._writing import Advanced, Written, write_answers
 
 __all__ = [
+    "OPEN",
     "Advanced",
     "Answer",
     "Answers",

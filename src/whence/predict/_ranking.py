@@ -61,8 +61,7 @@ def rank_candidates(
 ) -> Ranking:
     """The `top` best candidates, or all; for a whole triple, its object."""
     candidates = query.candidates(dataset)
-    # An inverse relation's row stands as far behind its relation as there are relations.
-    relation = query.relation + (max(dataset.n_relations, 1) if query.asks_subject else 0)
+    relation = query.relation + (dataset.inverse_offset if query.asks_subject else 0)
     scores = scorer.scores(query.given, relation, candidates)
     target = None if query.target is None else query.target - candidates.start
     among = np.flatnonzero(_is_new(known)) if new else np.arange(len(scores))

@@ -1,6 +1,11 @@
-"""Where the checkpoints of a run in the making are."""
+"""Where the checkpoints of a run in the making are, and those that were kept for good."""
 
+import json
 from pathlib import Path
+
+from safetensors import safe_open
+
+from whence.training.results import Checkpoint, Parameters
 
 PROGRESS = "progress"
 _NAME = "checkpoint-"
@@ -20,3 +25,11 @@ def next_checkpoint(run: Path) -> Path:
 
 def _number(folder: Path) -> int:
     return int(folder.name.removeprefix(_NAME))
+
+
+def read_checkpoint(file: Path) -> Checkpoint:
+    """Parameters that were kept, and at which moment of training."""
+    with safe_open(file, "numpy") as stored:
+        about = json.loads(stored.metadata()["about"])
+        rows = Parameters(stored.get_tensor("entities"), stored.get_tensor("relations"))
+    return Checkpoint(rows, about["facts"], about["updates"])

@@ -1,15 +1,17 @@
 """A dataset as files of a run: vocabularies as JSON, facts as plain arrays."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.data import Column, Dataset, Ratings, Vocabulary
+from whence.data import Adjacency, Column, Dataset, Ratings, Vocabulary
 from whence.run._files import read_json, write_array, write_json
 
 SPLITS = ("train", "valid", "test")
+_ADJACENCY = tuple(field.name for field in fields(Adjacency))
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -31,6 +33,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     if dataset.sources is not None:
         write_json(folder / "sources.json", list(dataset.sources.names))
         write_array(folder / "sources.npy", dataset.sources.codes)
+    write_adjacency(folder, dataset)
     return {
         "name": dataset.name,
         "hash": dataset.hash,
@@ -44,6 +47,21 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
         "notes": list(dataset.notes),
         "read": dict(dataset.read),
     }
+
+
+def write_adjacency(folder: Path, dataset: Dataset) -> None:
+    """Write which facts every entity and relation stands in."""
+    index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+    for name in _ADJACENCY:
+        write_array(folder / f"adjacency-{name.replace('_', '-')}.npy", getattr(index, name))
+
+
+def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
+    """The index of a run, memory-mapped; one that was written without it is indexed afresh."""
+    files = [folder / f"adjacency-{name.replace('_', '-')}.npy" for name in _ADJACENCY]
+    if not all(file.is_file() for file in files):
+        return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+    return Adjacency(*(np.load(file, mmap_mode="r", allow_pickle=False) for file in files))
 
 
 def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:

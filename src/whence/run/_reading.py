@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from whence.data import Dataset
+from whence.data import Adjacency, Dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
-from whence.run._checkpoints import find_checkpoints
-from whence.run._dataset import read_dataset
-from whence.run._files import read_json
+from whence.run._checkpoints import find_checkpoints, read_checkpoint
+from whence.run._dataset import read_adjacency, read_dataset
+from whence.run._files import expect_random_access, read_json
 from whence.run._manifest import Manifest
 from whence.training.config import TrainConfig
-from whence.training.results import Progress
+from whence.training.results import Checkpoint, Progress
 from whence.types import Rows
 
 
@@ -74,7 +74,23 @@ class RunFolder:
         if not self.config.trace:
             return None
         trace: NDArray[Any] = np.load(self.path / "trace.npy", mmap_mode="r", allow_pickle=False)
+        expect_random_access(trace)
         return trace
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Which facts every entity and relation stands in."""
+        return read_adjacency(self.path, self.dataset)
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """The moments of training that were kept, in their order."""
+        return [read_checkpoint(file) for file in sorted(self.path.glob("checkpoints/*"))]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Name and sizes of the data."""
+        return self.manifest.dataset
 
     @cached_property
     def metrics(self) -> dict[str, Any]:

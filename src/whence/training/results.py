@@ -28,6 +28,16 @@ class Parameters:
 
 
 @dataclass(frozen=True)
+class Checkpoint:
+    """Parameters at one moment of training, kept for good."""
+
+    parameters: Parameters
+    facts: int
+    """Facts trained on up to there, over all epochs."""
+    updates: int
+
+
+@dataclass(frozen=True)
 class Bookkeeping:
     """Parts of final minus initial parameters, each measured along the whole; they add up to 1.
 

@@ -1,0 +1,151 @@
+"""A prediction explained: the facts that matter, ranked and named."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.explain._adjacent import Adjacent, Ids, filter_facts, find_adjacent, shared_parts
+from whence.explain._describing import Describer
+from whence.explain._explanation import Contrast, ExplainedFact, Explanation, Joint
+from whence.explain._graph import find_graph
+from whence.explain._joint import roll_back_jointly
+from whence.explain._methods import METHODS
+from whence.explain._naming import find_facts, find_situation
+from whence.explain._options import ExplainOptions
+from whence.explain._rollback import Rollback, Sets
+from whence.explain._search import Ranked, rank, search
+from whence.explain._situation import Situation
+from whence.explain._trained import Trained
+
+_STEPS = (1, 3, 10)
+"""Supporters taken away for the stability of a prediction."""
+
+
+def explain(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> Explanation:
+    """Explain the prediction that names spell."""
+    start = time.perf_counter()
+    return explain_situation(find_situation(trained, names, options), options, start)
+
+
+def explain_situation(
+    situation: Situation, options: ExplainOptions, start: float | None = None
+) -> Explanation:
+    """Explain one answer of a contest; `start` is when the asking began."""
+    start = time.perf_counter() if start is None else start
+    return _Explaining(situation, options).explanation(start)
+
+
+class _Explaining:
+    """One explanation in the making."""
+
+    def __init__(self, situation: Situation, options: ExplainOptions) -> None:
+        self.situation, self.options = situation, options
+        self.rival = _find_rival(situation, options)
+        self.of = "log_ratio" if self.rival is not None else _what(situation.trained, options)
+        self.rollback = Rollback(situation, self.of, self._rival_place, options.method)
+        self.describer = Describer(situation, self.rival)
+
+    @property
+    def _rival_place(self) -> int | None:
+        """Where the answer of a contrast stands among the candidates."""
+        return None if self.rival is None else self.situation.contest.place_of(self.rival)
+
+    def explanation(self, start: float) -> Explanation:
+        options = self.options
+        adjacent = find_adjacent(self.situation, self.rival)
+        if not len(adjacent):
+            raise WhenceError("no training fact shares an entity or the relation with it")
+        group = find_facts(self.situation.trained, options.without)
+        wanted = self._chosen(group) if len(group) else self._filtered(adjacent)
+        top = None if len(group) else options.top
+        ranked = self._rank(wanted.fact_ids, top, opposing=options.opposing)
+        facts = self._describe(wanted, ranked)
+        return Explanation(
+            prediction=self.describer.prediction(),
+            method=options.method,
+            of=self.of,
+            n_adjacent=len(adjacent),
+            facts=facts,
+            contrast=self._contrast(),
+            without=roll_back_jointly(self.rollback, group) if len(group) else None,
+            stability=self._stability(wanted.fact_ids) if options.stability else None,
+            graph=find_graph(self.rollback, self.describer) if options.graph else None,
+            notes=self._notes(),
+            seconds=time.perf_counter() - start,
+        )
+
+    def _chosen(self, fact_ids: Ids) -> Adjacent:
+        """Facts that were named, whatever they share."""
+        return Adjacent(fact_ids, shared_parts(self.situation, fact_ids, self.rival))
+
+    def _filtered(self, adjacent: Adjacent) -> Adjacent:
+        wanted = filter_facts(self.situation, adjacent, self.options)
+        if not len(wanted):
+            raise WhenceError(
+                f"none of the {len(adjacent)} adjacent facts is left; ask for other ones"
+            )
+        return wanted
+
+    def _rank(self, fact_ids: Ids, top: int | str | None, *, opposing: bool = False) -> Ranked:
+        method = METHODS[self.options.method]
+        if method.module is None:
+            exhaustive = self.options.exhaustive
+            sets = Sets.each(fact_ids)
+            return search(self.rollback, sets, top, opposing=opposing, exhaustive=exhaustive)
+        slopes = self.situation.slopes(self.of, self._rival_place)
+        influences = method.estimate(self.situation, slopes, fact_ids, self.options)
+        return rank(influences, top, opposing=opposing)
+
+    def _describe(self, wanted: Adjacent, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+        rolls_back = METHODS[self.options.method].module is None
+        listed = wanted.take(ranked.chosen)
+        rollback = self.rollback if rolls_back else None
+        return self.describer.facts(rollback, listed, ranked.influences)
+
+    def _stability(self, fact_ids: Ids) -> tuple[Joint, ...]:
+        """The prediction without its strongest supporters."""
+        best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]
+        sizes = [size for size in _STEPS if size <= len(best)]
+        return tuple(roll_back_jointly(self.rollback, best[:size]) for size in sizes)
+
+    def _contrast(self) -> Contrast | None:
+        if self.rival is None:
+            return None
+        other = Situation(self.situation.contest, self.rival)
+        entities, stands = self.situation.trained.dataset.entities, other.standing
+        return Contrast(
+            answer=entities.name(self.rival),
+            label=entities.label(self.rival),
+            probability=stands.probability,
+            rank=stands.rank,
+            score=stands.score,
+            log_ratio=self.situation.standing.score - stands.score,
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        loss = self.situation.trained.config.loss
+        if self.options.method == "criage" and loss != "sigmoid":
+            return (f"criage supposes the sigmoid loss; this run was trained with {loss}",)
+        return ()
+
+
+def _find_rival(situation: Situation, options: ExplainOptions) -> int | None:
+    """The entity that the prediction is to be compared with."""
+    if options.instead_of is None:
+        return None
+    data, asks = situation.trained.dataset, situation.contest.asks
+    place = data.subjects if asks == "subject" else data.objects
+    rival = data.entities.find(options.instead_of, place)
+    if rival == situation.target:
+        raise WhenceError(f"{options.instead_of!r} is the prediction itself; name another answer")
+    return Situation(situation.contest, rival).target
+
+
+def _what(trained: Trained, options: ExplainOptions) -> str:
+    """What influence is on."""
+    if not trained.learned_ratings:
+        return options.of or "probability"
+    if options.of in ("probability", "loss"):
+        raise WhenceError(f"this run learned ratings, which have no {options.of}; ask of score")
+    return "score"

@@ -1,0 +1,173 @@
+"""What an explanation says: plain records that people can sort, save and draw."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from whence._extras import need
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a prediction stands under some parameters."""
+
+    probability: float | None
+    """None for a model of ratings, whose scores are ratings."""
+    score: float
+    rank: int
+    """Skips answers known from training and validation, other than this one."""
+    top_answer: str
+    """The best answer that is not known from training or validation."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is explained, by name, and how it stands with all facts."""
+
+    subject: str
+    relation: str | None
+    """None in two-way data."""
+    object: str
+    probability: float | None
+    rank: int
+    score: float
+    top_answer: str
+    asks: str
+    """The place whose candidates compete: object or subject."""
+    labels: dict[str, str | None]
+    """Labels by place, or the names again."""
+    n_candidates: int
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The answer that the prediction is compared with."""
+
+    answer: str
+    label: str
+    probability: float | None
+    rank: int
+    score: float
+    log_ratio: float
+    """log of the prediction's probability over that of the answer."""
+
+
+@dataclass(frozen=True)
+class ExplainedFact:
+    """One training fact, and what the prediction owes to it."""
+
+    fact_id: int
+    subject: str
+    relation: str | None
+    object: str
+    role: str
+    """What it shares with the prediction: subject, relation, object, or several of them."""
+    influence: float
+    probability_without: float | None
+    top_answer_changes: bool | None
+    rank: int
+    """From 1 on, in the order of the list."""
+    share: float
+    """Of the listed facts' influence, all taken as positive."""
+    shares: tuple[str, ...]
+    """The parts of the prediction that it shares."""
+    labels: dict[str, str | None]
+    top_answer_without: str | None
+    source: str | None = None
+    """Where the fact came from, in data that says so."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What rolling back several facts together does."""
+
+    fact_ids: tuple[int, ...]
+    influence: float
+    """Of all together; not the sum of what each does alone."""
+    sum_of_single: float
+    probability: float | None
+    score: float
+    rank: int
+    top_answer: str
+    top_answer_changes: bool
+
+
+@dataclass(frozen=True)
+class Path:
+    """Two facts that join the prediction's entities through a third."""
+
+    entity: str
+    label: str
+    facts: tuple[ExplainedFact, ExplainedFact]
+    """That of the subject's side first."""
+    influence: float
+    """Of both together."""
+    probability_without: float | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The explanation graph of the paper: what ties the prediction to the data."""
+
+    between: tuple[ExplainedFact, ...]
+    """Facts between the same two entities, in either direction."""
+    same_relation: tuple[ExplainedFact, ...]
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The facts that made the model say so, ranked."""
+
+    prediction: Prediction
+    method: str
+    of: str
+    """What influence is on: probability, score, loss or log_ratio."""
+    n_adjacent: int
+    seconds: float
+    facts: tuple[ExplainedFact, ...]
+    contrast: Contrast | None = None
+    without: Joint | None = None
+    stability: tuple[Joint, ...] | None = None
+    """Without the 1, 3 and 10 facts that support most, as far as there are so many."""
+    graph: Graph | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `whence explain --json` prints: plain values only."""
+        return asdict(self)
+
+    def to_pandas(self) -> Any:
+        """One row a fact, strongest first."""
+        pandas = need("pandas", "pandas", "tables of pandas")
+        return pandas.DataFrame([self._row(fact) for fact in self.facts], columns=_COLUMNS)
+
+    def _row(self, fact: ExplainedFact) -> dict[str, Any]:
+        return {name: getattr(fact, name) for name in _COLUMNS}
+
+    def _repr_html_(self) -> str:
+        from whence.drawing import explanation_html
+
+        return explanation_html(self.to_dict())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Influences as bars, with matplotlib; returns the axes."""
+        from whence.drawing import plot_explanation
+
+        return plot_explanation(self.to_dict(), ax)
+
+
+_COLUMNS = (
+    "fact_id",
+    "subject",
+    "relation",
+    "object",
+    "role",
+    "influence",
+    "probability_without",
+    "top_answer_changes",
+    "rank",
+    "share",
+    "top_answer_without",
+    "source",
+)
+"""Of tables with one row a fact."""

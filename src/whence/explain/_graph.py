@@ -1,0 +1,95 @@
+"""The explanation graph of the paper: what ties a prediction's entities to each other.
+
+(i) Facts between the same two entities, (ii) facts of the same relation, (iii) pairs of facts that
+join the two entities through a third, ranked by what both together do.
+"""
+
+import numpy as np
+
+from whence.explain._adjacent import Adjacent, Ids, find_adjacent, shared_parts
+from whence.explain._describing import Describer
+from whence.explain._explanation import ExplainedFact, Graph, Path
+from whence.explain._rollback import Rollback, Sets
+from whence.explain._search import search
+from whence.explain._situation import Situation
+from whence.types import OBJECT, SUBJECT
+
+_SHOWN = 5
+"""Facts or pairs of each kind."""
+
+
+def find_graph(rollback: Rollback, describer: Describer) -> Graph:
+    """The supporters of each kind, strongest first."""
+    adjacent = find_adjacent(rollback.situation)
+    facts = rollback.situation.trained.dataset.train[adjacent.fact_ids]
+    ends = {rollback.situation.subject, rollback.situation.object}
+    joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
+    # A self-loop of one of two entities does not join them.
+    joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
+    return Graph(
+        between=_strongest(rollback, describer, adjacent.take(joins)),
+        same_relation=_strongest(rollback, describer, adjacent.take(adjacent.shared[:, 1])),
+        paths=_paths(rollback, describer),
+    )
+
+
+def _strongest(
+    rollback: Rollback, describer: Describer, facts: Adjacent
+) -> tuple[ExplainedFact, ...]:
+    ranked = search(rollback, Sets.each(facts.fact_ids), _SHOWN)
+    return describer.facts(rollback, facts.take(ranked.chosen), ranked.influences)
+
+
+def _paths(rollback: Rollback, describer: Describer) -> tuple[Path, ...]:
+    pairs = _find_pairs(rollback.situation)
+    sets = Sets(pairs.ravel(), np.arange(0, 2 * len(pairs) + 1, 2))
+    ranked = search(rollback, sets, _SHOWN)
+    after = rollback.outcomes(sets.take(ranked.chosen))
+    return tuple(
+        _path(rollback, describer, pairs[chosen], float(influence), float(probability))
+        for chosen, influence, probability in zip(
+            ranked.chosen, ranked.influences, after.probabilities, strict=True
+        )
+    )
+
+
+def _path(
+    rollback: Rollback, describer: Describer, pair: Ids, influence: float, probability: float
+) -> Path:
+    situation = rollback.situation
+    data = situation.trained.dataset
+    single = rollback.influences(Sets.each(pair))
+    first, second = describer.facts(rollback, Adjacent(pair, shared_parts(situation, pair)), single)
+    middle = int(_other_ends(situation, pair[:1], situation.subject)[0])
+    return Path(
+        entity=data.entities.name(middle),
+        label=data.entities.label(middle),
+        facts=(first, second),
+        influence=influence,
+        probability_without=situation.shown(probability),
+    )
+
+
+def _find_pairs(situation: Situation) -> Ids:
+    """(n_pairs, 2) facts of the subject and of the object that meet in a third entity."""
+    ends = [situation.subject, situation.object]
+    sides = []
+    for entity in ends:
+        ids = situation.trained.adjacency.facts_of_entity(entity).astype(np.int64)
+        others = _other_ends(situation, ids, entity)
+        away = ~np.isin(others, ends)
+        order = np.argsort(others[away], kind="stable")
+        sides.append((ids[away][order], others[away][order]))
+    (first, meets), (second, met) = sides
+    if situation.subject == situation.object:
+        return np.empty((0, 2), np.int64)
+    starts, stops = np.searchsorted(met, meets, "left"), np.searchsorted(met, meets, "right")
+    counts = stops - starts
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.column_stack([np.repeat(first, counts), second[np.repeat(starts, counts) + within]])
+
+
+def _other_ends(situation: Situation, fact_ids: Ids, entity: int) -> Ids:
+    """The entity at the other end of each fact of an entity."""
+    facts = situation.trained.dataset.train[fact_ids].astype(np.int64)
+    return np.where(facts[:, SUBJECT] == entity, facts[:, OBJECT], facts[:, SUBJECT])

@@ -1,0 +1,24 @@
+"""Several facts rolled back together, which is not the sum of what each does alone."""
+
+import numpy as np
+
+from whence.explain._adjacent import Ids
+from whence.explain._explanation import Joint
+from whence.explain._rollback import Rollback, Sets
+
+
+def roll_back_jointly(rollback: Rollback, fact_ids: Ids) -> Joint:
+    """How the prediction stands without these facts."""
+    situation, together = rollback.situation, Sets(fact_ids, np.array([0, len(fact_ids)]))
+    after = rollback.outcomes(together)
+    top_answer = situation.contest.name(int(after.tops[0]))
+    return Joint(
+        fact_ids=tuple(map(int, fact_ids)),
+        influence=float(rollback.influences(together)[0]),
+        sum_of_single=float(rollback.influences(Sets.each(fact_ids)).sum()),
+        probability=situation.shown(after.probabilities[0]),
+        score=float(after.scores[0]),
+        rank=int(after.ranks[0]),
+        top_answer=top_answer,
+        top_answer_changes=top_answer != situation.standing.top_answer,
+    )

@@ -1,0 +1,302 @@
+"""Compiled loops of rollback: what removals change, and the softmax over all candidates after it.
+
+A removal is a set of facts whose traces are subtracted together. Changes are worked out as
+differences, in double precision, so that small ones keep their digits.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._jit import inlined, kernel, prefetch_row
+from whence.models._match import DOT, L1, match
+from whence.types import Rows
+
+_AHEAD = 4
+"""Facts between the one worked on and the one whose trace is asked of memory."""
+_TAME = 40.0
+"""Changes of a score up to here are taken by a polynomial, which is vectorised."""
+
+
+class View(NamedTuple):
+    """A prediction as the kernels see it."""
+
+    kind: int
+    given: int
+    relation: int
+    """The relation that a fact must have to change the query; -1 for none."""
+    given_row: NDArray[np.float64]
+    relation_row: NDArray[np.float64]
+    query: NDArray[np.float64]
+    rows: Rows
+    places: NDArray[np.int32]
+    target: int
+    relation_start: int
+    """Where the trace holds the change of the relation's row; likewise of the object's."""
+    object_start: int
+
+
+class Removals(NamedTuple):
+    """Sets of facts: removal i takes away facts[bounds[i]:bounds[i + 1]]."""
+
+    bounds: NDArray[np.int64]
+    facts: NDArray[np.int32]
+    """(n, 3) the triples, removal by removal."""
+    rows: NDArray[np.int64]
+    """(n,) where the trace of each stands."""
+
+
+class Changes(NamedTuple):
+    """What removals change in the scores of a prediction's candidates."""
+
+    queries: Rows
+    """(n, query width) the change of the query, or, for distances, the query after it."""
+    moved: NDArray[np.bool_]
+    """(n,) whether the query changes at all."""
+    size: NDArray[np.float64]
+    """(n,) the norm of the query's change: L1 where the match is, else L2."""
+    mean: NDArray[np.float64]
+    """(n,) the query's change times the mean row under the softmax."""
+    target: NDArray[np.float64]
+    """(n,) change of the target's score."""
+    offset: NDArray[np.float64]
+    """(n,) change that all scores have in common."""
+    n_own: NDArray[np.int64]
+    """(n,) candidates whose own rows change."""
+    own: NDArray[np.int32]
+    """(n, most) where they stand."""
+    own_changes: NDArray[np.float64]
+    """(n, most) what their scores change by."""
+    correction: NDArray[np.float64]
+    """(n,) what their own rows add to the sum over all candidates."""
+
+
+class Scratch(NamedTuple):
+    """Room for one removal at a time."""
+
+    given_row: NDArray[np.float64]
+    relation_row: NDArray[np.float64]
+    query: NDArray[np.float64]
+    own_rows: NDArray[np.float64]
+    own_of: NDArray[np.int32]
+    """(n_candidates,) which own row a candidate has, or -1."""
+
+
+@kernel
+def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
+    """Fill the changes of every removal; mean: (width,) mean candidate row under the softmax."""
+    width = view.rows.shape[1]
+    for i in range(removals.bounds.shape[0] - 1):
+        out.moved[i] = _subtract(i, view, removals, trace, scratch, out)
+        out.size[i], out.mean[i], out.offset[i], out.target[i] = 0.0, 0.0, 0.0, 0.0
+        if out.moved[i]:
+            query(scratch.given_row, scratch.relation_row, scratch.query)
+            _measure(i, view, mean, scratch, out)
+        else:
+            _copy(view.query, scratch.query)
+            for k in range(out.queries.shape[1]):
+                out.queries[i, k] = 0 if view.kind == DOT else view.query[k]
+        is_own = scratch.own_of[view.target] >= 0
+        if out.moved[i] and not is_own:
+            out.target[i] = _plain_change(view, scratch, view.rows[view.target], width)
+        out.correction[i] = 0
+        for j in range(out.n_own[i]):
+            place = out.own[i, j]
+            row, own = view.rows[place], scratch.own_rows[j]
+            plain = _plain_change(view, scratch, row, width) if out.moved[i] else 0.0
+            change = _own_change(view, scratch, row, own, plain, width)
+            out.own_changes[i, j] = change
+            out.correction[i] += probabilities[place] * (math.exp(change) - math.exp(plain))
+            if place == view.target:
+                out.target[i] = change
+            scratch.own_of[place] = -1
+
+
+@inlined
+def _subtract(i, view, removals, trace, scratch, out):
+    """Take a removal's traces from the rows of the query, and list the candidates it changes."""
+    width, n_own, moved = view.rows.shape[1], 0, False
+    relation_width = scratch.relation_row.shape[0]
+    _copy(view.given_row, scratch.given_row)
+    _copy(view.relation_row, scratch.relation_row)
+    for f in range(removals.bounds[i], removals.bounds[i + 1]):
+        if f + _AHEAD < removals.rows.shape[0]:
+            prefetch_row(trace, removals.rows[f + _AHEAD], trace.shape[1])
+        own_trace = trace[removals.rows[f]]
+        if removals.facts[f, 1] == view.relation:
+            moved = True
+            for k in range(relation_width):
+                scratch.relation_row[k] -= own_trace[view.relation_start + k]
+        for end in range(2):
+            entity = removals.facts[f, 2 * end]
+            start = end * view.object_start
+            if entity == view.given:
+                moved = True
+                for k in range(width):
+                    scratch.given_row[k] -= own_trace[start + k]
+            place = view.places[entity]
+            if place >= 0:
+                j = scratch.own_of[place]
+                if j < 0:
+                    j = n_own
+                    n_own += 1
+                    scratch.own_of[place] = j
+                    scratch.own_rows[j] = 0
+                    out.own[i, j] = place
+                for k in range(width):
+                    scratch.own_rows[j, k] += own_trace[start + k]
+    out.n_own[i] = n_own
+    return moved
+
+
+@inlined
+def _copy(source, target):
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+
+
+@inlined
+def _measure(i, view, mean, scratch, out):
+    """Keep the query's change with its norm and its product with the mean row."""
+    width, squares, total, along = view.rows.shape[1], 0.0, 0.0, 0.0
+    for k in range(width):
+        change = scratch.query[k] - view.query[k]
+        out.queries[i, k] = change if view.kind == DOT else scratch.query[k]
+        squares += change * change
+        total += abs(change)
+        along += change * mean[k]
+    out.size[i] = total if view.kind == L1 else math.sqrt(squares)
+    out.mean[i] = along
+    if scratch.query.shape[0] > width:
+        out.offset[i] = scratch.query[width] - view.query[width]
+        out.queries[i, width] = out.offset[i]
+
+
+@inlined
+def _plain_change(view, scratch, row, width):
+    """Change of a score whose candidate row stays."""
+    total = 0.0
+    if view.kind == DOT:
+        for k in range(width):
+            total += (scratch.query[k] - view.query[k]) * row[k]
+        return total
+    return _distance(view.kind, view.query, row, width) - _distance(
+        view.kind, scratch.query, row, width
+    )
+
+
+@inlined
+def _own_change(view, scratch, row, own, plain, width):
+    """Change of a score whose candidate row loses `own` as well."""
+    if view.kind == DOT:
+        total = plain
+        for k in range(width):
+            total -= scratch.query[k] * own[k]
+        return total
+    before = _distance(view.kind, view.query, row, width)
+    for k in range(width):
+        own[k] = row[k] - own[k]
+    return before - _distance(view.kind, scratch.query, own, width)
+
+
+@inlined
+def _distance(kind, q, row, width):
+    return -match(kind, q, row, width)
+
+
+@kernel
+def score_after(kind, rows, scores, chosen, changes, x):
+    """x: (n_chosen, n_candidates) change of every candidate's score by each chosen removal.
+
+    scores: (n_candidates,) before it. Four removals share every row that is read.
+    """
+    n, last = chosen.shape[0], chosen.shape[0] - 1
+    for b in range(0, n, 4):
+        # A removal that stands in for a missing one is worked out twice.
+        b1, b2, b3 = min(b + 1, last), min(b + 2, last), min(b + 3, last)
+        queries = changes.queries
+        q0, q1, q2, q3 = (
+            queries[chosen[b]],
+            queries[chosen[b1]],
+            queries[chosen[b2]],
+            queries[chosen[b3]],
+        )
+        if kind == DOT:
+            _dots(rows, (q0, q1, q2, q3), x[b], x[b1], x[b2], x[b3])
+        else:
+            _distances(kind, rows, scores, (q0, q1, q2, q3), x[b], x[b1], x[b2], x[b3])
+    for b in range(n):
+        removal = chosen[b]
+        if not changes.moved[removal]:
+            x[b] = 0
+        for j in range(changes.n_own[removal]):
+            x[b, changes.own[removal, j]] = changes.own_changes[removal, j]
+
+
+@inlined
+def _dots(rows, four, x0, x1, x2, x3):
+    q0, q1, q2, q3 = four
+    width = rows.shape[1]
+    for c in range(rows.shape[0]):
+        row = rows[c]
+        a0 = a1 = a2 = a3 = rows.dtype.type(0)
+        for k in range(width):
+            a0 += q0[k] * row[k]
+            a1 += q1[k] * row[k]
+            a2 += q2[k] * row[k]
+            a3 += q3[k] * row[k]
+        x0[c], x1[c], x2[c], x3[c] = a0, a1, a2, a3
+
+
+@inlined
+def _distances(kind, rows, scores, four, x0, x1, x2, x3):
+    q0, q1, q2, q3 = four
+    width = rows.shape[1]
+    for c in range(rows.shape[0]):
+        row = rows[c]
+        a0 = a1 = a2 = a3 = rows.dtype.type(0)
+        if kind == L1:
+            for k in range(width):
+                a0 += abs(q0[k] - row[k])
+                a1 += abs(q1[k] - row[k])
+                a2 += abs(q2[k] - row[k])
+                a3 += abs(q3[k] - row[k])
+        else:
+            for k in range(width):
+                a0 += (q0[k] - row[k]) ** 2
+                a1 += (q1[k] - row[k]) ** 2
+                a2 += (q2[k] - row[k]) ** 2
+                a3 += (q3[k] - row[k]) ** 2
+            a0, a1, a2, a3 = math.sqrt(a0), math.sqrt(a1), math.sqrt(a2), math.sqrt(a3)
+        before = scores[c]
+        x0[c], x1[c], x2[c], x3[c] = -a0 - before, -a1 - before, -a2 - before, -a3 - before
+
+
+@kernel
+def sum_exponentials(x, probabilities, totals):
+    """totals: (n,) sum over candidates of p e^x, for x (n, n_candidates)."""
+    for b in range(x.shape[0]):
+        most = 0.0
+        for c in range(x.shape[1]):
+            most = max(most, abs(x[b, c]))
+        total = 0.0
+        if most > _TAME:
+            for c in range(x.shape[1]):
+                total += probabilities[c] * math.exp(x[b, c])
+        else:
+            for c in range(x.shape[1]):
+                total += probabilities[c] * _tame_exp(float(x[b, c]))
+        totals[b] = total
+
+
+@inlined
+def _tame_exp(x):
+    """e^x for |x| up to 40, to 1e-13: a polynomial of x/1024, squared ten times over."""
+    y = x * (1 / 1024)
+    series = 1 / 120 + y * (1 / 720 + y * (1 / 5040 + y * (1 / 40320)))
+    z = 1 + y * (1 + y * (1 / 2 + y * (1 / 6 + y * (1 / 24 + y * series))))
+    for _ in range(10):
+        z *= z
+    return z

@@ -1,0 +1,75 @@
+"""Every method that needs no retraining, by name: what it is, and where it comes from."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from whence.explain._options import ExplainOptions
+    from whence.explain._situation import Situation
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to estimate influence."""
+
+    name: str
+    title: str
+    citation: str
+    module: str | None = None
+    """Where its function is; None for rollback, which has a search of its own."""
+
+    def estimate(
+        self,
+        situation: "Situation",
+        slopes: "NDArray[np.float64]",
+        fact_ids: "NDArray[np.int64]",
+        options: "ExplainOptions",
+    ) -> "NDArray[np.float64]":
+        """(n_facts,) influence of facts on what has these slopes; see `Situation.slopes`."""
+        module = import_module(f"whence.explain.{self.module}")
+        function = getattr(module, "estimate_" + self.name.replace("-", "_"))
+        influences: NDArray[np.float64] = function(situation, slopes, fact_ids, options)
+        return influences
+
+
+_PAPER = (
+    "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
+    "Rollback, AAAI 2021"
+)
+_SIMILARITY = "Charpiat et al., Input Similarity from the Neural Network Perspective, NeurIPS 2019"
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("rollback", "Gradient rollback", _PAPER),
+        Method("rollback-o", "Gradient rollback, facts with the same answer only", _PAPER),
+        Method("random", "Random adjacent facts", _PAPER, "_random"),
+        Method("gradient-dot", "Dot product of gradients", _SIMILARITY, "_gradients"),
+        Method("gradient-cos", "Cosine of gradients", _SIMILARITY, "_gradients"),
+        Method(
+            "tracin",
+            "TracIn over kept checkpoints",
+            "Pruthi et al., Estimating Training Data Influence by Tracing Gradient Descent, "
+            "NeurIPS 2020",
+            "_gradients",
+        ),
+        Method(
+            "influence-function",
+            "Influence function",
+            "Koh and Liang, Understanding Black-box Predictions via Influence Functions, ICML 2017",
+            "_influence_function",
+        ),
+        Method(
+            "criage",
+            "CRIAGE",
+            "Pezeshkpour, Tian and Singh, Investigating Robustness and Interpretability of Link "
+            "Prediction via Adversarial Modifications, NAACL 2019",
+            "_criage",
+        ),
+    )
+}
+"""By name."""

@@ -1,0 +1,115 @@
+"""From names to ids: predictions, candidates and facts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.data import Dataset
+from whence.errors import WhenceError
+from whence.explain._options import ExplainOptions, as_list
+from whence.explain._situation import Contest, Situation
+from whence.explain._trained import Candidates, Trained
+from whence.predict import OPEN
+from whence.types import OBJECT, SUBJECT
+
+
+def find_situation(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> Situation:
+    """The prediction that names spell; an open place stands for its top answer."""
+    data = trained.dataset
+    spelled = [OPEN if name is None else str(name) for name in names]
+    if len(spelled) != (2 if data.two_way else 3):
+        shape = "SUBJECT OBJECT" if data.two_way else "SUBJECT RELATION OBJECT"
+        raise WhenceError(f"a prediction is {shape}; got {' '.join(spelled) or 'nothing'}")
+    subject, object_ = spelled[0], spelled[-1]
+    asks = "subject" if subject == OPEN else options.asks
+    if asks == "subject" and not trained.config.inverse:
+        raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
+    if subject == object_ == OPEN or (object_ == OPEN and asks == "subject"):
+        raise WhenceError("leave only the place open that is asked for")
+    relation = 0 if data.two_way else data.relations.find(spelled[1])
+    given = (
+        data.entities.find(object_, data.objects)
+        if asks == "subject"
+        else data.entities.find(subject, data.subjects)
+    )
+    candidates = find_candidates(trained, asks, relation, options.candidates)
+    contest = Contest(trained, given, relation, asks, candidates)
+    asked = subject if asks == "subject" else object_
+    if asked == OPEN:
+        return contest.top_situation()
+    place = data.subjects if asks == "subject" else data.objects
+    return Situation(contest, data.entities.find(asked, place))
+
+
+def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> Candidates:
+    """The entities that compete for an answer, by a word or by names."""
+    data = trained.dataset
+    if wanted is None or wanted == f"{asks}s":
+        return trained.all_candidates(asks)
+    words: dict[str, range] = {
+        "objects": data.objects,
+        "subjects": data.subjects,
+        "entities": range(data.n_entities),
+    }
+    if isinstance(wanted, str) and wanted in words:
+        return trained.candidates(words[wanted])
+    if wanted == "seen":
+        facts = trained.adjacency.facts_of_relation(relation)
+        mine = data.train if data.two_way else data.train[facts]
+        column = SUBJECT if asks == "subject" else OBJECT
+        return trained.candidates(mine[:, column].astype(np.int64))
+    names = wanted.split(",") if isinstance(wanted, str) else wanted
+    ids = [data.entities.find(str(name).strip()) for name in names]
+    if len(set(ids)) < 2:
+        raise WhenceError("candidates compete with each other: name 2 or more")
+    return trained.candidates(np.array(ids))
+
+
+def find_facts(trained: Trained, wanted: Any) -> NDArray[np.int64]:
+    """Training facts by id or by names, each once, in the order given."""
+    found = [_find_fact(trained, text) for text in _split_ids(wanted)]
+    return np.array(list(dict.fromkeys(found)), np.int64)
+
+
+def _split_ids(wanted: Any) -> list[Any]:
+    """Several ids may stand in one text, by commas or blanks."""
+    texts: list[Any] = []
+    for item in as_list(wanted):
+        parts = str(item).replace(",", " ").split()
+        texts += parts if parts and all(part.isdecimal() for part in parts) else [item]
+    return texts
+
+
+def _find_fact(trained: Trained, text: Any) -> int:
+    data = trained.dataset
+    if str(text).isdecimal():
+        if int(text) >= data.n_facts:
+            raise WhenceError(f"no fact has id {text}; ids go from 0 to {data.n_facts - 1}")
+        return int(text)
+    names = _split_names(text, data)
+    subject = data.entities.find(names[0], data.subjects)
+    object_ = data.entities.find(names[-1], data.objects)
+    relation = 0 if data.two_way else data.relations.find(names[1])
+    ids = trained.adjacency.facts_of_entity(subject)
+    facts = data.train[ids]
+    same = (facts == (subject, relation, object_)).all(axis=1)
+    if not same.any():
+        raise WhenceError(f"{' '.join(names)} is not a training fact")
+    return int(ids[same][0])
+
+
+def _split_names(text: Any, data: Dataset) -> list[str]:
+    """The names of a fact, however they are kept apart."""
+    size = 2 if data.two_way else 3
+    if not isinstance(text, str):
+        names = [str(name) for name in text] if isinstance(text, list | tuple) else [str(text)]
+        ways = [names]
+    else:
+        ways = [[name.strip() for name in text.split(mark)] for mark in ("\t", ",", None)]
+    for names in ways:
+        if len(names) == size:
+            return names
+    shape = "SUBJECT,OBJECT" if data.two_way else "SUBJECT,RELATION,OBJECT"
+    raise WhenceError(f"{text!r} is not a fact; give its id, or {shape}")

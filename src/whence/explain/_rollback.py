@@ -1,0 +1,284 @@
+"""Rollback: how a prediction changes when the traces of some facts are subtracted.
+
+With x_c the change of candidate c's score and p the probabilities before, the prediction's
+probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._jit import row_function
+from whence.explain._bounds import log_sum_bounds
+from whence.explain._kernels import (
+    Changes,
+    Removals,
+    Scratch,
+    View,
+    roll_back,
+    score_after,
+    sum_exponentials,
+)
+from whence.explain._situation import Situation
+from whence.models._match import MATCH_IDS
+
+Numbers = NDArray[np.float64]
+
+_BLOCK = 16
+"""Removals that are scored against all candidates at a time."""
+_CHUNK = 1 << 15
+"""Facts whose changes are held in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets of facts to be rolled back together: set i is fact_ids[bounds[i]:bounds[i + 1]]."""
+
+    fact_ids: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def each(cls, fact_ids: NDArray[np.int64]) -> "Sets":
+        """Every fact alone."""
+        return cls(fact_ids, np.arange(len(fact_ids) + 1))
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[int]]) -> "Sets":
+        sizes = [len(ids) for ids in sets]
+        flat = np.array([fact for ids in sets for fact in ids], np.int64)
+        return cls(flat, np.append(0, np.cumsum(sizes, dtype=np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def take(self, chosen: NDArray[np.int64]) -> "Sets":
+        """Some of the sets, in that order."""
+        starts, sizes = self.bounds[chosen], np.diff(self.bounds)[chosen]
+        bounds = np.append(0, np.cumsum(sizes))
+        within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
+        return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
+
+    def chunks(self) -> Iterator[NDArray[np.int64]]:
+        """The sets' numbers, a chunk of facts at a time."""
+        size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
+        for start in range(0, len(self), size):
+            yield np.arange(start, min(start + size, len(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """How the prediction stands after each of some removals."""
+
+    probabilities: Numbers
+    scores: Numbers
+    ranks: NDArray[np.int64]
+    tops: NDArray[np.int64]
+    """Where the top answer stands among the candidates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollback:
+    """One situation, from which facts are rolled back, and what their influence is on."""
+
+    situation: Situation
+    of: str
+    """probability, score, loss or log_ratio."""
+    rival: int | None = None
+    """For log_ratio: where the answer to compare with stands among the candidates."""
+    method: str = "rollback"
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether influence needs no sum over all candidates."""
+        return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
+
+    @property
+    def _is_sigmoid_loss(self) -> bool:
+        return self.of == "loss" and self.situation.trained.config.loss == "sigmoid"
+
+    def changes(self, sets: Sets, target: int | None = None) -> Changes:
+        """What each set changes in the scores of the candidates."""
+        situation, view = self.situation, self._view
+        if target is not None:
+            view = view._replace(target=target)
+        trace, rows = _readable(situation.trained.need_trace(self.method), sets.fact_ids)
+        removals = Removals(sets.bounds, situation.trained.dataset.train[sets.fact_ids], rows)
+        most = 2 * int(np.diff(sets.bounds).max(initial=0))
+        out = _room_for_changes(len(sets), most, view)
+        scratch = _room_for_one(most, view)
+        query = row_function(situation.trained.scorer.model.query, 3, "float64")
+        roll_back(
+            query,
+            view,
+            removals,
+            trace,
+            situation.contest.probabilities,
+            self._mean_row,
+            scratch,
+            out,
+        )
+        return out
+
+    def influences(self, sets: Sets) -> Numbers:
+        """(n_sets,) exact influence of every set."""
+        parts = [self._exact(sets.take(chunk)) for chunk in sets.chunks()]
+        return np.concatenate([np.empty(0), *parts])
+
+    def bounds(self, sets: Sets) -> tuple[Numbers, Numbers]:
+        """(n_sets,) each: what influence is at least and at most, without scoring candidates."""
+        lower, upper = np.empty(len(sets)), np.empty(len(sets))
+        for chunk in sets.chunks():
+            changes = self.changes(sets.take(chunk))
+            low, high = log_sum_bounds(self.situation, changes, self._spread)
+            lower[chunk] = self._influence(changes, low)
+            upper[chunk] = self._influence(changes, high)
+        return lower, upper
+
+    def outcomes(self, sets: Sets) -> Outcomes:
+        """How the prediction stands after every set."""
+        parts = [self._outcome(sets.take(chunk)) for chunk in sets.chunks()]
+        probabilities, scores, ranks, tops = (
+            (np.concatenate([np.empty(0), *column]) for column in zip(*parts, strict=True))
+            if parts
+            else (np.empty(0),) * 4
+        )
+        return Outcomes(probabilities, scores, ranks.astype(np.int64), tops.astype(np.int64))
+
+    def _exact(self, sets: Sets) -> Numbers:
+        changes = self.changes(sets)
+        if self.is_direct:
+            return self._direct(sets, changes)
+        totals = np.empty(len(sets))
+        for block, x in self._scored(changes):
+            sum_exponentials(x, self.situation.contest.probabilities, totals[block])
+        return self._influence(changes, np.log(totals))
+
+    def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
+        log_ratio = changes.target - log_sum
+        if self.of == "loss":
+            return -log_ratio
+        with np.errstate(over="ignore"):  # a lower bound may be very low
+            return np.asarray(-self.situation.probability * np.expm1(log_ratio))
+
+    def _direct(self, sets: Sets, changes: Changes) -> Numbers:
+        if self.of == "log_ratio":
+            return np.asarray(self.changes(sets, target=self.rival).target - changes.target)
+        change = self.situation.trained.scorer.scale * (changes.target + changes.offset)
+        if self._is_sigmoid_loss:
+            before = self.situation.standing.score
+            return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
+        return np.asarray(-change)
+
+    def _outcome(self, sets: Sets) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        situation, changes = self.situation, self.changes(sets)
+        totals, tops, ranks = np.empty(len(sets)), np.empty(len(sets)), np.empty(len(sets))
+        scale = situation.trained.scorer.scale
+        for block, x in self._scored(changes):
+            sum_exponentials(x, situation.contest.probabilities, totals[block])
+            contenders = situation.contenders + scale * x
+            tops[block] = contenders.argmax(axis=1)
+            mine = situation.contest.scores[situation.place] + scale * changes.target[block]
+            contenders[:, situation.place] = -np.inf
+            ranks[block] = 1 + (contenders > mine[:, None]).sum(axis=1)
+        probabilities = situation.probability * np.exp(changes.target - np.log(totals))
+        scores = situation.standing.score + scale * (changes.target + changes.offset)
+        return probabilities, scores, ranks, tops
+
+    def _scored(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
+        """Blocks of removals with the change of every candidate's score by each of them."""
+        candidates, scores = self.situation.contest.candidates, self._plain_scores
+        n_sets = len(changes.moved)
+        room = np.empty((min(_BLOCK, n_sets), len(candidates.ids)), changes.queries.dtype)
+        for start in range(0, n_sets, _BLOCK):
+            block = slice(start, min(start + _BLOCK, n_sets))
+            x = room[: block.stop - start]
+            chosen = np.arange(block.start, block.stop)
+            score_after(self._view.kind, candidates.rows, scores, chosen, changes, x)
+            yield block, x
+
+    @cached_property
+    def _view(self) -> View:
+        situation = self.situation
+        trained, given = situation.trained, situation.contest.given
+        slots = trained.slots
+        scorer = trained.scorer
+        given_row = scorer.entity_rows[given].astype(np.float64)
+        relation_row = scorer.relation_rows[situation.contest.relation_row].astype(np.float64)
+        query = np.empty(trained.widths.query)
+        row_function(scorer.model.query, 3, "float64")(given_row, relation_row, query)
+        return View(
+            kind=MATCH_IDS[scorer.model.match],
+            given=given,
+            relation=-1 if trained.dataset.two_way else situation.relation,
+            given_row=given_row,
+            relation_row=relation_row,
+            query=query,
+            rows=situation.contest.candidates.rows,
+            places=situation.contest.candidates.places,
+            target=situation.place,
+            relation_start=slots[3 if situation.contest.asks == "subject" else 1].start,
+            object_start=slots[2].start,
+        )
+
+    @cached_property
+    def _mean_row(self) -> Numbers:
+        """(width,) mean of the candidates' rows under the softmax."""
+        rows = self.situation.contest.candidates.rows
+        weights = self.situation.contest.probabilities.astype(rows.dtype)
+        return np.asarray(weights @ rows, np.float64)
+
+    @cached_property
+    def _spread(self) -> float:
+        """The trace of the rows' covariance under the softmax: no direction varies more."""
+        squares = self.situation.contest.candidates.squares
+        mean = float(self.situation.contest.probabilities @ squares)
+        return max(mean - float(self._mean_row @ self._mean_row), 0.0) + 1e-6 * mean
+
+    @cached_property
+    def _plain_scores(self) -> NDArray[Any]:
+        """(n_candidates,) before they are placed on a scale of ratings; only distances ask."""
+        return self.situation.contest.scores.astype(self.situation.contest.candidates.rows.dtype)
+
+
+def _readable(
+    trace: NDArray[Any], fact_ids: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """A trace that kernels can read, and where in it the facts stand."""
+    if trace.dtype == np.float16:  # compiled code knows no half precision
+        trace, fact_ids = trace[fact_ids].astype(np.float32), np.arange(len(fact_ids))
+    # One compiled kernel serves traces in memory and those mapped for reading alone.
+    view = np.asarray(trace).view()
+    view.flags.writeable = False
+    return view, fact_ids
+
+
+def _room_for_changes(n_sets: int, most: int, view: View) -> Changes:
+    def numbers() -> Numbers:
+        return np.zeros(n_sets)
+
+    return Changes(
+        queries=np.empty((n_sets, len(view.query)), view.rows.dtype),
+        moved=np.empty(n_sets, np.bool_),
+        size=numbers(),
+        mean=numbers(),
+        target=numbers(),
+        offset=numbers(),
+        n_own=np.zeros(n_sets, np.int64),
+        own=np.empty((n_sets, most), np.int32),
+        own_changes=np.empty((n_sets, most)),
+        correction=numbers(),
+    )
+
+
+def _room_for_one(most: int, view: View) -> Scratch:
+    return Scratch(
+        given_row=np.empty_like(view.given_row),
+        relation_row=np.empty_like(view.relation_row),
+        query=np.empty_like(view.query),
+        own_rows=np.empty((most, view.rows.shape[1])),
+        own_of=np.full(len(view.rows), -1, np.int32),
+    )

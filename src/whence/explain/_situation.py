@@ -1,0 +1,150 @@
+"""A prediction under the trained model: how its answer stands among all candidates."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import WhenceError
+from whence.explain._explanation import Standing
+from whence.explain._trained import Candidates, Trained
+from whence.models.scoring import softmax
+from whence.types import OBJECT, RELATION, SUBJECT
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """A query and the candidates that compete for its answer."""
+
+    trained: Trained
+    given: int
+    """The entity that is not asked for."""
+    relation: int
+    asks: str
+    """The place that is asked for: object or subject."""
+    candidates: Candidates
+
+    @property
+    def relation_row(self) -> int:
+        """Which row of the relations the query takes."""
+        return self.relation + (
+            self.trained.dataset.inverse_offset if self.asks == "subject" else 0
+        )
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """(n_candidates,) as predicting sees them."""
+        scorer, ids = self.trained.scorer, self.candidates.ids
+        return scorer.scores(self.given, self.relation_row, ids).astype(np.float64)
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """(n_candidates,) softmax of the scores."""
+        return softmax(self.scores).astype(np.float64, copy=False)
+
+    @cached_property
+    def new(self) -> NDArray[np.bool_]:
+        """(n_candidates,) whether it is not known from training or validation."""
+        data, adjacency = self.trained.dataset, self.trained.adjacency
+        asked, given = (SUBJECT, OBJECT) if self.asks == "subject" else (OBJECT, SUBJECT)
+        new = np.ones(len(self.candidates.ids), bool)
+        for facts in (data.train[adjacency.facts_of_entity(self.given)], data.valid):
+            mine = (facts[:, given] == self.given) & (facts[:, RELATION] == self.relation)
+            places = self.candidates.places[facts[mine, asked]]
+            new[places[places >= 0]] = False
+        return new
+
+    def name(self, place: int) -> str:
+        """The name of a candidate."""
+        return self.trained.dataset.entities.name(self.candidates.ids[place])
+
+    def place_of(self, entity: int) -> int:
+        """Where an entity stands among the candidates, or -1."""
+        return int(self.candidates.places[entity])
+
+    def top_situation(self) -> "Situation":
+        """The prediction of the top answer: the best one not known from training or validation."""
+        if not self.new.any():
+            raise WhenceError("every answer is known from training or validation; name one")
+        top = np.where(self.new, self.scores, -np.inf).argmax()
+        return Situation(self, int(self.candidates.ids[top]))
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """One answer of a contest: the prediction that is explained."""
+
+    contest: Contest
+    target: int
+    """The entity that is the answer."""
+
+    def __post_init__(self) -> None:
+        if self.place < 0:
+            name = self.trained.dataset.entities.name(self.target)
+            n_candidates = len(self.contest.candidates.ids)
+            raise WhenceError(f"{name!r} is not among the {n_candidates} candidates; add it")
+
+    @property
+    def trained(self) -> Trained:
+        return self.contest.trained
+
+    @property
+    def relation(self) -> int:
+        return self.contest.relation
+
+    @property
+    def subject(self) -> int:
+        return self.target if self.contest.asks == "subject" else self.contest.given
+
+    @property
+    def object(self) -> int:
+        return self.contest.given if self.contest.asks == "subject" else self.target
+
+    @property
+    def place(self) -> int:
+        """Where the answer stands among the candidates."""
+        return self.contest.place_of(self.target)
+
+    @property
+    def probability(self) -> float:
+        return float(self.contest.probabilities[self.place])
+
+    @cached_property
+    def contenders(self) -> NDArray[np.float64]:
+        """(n_candidates,) scores of the answer and all new ones; the others at minus infinity."""
+        allowed = self.contest.new.copy()
+        allowed[self.place] = True
+        return np.where(allowed, self.contest.scores, -np.inf)
+
+    @cached_property
+    def standing(self) -> Standing:
+        """How the prediction stands with all facts."""
+        mine = float(self.contest.scores[self.place])
+        return Standing(
+            probability=self.shown(self.probability),
+            score=mine,
+            rank=1 + int((self.contenders > mine).sum()),
+            top_answer=self.contest.name(int(self.contenders.argmax())),
+        )
+
+    def shown(self, probability: float) -> float | None:
+        """A probability, unless scores are ratings and it means nothing."""
+        return None if self.trained.learned_ratings else float(probability)
+
+    def slopes(self, of: str, rival: int | None = None) -> NDArray[np.float64]:
+        """(n_candidates,) slope of what is explained by every candidate's score.
+
+        rival: where the answer of a contrast stands, for `log_ratio`.
+        """
+        slopes = np.zeros(len(self.contest.scores))
+        slopes[self.place] = 1
+        if of == "log_ratio":
+            assert rival is not None
+            slopes[rival] -= 1
+        elif of == "loss" and self.trained.config.loss == "sigmoid":
+            slopes[self.place] = 1 / (1 + np.exp(self.standing.score))
+        elif of != "score":
+            slopes -= self.contest.probabilities
+            slopes *= self.probability if of == "probability" else 1.0
+        return slopes

@@ -1,0 +1,115 @@
+"""What explanations are made from: a trained model, its facts and its trace."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.data import Adjacency, Dataset
+from whence.errors import WhenceError
+from whence.models import Widths
+from whence.models.scoring import Scorer
+from whence.training.config import TrainConfig
+from whence.training.results import Checkpoint
+from whence.types import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The entities that compete for the answer, and what bounds need to know of their rows."""
+
+    ids: NDArray[np.int64]
+    """(n_candidates,) ascending."""
+    rows: Rows
+    """(n_candidates, width)"""
+    places: NDArray[np.int32]
+    """(n_entities,) where each entity stands among the candidates, or -1."""
+
+    @cached_property
+    def squares(self) -> NDArray[np.float64]:
+        """(n_candidates,) squared norms of the rows."""
+        return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64))
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a row."""
+        return float(np.sqrt(self.squares.max()))
+
+    @cached_property
+    def radius(self) -> float:
+        """The farthest that a row lies from the mean of all."""
+        centre = self.rows.mean(axis=0, dtype=np.float64)
+        squares = self.squares - 2 * (self.rows @ centre) + centre @ centre
+        # Squares taken apart lose some digits: a bound must not be too small.
+        return float(np.sqrt(squares.max() + 1e-6 * self.squares.max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained model with its facts, its trace and the index of which fact touches what."""
+
+    scorer: Scorer
+    dataset: Dataset
+    config: TrainConfig
+    adjacency: Adjacency
+    trace: NDArray[Any] | None
+    """(n_facts, trace width); None where none was kept."""
+    read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
+    """The moments of training that were kept."""
+
+    def __post_init__(self) -> None:
+        if self.trace is None:
+            return
+        wanted = (self.dataset.n_facts, self.slots[-1].stop)
+        if self.trace.shape != wanted:
+            raise WhenceError(
+                f"the trace is of shape {self.trace.shape} and these facts need {wanted}: "
+                "it is of other data or another model"
+            )
+
+    @property
+    def widths(self) -> Widths:
+        return self.scorer.model.widths(self.config.dim)
+
+    @property
+    def slots(self) -> tuple[slice, ...]:
+        """Where a fact's rows stand in the trace: subject, relation, object, inverse relation."""
+        return self.widths.slots(1 + self.config.inverse)
+
+    @property
+    def learned_ratings(self) -> bool:
+        """Whether scores are ratings, so that probabilities mean nothing."""
+        return self.config.loss == "squared"
+
+    def need_trace(self, method: str) -> NDArray[Any]:
+        """The trace, or what to do without one."""
+        if self.trace is None:
+            raise WhenceError(
+                f"method {method} needs a trace and this run has none; train it without "
+                "--no-trace, or choose another method, such as gradient-dot"
+            )
+        return self.trace
+
+    def all_candidates(self, asks: str) -> Candidates:
+        """Every entity that can stand in the place that is asked for."""
+        return self._subjects if asks == "subject" else self._objects
+
+    @cached_property
+    def _objects(self) -> Candidates:
+        return self.candidates(self.dataset.objects)
+
+    @cached_property
+    def _subjects(self) -> Candidates:
+        return self.candidates(self.dataset.subjects)
+
+    def candidates(self, ids: range | NDArray[np.int64]) -> Candidates:
+        """These entities as candidates; a range takes no copy of its rows."""
+        rows = self.scorer.entity_rows
+        places = np.full(len(rows), -1, np.int32)
+        listed = np.unique(np.asarray(ids, np.int64))
+        places[listed] = np.arange(len(listed), dtype=np.int32)
+        mine = rows[ids.start : ids.stop] if isinstance(ids, range) else rows[listed]
+        return Candidates(listed, mine, places)

@@ -1,0 +1,178 @@
+"""A run out of arrays in memory: somebody else's training, explained here."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whence.data import Adjacency, Dataset, Vocabulary
+from whence.errors import WhenceError
+from whence.models import Model, Widths, find_model
+from whence.training.config import TrainConfig
+from whence.training.results import Checkpoint
+from whence.types import Facts, Rows
+
+
+class ArrayRun:
+    """What a run folder holds, held in memory instead; it knows nothing of how it was trained."""
+
+    path: Path | None = None
+
+    def __init__(
+        self, dataset: Dataset, config: TrainConfig, rows: tuple[Rows, Rows], trace: Any
+    ) -> None:
+        self.dataset, self.config = dataset, config
+        self.entity_rows, self.relation_rows = rows
+        self.trace: NDArray[Any] | None = trace
+        self.metrics: dict[str, Any] = {}
+        self.result: dict[str, Any] = {}
+        self.history: list[dict[str, float]] = []
+        self.checkpoints: list[Checkpoint] = []
+        self.adjacency = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+
+    @property
+    def model(self) -> Model:
+        return find_model(self.config.model)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Name and sizes of the data."""
+        data = self.dataset
+        sizes = {name: getattr(data, name) for name in ("n_facts", "n_entities", "n_relations")}
+        return {"name": data.name, **sizes}
+
+
+def gather_arrays(
+    model: str,
+    entities: Sequence[Any],
+    relations: Sequence[Any] | None,
+    facts: ArrayLike,
+    entity_rows: ArrayLike,
+    relation_rows: ArrayLike | None,
+    trace: Any,
+    *,
+    loss: str,
+    labels: Mapping[str, str] | None,
+) -> ArrayRun:
+    """Check arrays against each other and make a run of them."""
+    rows = _floats(entity_rows, "entity_rows")
+    n_entities, width = rows.shape
+    if n_entities != len(entities):
+        raise WhenceError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
+    declared = find_model(model)
+    dim = _find_dim(declared, width)
+    widths = declared.widths(dim)
+    names = [str(name) for name in relations or ()]
+    relation = _relation_rows(relation_rows, len(names), widths, rows.dtype)
+    inverse = len(relation) == 2 * max(len(names), 1)
+    data = _dataset(entities, names, facts, labels or {})
+    config = TrainConfig(
+        model=model,
+        dim=dim,
+        inverse=inverse,
+        precision=rows.dtype.name,
+        loss=loss,
+        trace=trace is not None,
+    )
+    slots = None if trace is None else _slots(trace, data.n_facts, widths, 1 + inverse)
+    return ArrayRun(data, config, (rows, relation), slots)
+
+
+def _floats(values: ArrayLike, name: str) -> Rows:
+    """(n, width) numbers; single and double precision stay what they are."""
+    array = np.asarray(values)
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    if array.ndim != 2:
+        raise WhenceError(f"{name} is of shape {array.shape}; give (n, width)")
+    if not np.isfinite(array).all():
+        raise WhenceError(f"{name} has numbers that are not finite")
+    return np.ascontiguousarray(array)
+
+
+def _find_dim(model: Model, width: int) -> int:
+    """The dimension of which an entity's row has that width."""
+    for dim in range(1, width + 1):
+        if model.widths(dim).entity == width:
+            return dim
+    raise WhenceError(f"no {model.name} has entity rows of width {width}")
+
+
+def _relation_rows(
+    values: ArrayLike | None, n_relations: int, widths: Widths, dtype: np.dtype[Any]
+) -> Rows:
+    if values is None:
+        values = np.zeros((max(n_relations, 1), widths.relation), dtype)
+    rows = _floats(values, "relation_rows").astype(dtype, copy=False)
+    if rows.shape[1] != widths.relation:
+        raise WhenceError(
+            f"relation_rows has width {rows.shape[1]}; this model needs {widths.relation}"
+        )
+    if len(rows) not in (max(n_relations, 1), 2 * max(n_relations, 1)):
+        raise WhenceError(
+            f"relation_rows has {len(rows)} rows for {n_relations} relations; give one each, or "
+            "as many again for their inverses"
+        )
+    return rows
+
+
+def _dataset(
+    entities: Sequence[Any], relations: list[str], facts: ArrayLike, labels: Mapping[str, str]
+) -> Dataset:
+    names = tuple(map(str, entities))
+    for kind, listed in (("entities", names), ("relations", relations)):
+        if len(set(listed)) != len(listed):
+            raise WhenceError(f"{kind} has a name twice; every name stands for one row")
+    nothing = np.empty((0, 3), np.int32)
+    return Dataset(
+        name="arrays",
+        entities=Vocabulary(names, labels),
+        relations=Vocabulary(tuple(relations), labels, kind="relation"),
+        train=_fact_ids(facts, len(names), len(relations)),
+        valid=nothing,
+        test=nothing,
+        subjects=range(len(names)),
+        objects=range(len(names)),
+    )
+
+
+def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
+    ids = np.asarray(facts)
+    columns = 3 if n_relations else 2
+    if (
+        ids.ndim != 2
+        or ids.shape[1] not in (columns, 3)
+        or not np.issubdtype(ids.dtype, np.integer)
+    ):
+        raise WhenceError(
+            f"facts are {ids.dtype} of shape {ids.shape}; give (n, {columns}) whole numbers, the "
+            "positions of their names"
+        )
+    if len(ids) and not 0 <= ids.min() <= ids.max() < max(n_entities, n_relations):
+        raise WhenceError(f"facts have ids from {ids.min()} to {ids.max()}; names have none such")
+    if ids.shape[1] == 2:
+        ids = np.column_stack([ids[:, 0], np.zeros(len(ids), ids.dtype), ids[:, 1]])
+    return np.ascontiguousarray(ids, np.int32)
+
+
+def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any]:
+    """(n_facts, trace width) out of (n_facts, slots, width), one array a slot, or as it is."""
+    wanted = [part.stop - part.start for part in widths.slots(n_directions)]
+    if isinstance(trace, tuple | list):
+        parts = [np.asarray(part).reshape(len(part), -1) for part in trace]
+        if [part.shape for part in parts] != [(n_facts, width) for width in wanted]:
+            raise WhenceError(
+                f"the trace's slots are of shapes {[part.shape for part in parts]}; these facts "
+                f"need {[(n_facts, width) for width in wanted]}: it is of other data or another "
+                "model"
+            )
+        return np.concatenate(parts, axis=1)
+    array = np.asarray(trace)
+    if array.shape[0] != n_facts or array.size != n_facts * sum(wanted):
+        raise WhenceError(
+            f"the trace is of shape {array.shape} and these facts need {n_facts} times "
+            f"{' + '.join(map(str, wanted))} numbers: it is of other data or another model"
+        )
+    return array.reshape(n_facts, -1)
