@@ -1,47 +1,117 @@
-"""Bounds on the sum over all candidates after a removal, without scoring any of them."""
+"""Bounds on the sum over all candidates after a removal, with few of them scored, or none.
+
+The sum is S = sum over c of p_c e^(x_c), with p the probabilities before and x_c the change of a
+candidate's score. Where a candidate keeps its row, a dot product changes by x = d . e, with d the
+change of the query: under p a random variable. K(t) = log E e^(tx) has K(0) = 0, K'(0) = E x,
+K'' = Var x and |K'''| <= R K'', R being the range of x; so K''(t) <= K''(0) e^(Rt), and
+
+    E x <= log E e^x <= E x + Var x (e^R - R - 1) / R^2,
+
+the left by Jensen. Hoeffding's lemma gives E x + R^2 / 8 on the right as well. R is at most 2 |d|
+times the farthest row's distance from their mean. Distances change by no more than the query moves.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain._kernels import Changes
-from whence.explain._situation import Situation
+from whence.explain._kernels import Changes, score_rows_after, sum_exponentials
+from whence.explain._situation import Contest
+from whence.models._match import DOT
+from whence.types import Rows
 
 Numbers = NDArray[np.float64]
+Bounds = tuple[Numbers, Numbers]
+"""(n,) each: what log S is at least and at most."""
+
+_HEAVY = 1024
+"""Candidates, the most probable ones, that close bounds score."""
 
 
-def log_sum_bounds(
-    situation: Situation, changes: Changes, spread: float
-) -> tuple[Numbers, Numbers]:
-    """(n,) each: what log S is at least and at most, S = sum over c of p_c e^(x_c).
+@dataclass(frozen=True, eq=False)
+class WideBounds:
+    """Bounds without any scoring: the variance by the trace of the rows' covariance."""
 
-    Take the candidates' own rows as they were; their true part is known and added after. For dot
-    products x = d . e with the query's change d, a random variable under p. K(t) = log E e^(tx) has
-    K(0) = 0, K'(0) = d . mean, K'' = variance of x, and |K'''| <= R K'' with R the range of x, so
-    K''(t) <= K''(0) e^(Rt) and
+    contest: Contest
+    mean_row: Numbers
+    """(width,) mean of the candidates' rows under the softmax."""
 
-        d . mean <= log E e^x <= d . mean + K''(0) (e^R - R - 1) / R^2
+    def log_sums(self, changes: Changes) -> Bounds:
+        candidates = self.contest.candidates
+        if self.contest.trained.scorer.model.match == "dot":
+            excess = _excess(self._spread * changes.size**2, _ranges(self.contest, changes))
+            low, high = changes.mean, changes.mean + excess
+        else:
+            low, high = -changes.size, changes.size
+        slack = _slack(changes, candidates.reach)
+        with np.errstate(over="ignore"):
+            return _logs(np.exp(low - slack), np.exp(high + slack), changes)
 
-    (the left by Jensen). The variance is at most |d|^2 times the trace of the rows' covariance, and
-    R at most 2 |d| times the farthest row's distance from any point. Hoeffding's lemma gives
-    d . mean + R^2 / 8 as well. Distances change by no more than the query moves: |x| <= |d|.
+    @property
+    def _spread(self) -> float:
+        """The trace of the rows' covariance under the softmax: no direction varies more."""
+        mean = float(self.contest.probabilities @ self.contest.candidates.squares)
+        return max(mean - float(self.mean_row @ self.mean_row), 0.0) + 1e-6 * mean
+
+
+class CloseBounds:
+    """Bounds for dot products: heavy candidates are scored, and only the light ones bounded.
+
+    A light candidate has at most the probability of the last heavy one, so that the light ones'
+    second moment along d is at most that times d^T G d, with G the scatter matrix of all rows.
     """
-    if situation.trained.scorer.model.match == "dot":
-        ranges = 2 * changes.size * situation.contest.candidates.radius
-        excess = np.minimum(spread * changes.size**2 * _growth(ranges), ranges**2 / 8)
-        low, high = changes.mean, changes.mean + excess
-    else:
-        low, high = -changes.size, changes.size
-    # What rounding can make of scores that are worked out in the precision of the rows.
-    precision = 8 * np.finfo(changes.queries.dtype).eps
-    slack = precision * (1 + changes.size) * (1 + situation.contest.candidates.reach)
-    with np.errstate(over="ignore"):
-        floor = np.exp(low - slack) + changes.correction
-        ceiling = np.exp(high + slack) + changes.correction
-    tiny = np.finfo(np.float64).tiny
-    return np.log(np.maximum(floor, tiny)), np.log(np.maximum(ceiling, tiny))
+
+    def __init__(self, contest: Contest) -> None:
+        self.contest = contest
+        probabilities, rows = contest.probabilities, contest.candidates.rows
+        n_heavy = min(_HEAVY, len(probabilities))
+        heavy = np.argpartition(probabilities, -n_heavy)[-n_heavy:]
+        self._rows: Rows = rows[heavy]
+        self._weights = probabilities[heavy]
+        self._most = float(self._weights.min())
+        self._mass = max(1.0 - float(self._weights.sum()), 0.0)
+
+    def log_sums(self, changes: Changes) -> Bounds:
+        candidates = self.contest.candidates
+        x = np.empty((len(changes.moved), len(self._rows)), self._rows.dtype)
+        score_rows_after(DOT, self._rows, x[0], np.arange(len(x)), changes, x)
+        heavy = np.empty(len(x))
+        sum_exponentials(x, self._weights, heavy)
+        slack = _slack(changes, candidates.reach)
+        most = changes.size * candidates.reach + slack  # no score changes by more
+        mass = max(self._mass, 1e-9)  # what is less drowns in rounding
+        mean = np.clip((changes.mean - x @ self._weights) / mass, -most, most)
+        queries = changes.queries[:, : self._rows.shape[1]].astype(np.float64)
+        moment = np.einsum("ij,ij->i", queries @ candidates.scatter, queries)
+        excess = _excess(self._most * moment / mass, _ranges(self.contest, changes))
+        with np.errstate(over="ignore"):
+            light = np.exp(np.minimum(mean + excess, most) + slack)
+            floor = self._mass * np.exp(mean - slack) if self._mass > 1e-6 else 0.0
+            return _logs(
+                heavy * np.exp(-slack) + floor, heavy * np.exp(slack) + mass * light, changes
+            )
 
 
-def _growth(ranges: Numbers) -> Numbers:
-    """(e^R - R - 1) / R^2, which is 1/2 at 0."""
+def _ranges(contest: Contest, changes: Changes) -> Numbers:
+    return np.asarray(2 * changes.size * contest.candidates.radius)
+
+
+def _excess(variances: Numbers, ranges: Numbers) -> Numbers:
+    """How far log E e^x can lie above E x."""
     some = np.clip(ranges, 1e-3, 700.0)  # below, the digits of the numerator would go
-    return np.where(ranges < 1e-3, 0.51, (np.expm1(some) - some) / some**2)
+    growth = np.where(ranges < 1e-3, 0.51, (np.expm1(some) - some) / some**2)
+    return np.minimum(variances * growth, ranges**2 / 8)
+
+
+def _slack(changes: Changes, reach: float) -> Numbers:
+    """What rounding can make of scores that are worked out in the precision of the rows."""
+    precision = 8 * np.finfo(changes.queries.dtype).eps
+    return np.asarray(precision * (1 + changes.size) * (1 + reach))
+
+
+def _logs(floor: Numbers, ceiling: Numbers, changes: Changes) -> Bounds:
+    """Logarithms, with what candidates whose own rows change add to the sum."""
+    tiny = np.finfo(np.float64).tiny
+    low = np.log(np.maximum(floor + changes.correction, tiny))
+    return low, np.log(np.maximum(ceiling + changes.correction, tiny))

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.data import Dataset
 from whence.explain._adjacent import Adjacent, role_of
 from whence.explain._explanation import ExplainedFact, Prediction
-from whence.explain._rollback import Outcomes, Rollback, Sets
+from whence.explain._rollback import Outcomes
+from whence.explain._search import Ranked
 from whence.explain._situation import Situation
 from whence.types import OBJECT, RELATION, SUBJECT, Facts
 
@@ -32,11 +32,9 @@ class Describer:
             n_candidates=len(situation.contest.candidates.ids),
         )
 
-    def facts(
-        self, rollback: Rollback | None, listed: Adjacent, influences: NDArray[np.float64]
-    ) -> tuple[ExplainedFact, ...]:
-        """Facts in the order of the list; with a rollback, how the prediction stands without."""
-        outcomes = None if rollback is None else rollback.outcomes(Sets.each(listed.fact_ids))
+    def facts(self, listed: Adjacent, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+        """Facts in the order of the list."""
+        influences, outcomes = ranked.influences, ranked.outcomes
         total = float(np.abs(influences).sum()) or 1.0
         return tuple(
             self._fact(listed, index, float(influence), total, outcomes)

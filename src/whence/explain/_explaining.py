@@ -7,7 +7,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.explain._adjacent import Adjacent, Ids, filter_facts, find_adjacent, shared_parts
 from whence.explain._describing import Describer
-from whence.explain._explanation import Contrast, ExplainedFact, Explanation, Joint
+from whence.explain._explanation import Contrast, Explanation, Joint
 from whence.explain._graph import find_graph
 from whence.explain._joint import roll_back_jointly
 from whence.explain._methods import METHODS
@@ -60,13 +60,12 @@ class _Explaining:
         wanted = self._chosen(group) if len(group) else self._filtered(adjacent)
         top = None if len(group) else options.top
         ranked = self._rank(wanted.fact_ids, top, opposing=options.opposing)
-        facts = self._describe(wanted, ranked)
         return Explanation(
             prediction=self.describer.prediction(),
             method=options.method,
             of=self.of,
             n_adjacent=len(adjacent),
-            facts=facts,
+            facts=self.describer.facts(wanted.take(ranked.chosen), ranked),
             contrast=self._contrast(),
             without=roll_back_jointly(self.rollback, group) if len(group) else None,
             stability=self._stability(wanted.fact_ids) if options.stability else None,
@@ -96,12 +95,6 @@ class _Explaining:
         slopes = self.situation.slopes(self.of, self._rival_place)
         influences = method.estimate(self.situation, slopes, fact_ids, self.options)
         return rank(influences, top, opposing=opposing)
-
-    def _describe(self, wanted: Adjacent, ranked: Ranked) -> tuple[ExplainedFact, ...]:
-        rolls_back = METHODS[self.options.method].module is None
-        listed = wanted.take(ranked.chosen)
-        rollback = self.rollback if rolls_back else None
-        return self.describer.facts(rollback, listed, ranked.influences)
 
     def _stability(self, fact_ids: Ids) -> tuple[Joint, ...]:
         """The prediction without its strongest supporters."""

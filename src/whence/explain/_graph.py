@@ -9,8 +9,8 @@ import numpy as np
 from whence.explain._adjacent import Adjacent, Ids, find_adjacent, shared_parts
 from whence.explain._describing import Describer
 from whence.explain._explanation import ExplainedFact, Graph, Path
-from whence.explain._rollback import Rollback, Sets
-from whence.explain._search import search
+from whence.explain._rollback import Outcomes, Rollback, Sets
+from whence.explain._search import Ranked, search
 from whence.explain._situation import Situation
 from whence.types import OBJECT, SUBJECT
 
@@ -37,36 +37,33 @@ def _strongest(
     rollback: Rollback, describer: Describer, facts: Adjacent
 ) -> tuple[ExplainedFact, ...]:
     ranked = search(rollback, Sets.each(facts.fact_ids), _SHOWN)
-    return describer.facts(rollback, facts.take(ranked.chosen), ranked.influences)
+    return describer.facts(facts.take(ranked.chosen), ranked)
 
 
 def _paths(rollback: Rollback, describer: Describer) -> tuple[Path, ...]:
     pairs = _find_pairs(rollback.situation)
     sets = Sets(pairs.ravel(), np.arange(0, 2 * len(pairs) + 1, 2))
     ranked = search(rollback, sets, _SHOWN)
-    after = rollback.outcomes(sets.take(ranked.chosen))
+    assert ranked.outcomes is not None
     return tuple(
-        _path(rollback, describer, pairs[chosen], float(influence), float(probability))
-        for chosen, influence, probability in zip(
-            ranked.chosen, ranked.influences, after.probabilities, strict=True
-        )
+        _path(rollback, describer, pair, ranked.outcomes.take(np.array([index])))
+        for index, pair in enumerate(pairs[ranked.chosen])
     )
 
 
-def _path(
-    rollback: Rollback, describer: Describer, pair: Ids, influence: float, probability: float
-) -> Path:
+def _path(rollback: Rollback, describer: Describer, pair: Ids, together: Outcomes) -> Path:
     situation = rollback.situation
     data = situation.trained.dataset
-    single = rollback.influences(Sets.each(pair))
-    first, second = describer.facts(rollback, Adjacent(pair, shared_parts(situation, pair)), single)
+    alone = rollback.outcomes(Sets.each(pair))
+    ranked = Ranked(np.arange(2), alone.influences, alone)
+    first, second = describer.facts(Adjacent(pair, shared_parts(situation, pair)), ranked)
     middle = int(_other_ends(situation, pair[:1], situation.subject)[0])
     return Path(
         entity=data.entities.name(middle),
         label=data.entities.label(middle),
         facts=(first, second),
-        influence=influence,
-        probability_without=situation.shown(probability),
+        influence=float(together.influences[0]),
+        probability_without=situation.shown(together.probabilities[0]),
     )
 
 

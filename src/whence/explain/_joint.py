@@ -14,8 +14,8 @@ def roll_back_jointly(rollback: Rollback, fact_ids: Ids) -> Joint:
     top_answer = situation.contest.name(int(after.tops[0]))
     return Joint(
         fact_ids=tuple(map(int, fact_ids)),
-        influence=float(rollback.influences(together)[0]),
-        sum_of_single=float(rollback.influences(Sets.each(fact_ids)).sum()),
+        influence=float(after.influences[0]),
+        sum_of_single=float(rollback.outcomes(Sets.each(fact_ids)).influences.sum()),
         probability=situation.shown(after.probabilities[0]),
         score=float(after.scores[0]),
         rank=int(after.ranks[0]),

@@ -210,29 +210,34 @@ def _distance(kind, q, row, width):
 def score_after(kind, rows, scores, chosen, changes, x):
     """x: (n_chosen, n_candidates) change of every candidate's score by each chosen removal.
 
-    scores: (n_candidates,) before it. Four removals share every row that is read.
+    scores: (n_candidates,) before it, which only distances ask for.
     """
-    n, last = chosen.shape[0], chosen.shape[0] - 1
+    score_rows_after(kind, rows, scores, chosen, changes, x)
+    for b in range(chosen.shape[0]):
+        removal = chosen[b]
+        if not changes.moved[removal]:
+            x[b] = 0
+        for j in range(changes.n_own[removal]):
+            x[b, changes.own[removal, j]] = changes.own_changes[removal, j]
+
+
+@kernel
+def score_rows_after(kind, rows, scores, chosen, changes, x):
+    """The same where no row changes, only the query; four removals share every row that is read."""
+    n, last, queries = chosen.shape[0], chosen.shape[0] - 1, changes.queries
     for b in range(0, n, 4):
         # A removal that stands in for a missing one is worked out twice.
         b1, b2, b3 = min(b + 1, last), min(b + 2, last), min(b + 3, last)
-        queries = changes.queries
-        q0, q1, q2, q3 = (
+        four = (
             queries[chosen[b]],
             queries[chosen[b1]],
             queries[chosen[b2]],
             queries[chosen[b3]],
         )
         if kind == DOT:
-            _dots(rows, (q0, q1, q2, q3), x[b], x[b1], x[b2], x[b3])
+            _dots(rows, four, x[b], x[b1], x[b2], x[b3])
         else:
-            _distances(kind, rows, scores, (q0, q1, q2, q3), x[b], x[b1], x[b2], x[b3])
-    for b in range(n):
-        removal = chosen[b]
-        if not changes.moved[removal]:
-            x[b] = 0
-        for j in range(changes.n_own[removal]):
-            x[b, changes.own[removal, j]] = changes.own_changes[removal, j]
+            _distances(kind, rows, scores, four, x[b], x[b1], x[b2], x[b3])
 
 
 @inlined
@@ -289,6 +294,24 @@ def sum_exponentials(x, probabilities, totals):
             for c in range(x.shape[1]):
                 total += probabilities[c] * _tame_exp(float(x[b, c]))
         totals[b] = total
+
+
+@kernel
+def stand_after(x, contenders, place, scale, target, tops, ranks):
+    """The best contender and the rank of the answer at `place`, after each removal.
+
+    x: (n, n_candidates) changes of scores; contenders: (n_candidates,) scores before, minus
+    infinity for those left out; target: (n,) change of the answer's own score.
+    """
+    for b in range(x.shape[0]):
+        mine, best = contenders[place] + scale * target[b], -math.inf
+        n_higher = 0
+        for c in range(x.shape[1]):
+            score = contenders[c] + scale * x[b, c]
+            n_higher += score > mine and c != place
+            if score > best:
+                best, tops[b] = score, c
+        ranks[b] = 1 + n_higher
 
 
 @inlined

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._jit import row_function
-from whence.explain._bounds import log_sum_bounds
+from whence.explain._bounds import CloseBounds, WideBounds
 from whence.explain._kernels import (
     Changes,
     Removals,
@@ -21,6 +21,7 @@ from whence.explain._kernels import (
     View,
     roll_back,
     score_after,
+    stand_after,
     sum_exponentials,
 )
 from whence.explain._situation import Situation
@@ -62,22 +63,33 @@ class Sets:
         within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
         return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
 
-    def chunks(self) -> Iterator[NDArray[np.int64]]:
-        """The sets' numbers, a chunk of facts at a time."""
+    def parts(self) -> Iterator["Sets"]:
+        """The sets in their order, as many at a time as memory is to hold; one part at least."""
         size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
-        for start in range(0, len(self), size):
-            yield np.arange(start, min(start + size, len(self)))
+        for start in range(0, max(len(self), 1), size):
+            bounds = self.bounds[start : start + size + 1]
+            yield Sets(self.fact_ids[bounds[0] : bounds[-1]], bounds - bounds[0])
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """How the prediction stands after each of some removals."""
+    """How the prediction stands after each of some removals, and what that is to it."""
 
+    influences: Numbers
     probabilities: Numbers
     scores: Numbers
     ranks: NDArray[np.int64]
     tops: NDArray[np.int64]
     """Where the top answer stands among the candidates."""
+
+    @classmethod
+    def joined(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
+        """All parts in one."""
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def take(self, chosen: NDArray[np.int64]) -> "Outcomes":
+        return Outcomes(*(column[chosen] for column in vars(self).values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +102,10 @@ class Rollback:
     rival: int | None = None
     """For log_ratio: where the answer to compare with stands among the candidates."""
     method: str = "rollback"
+
+    @property
+    def has_close_bounds(self) -> bool:
+        return self.situation.trained.scorer.model.match == "dot"
 
     @property
     def is_direct(self) -> bool:
@@ -123,39 +139,50 @@ class Rollback:
         )
         return out
 
-    def influences(self, sets: Sets) -> Numbers:
-        """(n_sets,) exact influence of every set."""
-        parts = [self._exact(sets.take(chunk)) for chunk in sets.chunks()]
-        return np.concatenate([np.empty(0), *parts])
+    def bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
+        """(n_sets,) each: what influence is at least and at most.
 
-    def bounds(self, sets: Sets) -> tuple[Numbers, Numbers]:
-        """(n_sets,) each: what influence is at least and at most, without scoring candidates."""
-        lower, upper = np.empty(len(sets)), np.empty(len(sets))
-        for chunk in sets.chunks():
-            changes = self.changes(sets.take(chunk))
-            low, high = log_sum_bounds(self.situation, changes, self._spread)
-            lower[chunk] = self._influence(changes, low)
-            upper[chunk] = self._influence(changes, high)
-        return lower, upper
+        Close bounds, which dot products have, cost more.
+        """
+        kind = self._close_bounds if close else self._wide_bounds
+        lower, upper = [], []
+        for part in sets.parts():
+            changes = self.changes(part)
+            low, high = kind.log_sums(changes)
+            lower.append(self._influence(changes, low))
+            upper.append(self._influence(changes, high))
+        return np.concatenate(lower), np.concatenate(upper)
+
+    def direct(self, sets: Sets) -> Numbers:
+        """(n_sets,) influence that needs no sum over all candidates."""
+        parts = [self._direct(part, self.changes(part)) for part in sets.parts()]
+        return np.concatenate([np.empty(0), *parts])
 
     def outcomes(self, sets: Sets) -> Outcomes:
         """How the prediction stands after every set."""
-        parts = [self._outcome(sets.take(chunk)) for chunk in sets.chunks()]
-        probabilities, scores, ranks, tops = (
-            (np.concatenate([np.empty(0), *column]) for column in zip(*parts, strict=True))
-            if parts
-            else (np.empty(0),) * 4
-        )
-        return Outcomes(probabilities, scores, ranks.astype(np.int64), tops.astype(np.int64))
+        return Outcomes.joined([self._outcomes(part) for part in sets.parts()])
 
-    def _exact(self, sets: Sets) -> Numbers:
-        changes = self.changes(sets)
-        if self.is_direct:
-            return self._direct(sets, changes)
-        totals = np.empty(len(sets))
+    def _outcomes(self, sets: Sets) -> Outcomes:
+        situation, n_sets, changes = self.situation, len(sets), self.changes(sets)
+        totals, scale = np.empty(n_sets), situation.trained.scorer.scale
+        tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
+        place, contenders = situation.place, situation.contenders
         for block, x in self._scored(changes):
-            sum_exponentials(x, self.situation.contest.probabilities, totals[block])
-        return self._influence(changes, np.log(totals))
+            sum_exponentials(x, situation.contest.probabilities, totals[block])
+            stand_after(
+                x, contenders, place, scale, changes.target[block], tops[block], ranks[block]
+            )
+        log_sum = np.log(totals)
+        influences = (
+            self._direct(sets, changes) if self.is_direct else self._influence(changes, log_sum)
+        )
+        return Outcomes(
+            influences=influences,
+            probabilities=situation.probability * np.exp(changes.target - log_sum),
+            scores=situation.standing.score + scale * (changes.target + changes.offset),
+            ranks=ranks,
+            tops=tops,
+        )
 
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
         log_ratio = changes.target - log_sum
@@ -172,21 +199,6 @@ class Rollback:
             before = self.situation.standing.score
             return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
         return np.asarray(-change)
-
-    def _outcome(self, sets: Sets) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        situation, changes = self.situation, self.changes(sets)
-        totals, tops, ranks = np.empty(len(sets)), np.empty(len(sets)), np.empty(len(sets))
-        scale = situation.trained.scorer.scale
-        for block, x in self._scored(changes):
-            sum_exponentials(x, situation.contest.probabilities, totals[block])
-            contenders = situation.contenders + scale * x
-            tops[block] = contenders.argmax(axis=1)
-            mine = situation.contest.scores[situation.place] + scale * changes.target[block]
-            contenders[:, situation.place] = -np.inf
-            ranks[block] = 1 + (contenders > mine[:, None]).sum(axis=1)
-        probabilities = situation.probability * np.exp(changes.target - np.log(totals))
-        scores = situation.standing.score + scale * (changes.target + changes.offset)
-        return probabilities, scores, ranks, tops
 
     def _scored(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
         """Blocks of removals with the change of every candidate's score by each of them."""
@@ -232,11 +244,12 @@ class Rollback:
         return np.asarray(weights @ rows, np.float64)
 
     @cached_property
-    def _spread(self) -> float:
-        """The trace of the rows' covariance under the softmax: no direction varies more."""
-        squares = self.situation.contest.candidates.squares
-        mean = float(self.situation.contest.probabilities @ squares)
-        return max(mean - float(self._mean_row @ self._mean_row), 0.0) + 1e-6 * mean
+    def _wide_bounds(self) -> WideBounds:
+        return WideBounds(self.situation.contest, self._mean_row)
+
+    @cached_property
+    def _close_bounds(self) -> CloseBounds:
+        return CloseBounds(self.situation.contest)
 
     @cached_property
     def _plain_scores(self) -> NDArray[Any]:

@@ -1,11 +1,11 @@
 """Which facts influence most: all of them scored, or only those that bounds do not rule out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain._rollback import Rollback, Sets
+from whence.explain._rollback import Outcomes, Rollback, Sets
 
 _BATCH = 16
 """Sets that are scored before the bar for the next ones is raised."""
@@ -19,6 +19,8 @@ class Ranked:
 
     chosen: NDArray[np.int64]
     influences: NDArray[np.float64]
+    outcomes: Outcomes | None = None
+    """How the prediction stands without each, where the method can tell."""
 
 
 def search(
@@ -31,8 +33,11 @@ def search(
 ) -> Ranked:
     """The strongest sets of facts, by the shortest way that finds the same ones."""
     n_scores = len(sets) * len(rollback.situation.contest.scores)
-    if not isinstance(top, int) or exhaustive or rollback.is_direct or n_scores <= _FEW:
-        return rank(rollback.influences(sets), top, opposing=opposing)
+    if rollback.is_direct:
+        ranked = rank(rollback.direct(sets), top, opposing=opposing)
+        return replace(ranked, outcomes=rollback.outcomes(sets.take(ranked.chosen)))
+    if not isinstance(top, int) or exhaustive or n_scores <= _FEW:
+        return _rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
 
 
@@ -50,28 +55,51 @@ def rank(influences: NDArray[np.float64], top: int | str | None, *, opposing: bo
     return Ranked(order, influences[order])
 
 
+def _rank_outcomes(outcomes: Outcomes, top: int | str | None, *, opposing: bool) -> Ranked:
+    ranked = rank(outcomes.influences, top, opposing=opposing)
+    return replace(ranked, outcomes=outcomes.take(ranked.chosen))
+
+
 def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool) -> Ranked:
     """The same as ranking all exact influences, with few of them worked out.
 
     Sets are scored in the order of what they can reach, until none that is left can reach the
     `top` best so far.
     """
-    lower, upper = rollback.bounds(sets)
-    if opposing:
-        lower, upper = -upper, -lower
-    reach = np.flatnonzero(upper >= _bar(lower, top))
-    queue = reach[np.argsort(-upper[reach], kind="stable")]
-    found = np.full(len(sets), -np.inf)
-    for start in range(0, len(queue), _BATCH):
-        if upper[queue[start]] < _bar(found[queue[:start]], top):
+    queue, upper = _queue(rollback, sets, top, opposing=opposing)
+    parts = [rollback.outcomes(sets.take(queue[:_BATCH]))]
+    for start in range(_BATCH, len(queue), _BATCH):
+        found = np.concatenate([part.influences for part in parts])
+        if upper[start] < _bar(-found if opposing else found, top):
             break
-        batch = queue[start : start + _BATCH]
-        exact = rollback.influences(sets.take(batch))
-        found[batch] = -exact if opposing else exact
-    scored = np.flatnonzero(np.isfinite(found))
-    ranked = rank(found[scored], top, opposing=False)
-    sign = -1.0 if opposing else 1.0
-    return Ranked(scored[ranked.chosen], sign * ranked.influences)
+        parts.append(rollback.outcomes(sets.take(queue[start : start + _BATCH])))
+    outcomes = Outcomes.joined(parts)
+    scored = queue[: len(outcomes.influences)]
+    in_order = np.argsort(scored)
+    ranked = _rank_outcomes(outcomes.take(in_order), top, opposing=opposing)
+    return replace(ranked, chosen=scored[in_order][ranked.chosen])
+
+
+def _queue(
+    rollback: Rollback, sets: Sets, top: int, *, opposing: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The sets that can be among the `top` best, with what they reach at most, descending."""
+    lower, upper = _signed_bounds(rollback, sets, opposing=opposing)
+    reach = np.flatnonzero(upper >= _bar(lower, top))
+    if rollback.has_close_bounds and len(reach) > top:
+        close = _signed_bounds(rollback, sets.take(reach), opposing=opposing, close=True)
+        upper[reach] = np.minimum(upper[reach], close[1])
+        reach = reach[upper[reach] >= _bar(np.maximum(lower[reach], close[0]), top)]
+    queue = reach[np.argsort(-upper[reach], kind="stable")]
+    return queue, upper[queue]
+
+
+def _signed_bounds(
+    rollback: Rollback, sets: Sets, *, opposing: bool, close: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds on influence, turned round for facts that oppose."""
+    lower, upper = rollback.bounds(sets, close=close)
+    return (-upper, -lower) if opposing else (lower, upper)
 
 
 def _bar(values: NDArray[np.float64], top: int) -> float:

@@ -41,10 +41,22 @@ class Candidates:
     @cached_property
     def radius(self) -> float:
         """The farthest that a row lies from the mean of all."""
-        centre = self.rows.mean(axis=0, dtype=np.float64)
+        centre = self._centre
         squares = self.squares - 2 * (self.rows @ centre) + centre @ centre
         # Squares taken apart lose some digits: a bound must not be too small.
         return float(np.sqrt(squares.max() + 1e-6 * self.squares.max()))
+
+    @cached_property
+    def scatter(self) -> NDArray[np.float64]:
+        """(width, width) sum over rows of (e - mean)(e - mean)^T, and a little more."""
+        centred = self.rows - self._centre.astype(self.rows.dtype)
+        scatter = (centred.T @ centred).astype(np.float64)
+        # Rounding must not make a bound too small.
+        return np.asarray(scatter + 1e-5 * np.trace(scatter) * np.eye(len(scatter)))
+
+    @cached_property
+    def _centre(self) -> NDArray[np.float64]:
+        return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)

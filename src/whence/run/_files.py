@@ -78,6 +78,14 @@ def reserve(path: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
+def total_memory() -> int | None:
+    """Bytes of memory in this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
 def expect_random_access(array: NDArray[Any]) -> None:
     """Spare a memory-mapped array the reading ahead, which costs a millisecond a row."""
     if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):

@@ -1,5 +1,6 @@
 """A finished run, opened."""
 
+import math
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from whence.errors import WhenceError
 from whence.models import Model, find_model
 from whence.run._checkpoints import find_checkpoints, read_checkpoint
 from whence.run._dataset import read_adjacency, read_dataset
-from whence.run._files import expect_random_access, read_json
+from whence.run._files import expect_random_access, read_json, total_memory
 from whence.run._manifest import Manifest
 from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint, Progress
@@ -74,7 +75,8 @@ class RunFolder:
         if not self.config.trace:
             return None
         trace: NDArray[Any] = np.load(self.path / "trace.npy", mmap_mode="r", allow_pickle=False)
-        expect_random_access(trace)
+        if trace.nbytes > (total_memory() or math.inf) / 4:  # it will not stay in memory as a whole
+            expect_random_access(trace)
         return trace
 
     @cached_property

@@ -1,7 +1,6 @@
 """A run in the making: the store that training checkpoints into, until it is finished."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -28,6 +27,7 @@ from whence.run._files import (
     new_folder,
     read_json,
     reserve,
+    total_memory,
     write_array,
     write_json,
     writing_to,
@@ -292,11 +292,3 @@ def check_memory(n_bytes: int) -> None:
             f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
             f"{memory >> 20:,}; choose a smaller dim"
         )
-
-
-def total_memory() -> int | None:
-    """Bytes of memory in this machine; None where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
