@@ -1,12 +1,13 @@
 """From ids and numbers to the records of an explanation."""
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from whence.data import Dataset
-from whence.explain._adjacent import Adjacent, role_of
+from whence.explain._adjacent import PARTS, Ids, role_of, shared_parts
 from whence.explain._explanation import ExplainedFact, Prediction
 from whence.explain._rollback import Outcomes
 from whence.explain._search import Ranked
@@ -32,47 +33,49 @@ class Describer:
             n_candidates=len(situation.contest.candidates.ids),
         )
 
-    def facts(self, listed: Adjacent, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+    def facts(self, fact_ids: Ids, ranked: Ranked) -> tuple[ExplainedFact, ...]:
         """Facts in the order of the list."""
-        influences, outcomes = ranked.influences, ranked.outcomes
-        total = float(np.abs(influences).sum()) or 1.0
+        total = float(np.abs(ranked.influences).sum()) or 1.0
+        shared = shared_parts(self.situation, fact_ids, self.rival)
         return tuple(
-            self._fact(listed, index, float(influence), total, outcomes)
-            for index, influence in enumerate(influences)
+            self._fact(
+                int(fact_id),
+                tuple(compress(PARTS, shared[index])),
+                rank=index + 1,
+                influence=float(ranked.influences[index]),
+                share=abs(float(ranked.influences[index])) / total,
+                **self._without(ranked.outcomes, index),
+            )
+            for index, fact_id in enumerate(fact_ids)
         )
 
-    def _fact(
-        self,
-        listed: Adjacent,
-        index: int,
-        influence: float,
-        total: float,
-        outcomes: Outcomes | None,
-    ) -> ExplainedFact:
-        data, situation = self._dataset, self.situation
-        fact_id, parts = int(listed.fact_ids[index]), listed.parts(index)
+    def _fact(self, fact_id: int, parts: tuple[str, ...], **numbers: Any) -> ExplainedFact:
+        data = self._dataset
         fact = data.train[fact_id]
-        probability, top_answer, changes = None, None, None
-        if outcomes is not None:
-            probability = situation.shown(outcomes.probabilities[index])
-            top_answer = situation.contest.name(int(outcomes.tops[index]))
-            changes = top_answer != situation.standing.top_answer
         return ExplainedFact(
             fact_id=fact_id,
             **_names(data, fact),
             role=role_of(parts),
-            influence=influence,
-            probability_without=probability,
-            top_answer_changes=changes,
-            rank=index + 1,
-            share=abs(influence) / total,
             shares=parts,
             labels=_labels(data, fact),
-            top_answer_without=top_answer,
             source=None
             if data.sources is None
             else data.sources.names[data.sources.codes[fact_id]],
+            **numbers,
         )
+
+    def _without(self, outcomes: Outcomes | None, index: int) -> dict[str, Any]:
+        """How the prediction stands without one of the facts, where that is known."""
+        probability, top_answer, changes = None, None, None
+        if outcomes is not None:
+            probability = self.situation.shown(outcomes.probabilities[index])
+            top_answer = self.situation.contest.name(int(outcomes.tops[index]))
+            changes = top_answer != self.situation.standing.top_answer
+        return {
+            "probability_without": probability,
+            "top_answer_without": top_answer,
+            "top_answer_changes": changes,
+        }
 
 
 def _names(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from whence.explain._kernels import (
     sum_exponentials,
 )
 from whence.explain._situation import Situation
-from whence.models._match import MATCH_IDS
+from whence.models._match import DOT, MATCH_IDS
 
 Numbers = NDArray[np.float64]
 
@@ -292,6 +292,6 @@ def _room_for_one(most: int, view: View) -> Scratch:
         given_row=np.empty_like(view.given_row),
         relation_row=np.empty_like(view.relation_row),
         query=np.empty_like(view.query),
-        own_rows=np.empty((most, view.rows.shape[1])),
+        own_rows=np.empty((0 if view.kind == DOT else most, view.rows.shape[1])),
         own_of=np.full(len(view.rows), -1, np.int32),
     )
