@@ -48,7 +48,8 @@ class Contrast:
     rank: int
     score: float
     log_ratio: float
-    """log of the prediction's probability over that of the answer."""
+    """log of the prediction's probability over that of the answer: the difference of scores, or of
+    ratings."""
 
 
 @dataclass(frozen=True)
