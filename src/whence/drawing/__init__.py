@@ -1,0 +1,34 @@
+"""Explanations as pictures and pages, made of their plain documents."""
+
+from typing import TYPE_CHECKING
+
+from whence._lazy import lazily
+
+if TYPE_CHECKING:
+    from whence.drawing._text import (
+        fact_text,
+        influence_text,
+        middle,
+        named,
+        percent,
+        prediction_text,
+    )
+
+__all__ = [
+    "fact_text",
+    "influence_text",
+    "middle",
+    "named",
+    "percent",
+    "prediction_text",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(
+            ("fact_text", "influence_text", "middle", "named", "percent", "prediction_text"),
+            "whence.drawing._text",
+        ),
+    },
+)
