@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
+    from whence.drawing._svg import explanation_svg
     from whence.drawing._text import (
         fact_text,
         influence_text,
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "explanation_svg",
     "fact_text",
     "influence_text",
     "middle",
@@ -26,6 +28,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "explanation_svg": "whence.drawing._svg",
         **dict.fromkeys(
             ("fact_text", "influence_text", "middle", "named", "percent", "prediction_text"),
             "whence.drawing._text",
