@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
+    from whence.drawing._html import explanation_html
+    from whence.drawing._page import explanation_page
     from whence.drawing._svg import explanation_svg
     from whence.drawing._text import (
         fact_text,
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "explanation_html",
+    "explanation_page",
     "explanation_svg",
     "fact_text",
     "influence_text",
@@ -28,6 +32,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "explanation_html": "whence.drawing._html",
+        "explanation_page": "whence.drawing._page",
         "explanation_svg": "whence.drawing._svg",
         **dict.fromkeys(
             ("fact_text", "influence_text", "middle", "named", "percent", "prediction_text"),
