@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
+    from whence.drawing._bars import plot_explanation
     from whence.drawing._html import explanation_html
     from whence.drawing._page import explanation_page
     from whence.drawing._svg import explanation_svg
@@ -26,6 +27,7 @@ __all__ = [
     "middle",
     "named",
     "percent",
+    "plot_explanation",
     "prediction_text",
 ]
 
@@ -35,6 +37,7 @@ __getattr__ = lazily(
         "explanation_html": "whence.drawing._html",
         "explanation_page": "whence.drawing._page",
         "explanation_svg": "whence.drawing._svg",
+        "plot_explanation": "whence.drawing._bars",
         **dict.fromkeys(
             ("fact_text", "influence_text", "middle", "named", "percent", "prediction_text"),
             "whence.drawing._text",
