@@ -15,6 +15,7 @@ from whence.cli._metrics import (
     metric_title,
     metrics_heading,
 )
+from whence.drawing import middle, named
 
 _STYLED_ROWS = 1000
 
@@ -93,16 +94,3 @@ def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
 def number(value: float) -> str:
     """A count with its thousands apart, or three digits of a measure."""
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
-
-
-def named(name: str, label: str) -> str:
-    """A label with its name, or the name alone where it has none."""
-    return name if label == name else f"{label} ({name})"
-
-
-def middle(text: str, width: int) -> str:
-    """A text cut in the middle where it is longer than width."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
