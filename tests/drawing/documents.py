@@ -24,7 +24,7 @@ def fact(
         "rank": fact_id + 1,
         "share": 0.5,
         "shares": shares,
-        "labels": dict(places),
+        "labels": places | {"top_answer_without": "rome"},
         "top_answer_without": "rome",
         "source": None,
     } | changes
@@ -42,7 +42,7 @@ def explanation(
         "score": 1.25,
         "top_answer": "paris",
         "asks": "object",
-        "labels": dict(places),
+        "labels": places | {"top_answer": "paris"},
         "n_candidates": 1234,
     } | changes.pop("prediction", {})
     return {
@@ -86,6 +86,7 @@ def joint(*fact_ids: int, **changes: Any) -> dict[str, Any]:
         "rank": 31,
         "top_answer": "oslo",
         "top_answer_changes": True,
+        "labels": {"top_answer": "oslo"},
     } | changes
 
 

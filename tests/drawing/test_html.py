@@ -174,7 +174,9 @@ def test_hostile_names_stay_text(draw: Any) -> None:
         (HOSTILE, HOSTILE, HOSTILE),
         0.5,
         ("subject",),
-        labels=dict.fromkeys(("subject", "relation", "object"), HOSTILE + "!"),
+        labels=dict.fromkeys(
+            ("subject", "relation", "object", "top_answer_without"), HOSTILE + "!"
+        ),
         top_answer_without=HOSTILE,
         source=HOSTILE,
     )

@@ -51,7 +51,7 @@ def _about(document: Document) -> Iterator[str]:
         answer = named(other["answer"], other["label"])
         items.append(("rather than", f"{answer}: {standing_text(other)}"))
         items.append(("log of their ratio", plain(other["log_ratio"])))
-    items.append(("top new answer", prediction["top_answer"]))
+    items.append(("top new answer", prediction["labels"]["top_answer"]))
     items.append(("method", document["method"]))
     items.append(("influence on", document["of"].replace("_", " ")))
     items.append(("adjacent facts", f"{document['n_adjacent']:,}"))
@@ -124,5 +124,5 @@ def _joint_row(name: str, joint: Document, of: str) -> dict[str, str]:
         "rank": f"{joint['rank']:,}",
         "influence": influence_text(joint["influence"], of) if has else "",
         "sum of single": influence_text(joint["sum_of_single"], of) if has else "",
-        "top answer": joint["top_answer"],
+        "top answer": joint["labels"]["top_answer"],
     }

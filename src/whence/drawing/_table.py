@@ -145,7 +145,7 @@ def _change(fact: Document) -> str:
         return ""
     if not fact["top_answer_changes"]:
         return "no"
-    answer = fact.get("top_answer_without")
+    answer = fact["labels"].get("top_answer_without")
     return "yes" if answer is None else f"to {safe(answer)}"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,8 @@ class Describer:
             **_names(self._dataset, fact),
             **vars(situation.standing),
             asks=situation.contest.asks,
-            labels=_labels(self._dataset, fact),
+            labels=_labels(self._dataset, fact)
+            | {"top_answer": situation.contest.label(situation.top)},
             n_candidates=len(situation.contest.candidates.ids),
         )
 
@@ -41,41 +42,51 @@ class Describer:
             self._fact(
                 int(fact_id),
                 tuple(compress(PARTS, shared[index])),
+                self._without(ranked.outcomes, index),
                 rank=index + 1,
                 influence=float(ranked.influences[index]),
                 share=abs(float(ranked.influences[index])) / total,
-                **self._without(ranked.outcomes, index),
             )
             for index, fact_id in enumerate(fact_ids)
         )
 
-    def _fact(self, fact_id: int, parts: tuple[str, ...], **numbers: Any) -> ExplainedFact:
+    def _fact(
+        self, fact_id: int, parts: tuple[str, ...], without: "_Without", **numbers: Any
+    ) -> ExplainedFact:
         data = self._dataset
-        fact = data.train[fact_id]
+        fact, sources = data.train[fact_id], data.sources
         return ExplainedFact(
             fact_id=fact_id,
             **_names(data, fact),
             role=role_of(parts),
+            probability_without=without.probability,
+            top_answer_changes=without.changes,
             shares=parts,
-            labels=_labels(data, fact),
-            source=None
-            if data.sources is None
-            else data.sources.names[data.sources.codes[fact_id]],
+            labels=_labels(data, fact) | {"top_answer_without": without.label},
+            top_answer_without=without.top_answer,
+            source=None if sources is None else sources.names[sources.codes[fact_id]],
             **numbers,
         )
 
-    def _without(self, outcomes: Outcomes | None, index: int) -> dict[str, Any]:
-        """How the prediction stands without one of the facts, where that is known."""
-        probability, top_answer, changes = None, None, None
-        if outcomes is not None:
-            probability = self.situation.shown(outcomes.probabilities[index])
-            top_answer = self.situation.contest.name(int(outcomes.tops[index]))
-            changes = top_answer != self.situation.standing.top_answer
-        return {
-            "probability_without": probability,
-            "top_answer_without": top_answer,
-            "top_answer_changes": changes,
-        }
+    def _without(self, outcomes: Outcomes | None, index: int) -> "_Without":
+        if outcomes is None:
+            return _Without()
+        contest, top = self.situation.contest, int(outcomes.tops[index])
+        return _Without(
+            self.situation.shown(outcomes.probabilities[index]),
+            contest.name(top),
+            contest.label(top),
+            top != self.situation.top,
+        )
+
+
+class _Without(NamedTuple):
+    """How the prediction stands without a fact, where that is known."""
+
+    probability: float | None = None
+    top_answer: str | None = None
+    label: str | None = None
+    changes: bool | None = None
 
 
 def _names(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:
