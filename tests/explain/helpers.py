@@ -7,7 +7,7 @@ import numpy as np
 
 import whence
 from explain.oracle import Array, Ask, Oracle, quantity, rank_of
-from whence.explain import Explanation, ExplainOptions
+from whence.explain import ExplainOptions, Explanation
 from whence.explain._naming import find_situation
 from whence.explain._rollback import Rollback
 from whence.models import MODELS

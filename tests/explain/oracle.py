@@ -146,9 +146,7 @@ def quantity(of: str, scores: Array, place: int, rival: int | None = None) -> Ar
 
 def rank_of(scores: Array, place: int, new: Array) -> int:
     """1 and one more for every other new answer with a higher score."""
-    return 1 + sum(
-        score > scores[place] for i, score in enumerate(scores) if new[i] and i != place
-    )
+    return 1 + sum(score > scores[place] for i, score in enumerate(scores) if new[i] and i != place)
 
 
 def _distmult(s: Array, r: Array, o: Array) -> Array:

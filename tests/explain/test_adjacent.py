@@ -1,5 +1,8 @@
 """Which facts are adjacent to a prediction, what they share, and which are wanted."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from runs import train
@@ -7,6 +10,7 @@ from runs import train
 import whence
 from explain.helpers import names_of, random_asks, random_run
 from explain.oracle import Oracle
+from whence.explain import ExplainedFact
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +38,7 @@ def test_facts_are_named_as_they_are(nations: whence.Run) -> None:
     for fact in nations.explain("egypt", "embassy", "usa", top=None).facts:
         names = (fact.subject, fact.relation, fact.object)
         assert names == data.fact_names(data.train[fact.fact_id])
-        assert fact.labels == dict(
-            zip(("subject", "relation", "object"), names, strict=True)
-        )
+        assert fact.labels == dict(zip(("subject", "relation", "object"), names, strict=True))
 
 
 @pytest.mark.parametrize("role", ["subject", "relation", "object", "several"])
@@ -68,10 +70,10 @@ def test_relations_and_entities_narrow_the_list(nations: whence.Run) -> None:
     assert {f.fact_id for f in both} == {f.fact_id for f in by_entity if f.relation == "embassy"}
 
 
-def _renumbered(found: tuple, wanted: list) -> tuple:  # type: ignore[type-arg]
+def _renumbered(
+    found: Sequence[ExplainedFact], wanted: Sequence[ExplainedFact]
+) -> tuple[ExplainedFact, ...]:
     """The wanted facts with rank and share of the found list, which count among those listed."""
-    from dataclasses import replace
-
     return tuple(
         replace(fact, rank=other.rank, share=other.share)
         for fact, other in zip(wanted, found, strict=True)
