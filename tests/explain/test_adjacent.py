@@ -38,7 +38,7 @@ def test_facts_are_named_as_they_are(nations: whence.Run) -> None:
     for fact in nations.explain("egypt", "embassy", "usa", top=None).facts:
         names = (fact.subject, fact.relation, fact.object)
         assert names == data.fact_names(data.train[fact.fact_id])
-        assert fact.labels == dict(zip(("subject", "relation", "object"), names, strict=True))
+        assert (fact.labels["subject"], fact.labels["relation"], fact.labels["object"]) == names
 
 
 @pytest.mark.parametrize("role", ["subject", "relation", "object", "several"])
