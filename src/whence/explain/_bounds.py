@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain._kernels import Changes, score_rows_after, sum_exponentials
+from whence.explain._kernels import Changes, log_sums, score_queries
 from whence.explain._situation import Contest
 from whence.models._match import DOT
 from whence.types import Rows
@@ -75,9 +75,9 @@ class CloseBounds:
     def log_sums(self, changes: Changes) -> Bounds:
         candidates = self.contest.candidates
         x = np.empty((len(changes.moved), len(self._rows)), self._rows.dtype)
-        score_rows_after(DOT, self._rows, x[0], np.arange(len(x)), changes, x)
+        score_queries(DOT, self._rows, x[0], changes.queries, np.arange(len(x)), x)
         heavy = np.empty(len(x))
-        sum_exponentials(x, self._weights, heavy)
+        log_sums(x, self._weights, heavy)
         slack = _slack(changes, candidates.reach)
         most = changes.size * candidates.reach + slack  # no score changes by more
         mass = max(self._mass, 1e-9)  # what is less drowns in rounding
@@ -89,7 +89,7 @@ class CloseBounds:
             light = np.exp(np.minimum(mean + excess, most) + slack)
             floor = self._mass * np.exp(mean - slack) if self._mass > 1e-6 else 0.0
             return _logs(
-                heavy * np.exp(-slack) + floor, heavy * np.exp(slack) + mass * light, changes
+                np.exp(heavy - slack) + floor, np.exp(heavy + slack) + mass * light, changes
             )
 
 
@@ -106,12 +106,18 @@ def _excess(variances: Numbers, ranges: Numbers) -> Numbers:
 
 def _slack(changes: Changes, reach: float) -> Numbers:
     """What rounding can make of scores that are worked out in the precision of the rows."""
-    precision = 8 * np.finfo(changes.queries.dtype).eps
-    return np.asarray(precision * (1 + changes.size) * (1 + reach))
+    return np.asarray(8 * _precision(changes) * (1 + changes.size) * (1 + reach))
+
+
+def _precision(changes: Changes) -> float:
+    """Of scores, and of their exponentials."""
+    return float(np.finfo(changes.queries.dtype).eps) + 1e-12
 
 
 def _logs(floor: Numbers, ceiling: Numbers, changes: Changes) -> Bounds:
     """Logarithms, with what candidates whose own rows change add to the sum."""
-    tiny = np.finfo(np.float64).tiny
-    low = np.log(np.maximum(floor + changes.correction, tiny))
-    return low, np.log(np.maximum(ceiling + changes.correction, tiny))
+    tiny, rough = np.finfo(np.float64).tiny, _precision(changes) * changes.correction_size
+    with np.errstate(invalid="ignore", over="ignore"):
+        floor = np.nan_to_num(floor + changes.correction - rough, nan=0.0)
+        ceiling = np.nan_to_num(ceiling + changes.correction + rough, nan=np.inf)
+    return np.log(np.maximum(floor, tiny)), np.log(np.maximum(ceiling, tiny))

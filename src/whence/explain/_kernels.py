@@ -71,6 +71,8 @@ class Changes(NamedTuple):
     """(n, most) what their scores change by."""
     correction: NDArray[np.float64]
     """(n,) what their own rows add to the sum over all candidates."""
+    correction_size: NDArray[np.float64]
+    """(n,) the size of the terms that it is made of, which rounding goes by."""
 
 
 class Scratch(NamedTuple):
@@ -79,6 +81,7 @@ class Scratch(NamedTuple):
     given_row: NDArray[np.float64]
     relation_row: NDArray[np.float64]
     query: NDArray[np.float64]
+    row: NDArray[np.float64]
     own_rows: NDArray[np.float64]
     own_of: NDArray[np.int32]
     """(n_candidates,) which own row a candidate has, or -1."""
@@ -99,7 +102,7 @@ def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
             for k in range(out.queries.shape[1]):
                 out.queries[i, k] = 0 if view.kind == DOT else view.query[k]
         _change_own(i, view, removals, trace, scratch, out)
-        out.correction[i] = 0
+        out.correction[i], out.correction_size[i] = 0.0, 0.0
         for j in range(out.n_own[i]):
             place = out.own[i, j]
             row = view.rows[place]
@@ -109,7 +112,9 @@ def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
             else:
                 out.own_changes[i, j] = _moved_change(view, scratch, row, scratch.own_rows[j])
             change = out.own_changes[i, j]
-            out.correction[i] += probabilities[place] * (math.exp(change) - math.exp(plain))
+            after, before = math.exp(change), math.exp(plain)
+            out.correction[i] += probabilities[place] * (after - before)
+            out.correction_size[i] += probabilities[place] * (after * (1 + abs(change)) + before)
             if place == view.target:
                 out.target[i] = change
             scratch.own_of[place] = -1
@@ -118,7 +123,7 @@ def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
 @inlined
 def _subtract(i, view, removals, trace, scratch):
     """Take a removal's traces from the rows of the query; whether there was anything to take."""
-    moved = False
+    taken = 0.0
     _copy(view.given_row, scratch.given_row)
     _copy(view.relation_row, scratch.relation_row)
     for f in range(removals.bounds[i], removals.bounds[i + 1]):
@@ -126,15 +131,17 @@ def _subtract(i, view, removals, trace, scratch):
             prefetch_row(trace, removals.rows[f + _AHEAD], trace.shape[1])
         own_trace = trace[removals.rows[f]]
         if removals.facts[f, 1] == view.relation:
-            moved = True
             for k in range(scratch.relation_row.shape[0]):
-                scratch.relation_row[k] -= own_trace[view.relation_start + k]
+                change = own_trace[view.relation_start + k]
+                taken += abs(change)
+                scratch.relation_row[k] -= change
         for end in range(2):
             if removals.facts[f, 2 * end] == view.given:
-                moved = True
                 for k in range(scratch.given_row.shape[0]):
-                    scratch.given_row[k] -= own_trace[end * view.object_start + k]
-    return moved
+                    change = own_trace[end * view.object_start + k]
+                    taken += abs(change)
+                    scratch.given_row[k] -= change
+    return taken > 0
 
 
 @inlined
@@ -208,9 +215,11 @@ def _plain_change(view, scratch, row):
 def _moved_change(view, scratch, row, own):
     """Change of a score whose candidate row loses `own` as well, which is used up."""
     width = row.shape[0]
+    _copy(row, scratch.row)  # rounded like the row after, so that no change is none at all
     for k in range(width):
         own[k] = row[k] - own[k]
-    return match(view.kind, scratch.query, own, width) - match(view.kind, view.query, row, width)
+    before = match(view.kind, view.query, scratch.row, width)
+    return match(view.kind, scratch.query, own, width) - before
 
 
 @kernel
@@ -219,7 +228,7 @@ def score_after(kind, rows, scores, chosen, changes, x):
 
     scores: (n_candidates,) before it, which only distances ask for.
     """
-    score_rows_after(kind, rows, scores, chosen, changes, x)
+    score_queries(kind, rows, scores, changes.queries, chosen, x)
     for b in range(chosen.shape[0]):
         removal = chosen[b]
         if not changes.moved[removal]:
@@ -229,11 +238,11 @@ def score_after(kind, rows, scores, chosen, changes, x):
 
 
 @kernel
-def score_rows_after(kind, rows, scores, chosen, changes, x):
-    """The same where no row changes, only the query; four removals share every row that is read."""
-    n, last, queries = chosen.shape[0], chosen.shape[0] - 1, changes.queries
+def score_queries(kind, rows, scores, queries, chosen, x):
+    """The same where no row changes, only the query; four of them share every row that is read."""
+    n, last = chosen.shape[0], chosen.shape[0] - 1
     for b in range(0, n, 4):
-        # A removal that stands in for a missing one is worked out twice.
+        # A query that stands in for a missing one is worked out twice.
         b1, b2, b3 = min(b + 1, last), min(b + 2, last), min(b + 3, last)
         four = (
             queries[chosen[b]],
@@ -287,20 +296,21 @@ def _distances(kind, rows, scores, four, x0, x1, x2, x3):
 
 
 @kernel
-def sum_exponentials(x, probabilities, totals):
-    """totals: (n,) sum over candidates of p e^x, for x (n, n_candidates)."""
+def log_sums(x, probabilities, out):
+    """out: (n,) log of the sum over candidates of p e^x, for x (n, n_candidates)."""
     for b in range(x.shape[0]):
-        most = 0.0
+        highest, lowest = -math.inf, math.inf
         for c in range(x.shape[1]):
-            most = max(most, abs(x[b, c]))
+            highest, lowest = max(highest, x[b, c]), min(lowest, x[b, c])
         total = 0.0
-        if most > _TAME:
+        if highest <= _TAME and lowest >= -_TAME:
             for c in range(x.shape[1]):
-                total += probabilities[c] * math.exp(x[b, c])
+                total += probabilities[c] * _tame_exp(np.float64(x[b, c]))
+            out[b] = math.log(total)
         else:
             for c in range(x.shape[1]):
-                total += probabilities[c] * _tame_exp(float(x[b, c]))
-        totals[b] = total
+                total += probabilities[c] * math.exp(np.float64(x[b, c]) - highest)
+            out[b] = highest + math.log(total)
 
 
 @kernel

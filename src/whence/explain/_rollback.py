@@ -19,10 +19,11 @@ from whence.explain._kernels import (
     Removals,
     Scratch,
     View,
+    log_sums,
     roll_back,
     score_after,
+    score_queries,
     stand_after,
-    sum_exponentials,
 )
 from whence.explain._situation import Situation
 from whence.models._match import DOT, MATCH_IDS
@@ -164,15 +165,15 @@ class Rollback:
 
     def _outcomes(self, sets: Sets) -> Outcomes:
         situation, n_sets, changes = self.situation, len(sets), self.changes(sets)
-        totals, scale = np.empty(n_sets), situation.trained.scorer.scale
+        log_sum, scale = np.empty(n_sets), situation.trained.scorer.scale
         tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
         place, contenders = situation.place, situation.contenders
         for block, x in self._scored(changes):
-            sum_exponentials(x, situation.contest.probabilities, totals[block])
+            log_sums(x, situation.contest.probabilities, log_sum[block])
             stand_after(
                 x, contenders, place, scale, changes.target[block], tops[block], ranks[block]
             )
-        log_sum = np.log(totals)
+        log_sum -= self._log_sum_before
         influences = (
             self._direct(sets, changes) if self.is_direct else self._influence(changes, log_sum)
         )
@@ -187,9 +188,9 @@ class Rollback:
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
         log_ratio = changes.target - log_sum
         if self.of == "loss":
-            return -log_ratio
+            return np.asarray(-log_ratio) + 0.0  # no influence is 0, not -0
         with np.errstate(over="ignore"):  # a lower bound may be very low
-            return np.asarray(-self.situation.probability * np.expm1(log_ratio))
+            return np.asarray(-self.situation.probability * np.expm1(log_ratio)) + 0.0
 
     def _direct(self, sets: Sets, changes: Changes) -> Numbers:
         scale = self.situation.trained.scorer.scale
@@ -200,11 +201,11 @@ class Rollback:
         if self._is_sigmoid_loss:
             before = self.situation.standing.score
             return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
-        return np.asarray(-change)
+        return np.asarray(-change) + 0.0
 
     def _scored(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
         """Blocks of removals with the change of every candidate's score by each of them."""
-        candidates, scores = self.situation.contest.candidates, self._plain_scores
+        candidates, scores = self.situation.contest.candidates, self._scores_before
         n_sets, n_candidates = len(changes.moved), len(candidates.ids)
         size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
         room = np.empty((size, n_candidates), changes.queries.dtype)
@@ -255,9 +256,25 @@ class Rollback:
         return CloseBounds(self.situation.contest)
 
     @cached_property
-    def _plain_scores(self) -> NDArray[Any]:
-        """(n_candidates,) before they are placed on a scale of ratings; only distances ask."""
-        return self.situation.contest.scores.astype(self.situation.contest.candidates.rows.dtype)
+    def _scores_before(self) -> NDArray[Any]:
+        """(n_candidates,) distances, rounded like those after a change; dot products ask for none.
+
+        So what does not change has a change of exactly 0.
+        """
+        rows = self.situation.contest.candidates.rows
+        x, nothing = np.zeros((1, len(rows)), rows.dtype), np.zeros(len(rows), rows.dtype)
+        if self._view.kind != DOT:
+            query = self._view.query.astype(rows.dtype)[None]
+            score_queries(self._view.kind, rows, nothing, query, np.zeros(1, np.int64), x)
+        return np.asarray(x[0])
+
+    @cached_property
+    def _log_sum_before(self) -> float:
+        """The log of the sum of all probabilities, as near to 0 as rounding lets it."""
+        probabilities, out = self.situation.contest.probabilities, np.empty(1)
+        nothing = np.zeros((1, len(probabilities)), self.situation.contest.candidates.rows.dtype)
+        log_sums(nothing, probabilities, out)
+        return float(out[0])
 
 
 def _readable(
@@ -287,6 +304,7 @@ def _room_for_changes(n_sets: int, most: int, view: View) -> Changes:
         own=np.empty((n_sets, most), np.int32),
         own_changes=np.empty((n_sets, most)),
         correction=numbers(),
+        correction_size=numbers(),
     )
 
 
@@ -295,6 +313,7 @@ def _room_for_one(most: int, view: View) -> Scratch:
         given_row=np.empty_like(view.given_row),
         relation_row=np.empty_like(view.relation_row),
         query=np.empty_like(view.query),
+        row=np.empty(view.rows.shape[1]),
         own_rows=np.empty((0 if view.kind == DOT else most, view.rows.shape[1])),
         own_of=np.full(len(view.rows), -1, np.int32),
     )

@@ -82,7 +82,7 @@ def gather_arrays(
 
 def _floats(values: ArrayLike, name: str) -> Rows:
     """(n, width) numbers; single and double precision stay what they are."""
-    array = np.asarray(values)
+    array = _native(values)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     if array.ndim != 2:
@@ -103,6 +103,8 @@ def _find_dim(model: Model, width: int) -> int:
 def _relation_rows(
     values: ArrayLike | None, n_relations: int, widths: Widths, dtype: np.dtype[Any]
 ) -> Rows:
+    if values is None and widths.relation:
+        raise WhenceError(f"relation_rows is None; this model needs rows of {widths.relation}")
     if values is None:
         values = np.zeros((max(n_relations, 1), widths.relation), dtype)
     rows = _floats(values, "relation_rows").astype(dtype, copy=False)
@@ -158,21 +160,38 @@ def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
 
 
 def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any]:
-    """(n_facts, trace width) out of (n_facts, slots, width), one array a slot, or as it is."""
+    """(n_facts, trace width) out of (n_facts, slots, width), a tuple of slots, or as it is."""
     wanted = [part.stop - part.start for part in widths.slots(n_directions)]
-    if isinstance(trace, tuple | list):
-        parts = [np.asarray(part).reshape(len(part), -1) for part in trace]
-        if [part.shape for part in parts] != [(n_facts, width) for width in wanted]:
-            raise WhenceError(
-                f"the trace's slots are of shapes {[part.shape for part in parts]}; these facts "
-                f"need {[(n_facts, width) for width in wanted]}: it is of other data or another "
-                "model"
-            )
+    if isinstance(trace, tuple):
+        parts = [_native(part) for part in trace]
+        parts = [part.reshape(len(part), -1) if part.ndim else part for part in parts]
+        shapes = [part.shape for part in parts]
+        if shapes != [(n_facts, width) for width in wanted]:
+            raise _other_trace(f"{len(shapes)} slots of {shapes[:4]}", n_facts, wanted)
         return np.concatenate(parts, axis=1)
-    array = np.asarray(trace)
-    if array.shape[0] != n_facts or array.size != n_facts * sum(wanted):
-        raise WhenceError(
-            f"the trace is of shape {array.shape} and these facts need {n_facts} times "
-            f"{' + '.join(map(str, wanted))} numbers: it is of other data or another model"
-        )
+    array = _native(trace)
+    as_slots = (n_facts, len(wanted), wanted[0]) if len(set(wanted)) == 1 else None
+    if array.shape not in (as_slots, (n_facts, sum(wanted))):
+        raise _other_trace(f"of shape {array.shape}", n_facts, wanted)
     return array.reshape(n_facts, -1)
+
+
+def _native(values: Any) -> NDArray[Any]:
+    """An array in the byte order of this machine, which kernels take for granted."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise WhenceError("arrays are made of rows of one length; these are not") from None
+    if array.dtype.kind not in "fiu":
+        raise WhenceError(f"numbers are wanted, and these are {array.dtype}")
+    if array.dtype.kind != "f":
+        return array.astype(np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _other_trace(shape: str, n_facts: int, wanted: list[int]) -> WhenceError:
+    slots = ", ".join(str((n_facts, width)) for width in wanted)
+    return WhenceError(
+        f"the trace is {shape}; these facts need slots of {slots}: it is of other data or another "
+        "model"
+    )
