@@ -41,8 +41,8 @@ class _Explaining:
 
     def __init__(self, situation: Situation, options: ExplainOptions) -> None:
         self.situation, self.options = situation, options
-        self.rival = _find_rival(situation, options)
-        self.of = "log_ratio" if self.rival is not None else _what(situation.trained, options)
+        self.rival = find_rival(situation, options)
+        self.of = "log_ratio" if self.rival is not None else find_what(situation.trained, options)
         self.rollback = Rollback(situation, self.of, self._rival_place, options.method)
         self.describer = Describer(situation, self.rival)
 
@@ -119,7 +119,7 @@ class _Explaining:
         return ()
 
 
-def _find_rival(situation: Situation, options: ExplainOptions) -> int | None:
+def find_rival(situation: Situation, options: ExplainOptions) -> int | None:
     """The entity that the prediction is to be compared with."""
     if options.instead_of is None:
         return None
@@ -131,7 +131,7 @@ def _find_rival(situation: Situation, options: ExplainOptions) -> int | None:
     return Situation(situation.contest, rival).target
 
 
-def _what(trained: Trained, options: ExplainOptions) -> str:
+def find_what(trained: Trained, options: ExplainOptions) -> str:
     """What influence is on."""
     if not trained.learned_ratings:
         return options.of or "probability"

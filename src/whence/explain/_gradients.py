@@ -1,0 +1,96 @@
+"""Influence by gradients: how a step on a fact would move what is explained.
+
+A step of gradient descent on fact i moves the parameters along -grad L_i, with L_i its training
+loss (see `_losses`), and so what is explained, f, by -grad L_i . grad f for a rate of 1. Facts
+whose steps raise f support it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import WhenceError
+from whence.explain._explaining import find_rival, find_what
+from whence.explain._gradient_kernels import Tables
+from whence.explain._jacobian import Jacobian, zeros
+from whence.explain._losses import Losses
+from whence.explain._options import ExplainOptions
+from whence.explain._situation import Contest, Situation
+from whence.training._timeline import Timeline
+from whence.training.results import Checkpoint
+
+Numbers = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+def estimate_gradient_dot(
+    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+) -> Numbers:
+    """(n,) -grad L_i . grad f."""
+    gradient = gradient_of(situation, slopes)
+    return -Losses.of(situation.trained).products(fact_ids, gradient)
+
+
+def estimate_gradient_cos(
+    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+) -> Numbers:
+    """(n,) cosine of the angle between -grad L_i and grad f; 0 where either vanishes."""
+    gradient, losses = gradient_of(situation, slopes), Losses.of(situation.trained)
+    size = np.sqrt(sum(float(np.vdot(part, part)) for part in gradient))
+    lengths = losses.norms(fact_ids) * size
+    products = losses.products(fact_ids, gradient)
+    cosines = np.zeros(len(fact_ids))
+    np.divide(-products, lengths, out=cosines, where=lengths > 0)
+    return cosines
+
+
+def estimate_tracin(
+    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+) -> Numbers:
+    """(n,) sum over the kept checkpoints of rate * -grad L_i . grad f, all as they were then."""
+    trained = situation.trained
+    checkpoints = trained.read_checkpoints()
+    if not checkpoints:
+        raise WhenceError(
+            "method tracin needs checkpoints and this run kept none; train it with "
+            "--keep-checkpoints N, or choose another method, such as gradient-dot"
+        )
+    config = trained.config
+    n_directions = 1 + config.inverse
+    nothing = np.zeros(0, np.bool_)
+    timeline = Timeline(config, trained.dataset.n_facts, n_directions, removed=nothing)
+    rates = timeline.rates(np.array([checkpoint.updates for checkpoint in checkpoints]))
+    total = np.zeros(len(fact_ids))
+    for checkpoint, rate in zip(checkpoints, rates, strict=True):
+        then = _as_of(checkpoint, situation)
+        rival = find_rival(then, options)
+        place = None if rival is None else then.contest.place_of(rival)
+        of = "log_ratio" if rival is not None else find_what(trained, options)
+        total += rate * estimate_gradient_dot(then, then.slopes(of, place), fact_ids, options)
+    return total
+
+
+def gradient_of(situation: Situation, slopes: Numbers) -> Tables:
+    """The gradient by all parameters of what has these slopes by the candidates' scores."""
+    contest, scorer = situation.contest, situation.trained.scorer
+    jacobian = Jacobian(scorer, contest.candidates.ids)
+    queries = jacobian.queries(np.array([contest.given]), np.array([contest.relation_row]))
+    out = zeros(scorer)
+    size = float(np.abs(slopes).max(initial=0)) or 1.0
+    # In single precision the slope of a small probability may be lost.
+    weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
+    jacobian.pull(queries, weights, out)
+    scale = size * scorer.scale
+    return Tables(scale * out.entities, scale * out.relations)
+
+
+def _as_of(checkpoint: Checkpoint, situation: Situation) -> Situation:
+    """The same prediction under the parameters of a checkpoint."""
+    trained, contest = situation.trained, situation.contest
+    scorer = replace(trained.scorer, **vars(checkpoint.parameters))
+    then = replace(trained, scorer=scorer)
+    candidates = then.candidates(contest.candidates.ids)
+    return Situation(
+        Contest(then, contest.given, contest.relation, contest.asks, candidates), situation.target
+    )

@@ -1,0 +1,37 @@
+"""Adjacent facts in a random order: the paper's NH, which any method should beat."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._jit import kernel
+from whence.explain._options import ExplainOptions
+from whence.explain._situation import Situation
+from whence.training._sampling import key_of
+
+_STREAM = np.uint64(6)  # training has those before
+_11 = np.uint64(11)
+
+
+def estimate_random(
+    situation: Situation,
+    slopes: NDArray[np.float64],
+    fact_ids: NDArray[np.int64],
+    options: ExplainOptions,
+) -> NDArray[np.float64]:
+    """(n,) draws between 0 and 1, keyed by seed, prediction and fact.
+
+    So a fact's draw does not depend on which other facts are there.
+    """
+    prediction = (situation.subject, situation.relation, situation.object)
+    out = np.empty(len(fact_ids))
+    _draw(np.uint64(options.seed), tuple(map(np.uint64, prediction)), fact_ids, out)
+    return out
+
+
+@kernel
+def _draw(seed, prediction, fact_ids, out):
+    subject, relation, object_ = prediction
+    query = key_of(seed, _STREAM, subject, relation)
+    for i in range(out.shape[0]):
+        key = key_of(query, _STREAM, object_, np.uint64(fact_ids[i]))
+        out[i] = ((key >> _11) + 0.5) * 2.0**-53

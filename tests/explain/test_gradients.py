@@ -1,0 +1,154 @@
+"""Influence by gradients, against differences of losses and predictions in all parameters."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import train
+
+import whence
+from explain.gradients import Oracle, make_rated_run, make_run, situation_of, slopes_of
+from whence.errors import WhenceError
+from whence.explain._losses import Losses
+from whence.explain._methods import METHODS
+from whence.explain._options import ExplainOptions
+from whence.models import MODELS
+
+CASES = [
+    pytest.param(model, loss, inverse, id=f"{model}-{loss}{'-inverse' * inverse}")
+    for model in MODELS
+    for loss, inverse in (("softmax", False), ("softmax", True), ("sigmoid", True))
+]
+
+
+def check(run: whence.Run, names: tuple[str, ...], of: str, **options: Any) -> None:
+    """Both similarities of all facts against the oracle's gradients."""
+    oracle, asked = Oracle(run), ExplainOptions(of=of, **options)
+    situation = situation_of(run, *names, **options)
+    wanted = oracle.gradient(lambda x: oracle.value(x, situation, of))
+    losses = np.array(
+        [
+            oracle.gradient(lambda x, fact=fact: oracle.loss(x, fact))
+            for fact in range(run.dataset.n_facts)
+        ]
+    )
+    fact_ids, slopes = np.arange(len(losses)), slopes_of(situation, asked)
+    products = -losses @ wanted
+    lengths = np.linalg.norm(losses, axis=1) * np.linalg.norm(wanted)
+    dots = METHODS["gradient-dot"].estimate(situation, slopes, fact_ids, asked)
+    np.testing.assert_allclose(dots, products, rtol=1e-6, atol=1e-8)
+    cosines = METHODS["gradient-cos"].estimate(situation, slopes, fact_ids, asked)
+    np.testing.assert_allclose(cosines, products / lengths, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("model", "loss", "inverse"), CASES)
+def test_products_and_cosines_are_those_of_the_gradients(
+    model: str, loss: str, inverse: bool
+) -> None:
+    run = make_run(model, loss=loss, inverse=inverse)
+    names = ("e0", "e3") if MODELS[model].two_way else ("e0", "r0", "e3")
+    check(run, names, "probability", asks="subject" if inverse else "object")
+
+
+@pytest.mark.parametrize("of", ["score", "loss"])
+def test_a_self_loop_among_some_candidates(of: str) -> None:
+    check(make_run("complex"), ("e0", "r0", "e0"), of, candidates="e0,e2,e5")
+
+
+def test_ratings_are_explained_in_their_own_units(tmp_path: Path) -> None:
+    run = make_rated_run(tmp_path)
+    assert run.scorer.scale != 1
+    assert run.dataset.objects.start > 0
+    check(run, ("u0", "i1"), "score")
+
+
+def test_ratings_that_are_not_there_are_asked_for() -> None:
+    with pytest.raises(WhenceError, match="does not hold them"):
+        Losses.of(make_run("mf", loss="squared")._trained)
+
+
+def test_cosine_is_zero_where_a_gradient_vanishes() -> None:
+    run = make_run("distmult")
+    situation = situation_of(run, "e0", "r0", "e3")
+    nothing = np.zeros(len(situation.contest.scores))
+    fact_ids = np.arange(run.dataset.n_facts)
+    found = METHODS["gradient-cos"].estimate(situation, nothing, fact_ids, ExplainOptions())
+    np.testing.assert_array_equal(found, 0)
+
+
+def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
+    """In single precision a product of such slopes would be nothing."""
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(size=shape) for shape in ((5, 3), (1, 3))]
+    found = []
+    for dtype in (np.float32, np.float64):
+        run = whence.Run.from_arrays(
+            model="distmult",
+            entities=list("abcde"),
+            relations=["r"],
+            facts=[(0, 0, 1), (1, 0, 2), (3, 0, 4)],
+            entity_rows=rows[0].astype(dtype),
+            relation_rows=rows[1].astype(dtype),
+        )
+        situation = situation_of(run, "a", "r", "c")
+        slopes = 1e-60 * situation.slopes("probability")
+        dot = METHODS["gradient-dot"]
+        found.append(dot.estimate(situation, slopes, np.arange(3), ExplainOptions()))
+    assert np.abs(found[1]).min() > 0
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+
+
+def test_facts_are_the_same_alone_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, asked = make_run("transe", inverse=True), ExplainOptions()
+    situation = situation_of(run, "e0", "r0", "e3")
+    slopes, fact_ids = slopes_of(situation, asked), np.arange(run.dataset.n_facts)
+
+    def both() -> list[Any]:
+        names = ("gradient-dot", "gradient-cos")
+        return [METHODS[name].estimate(situation, slopes, fact_ids, asked) for name in names]
+
+    together = both()
+    monkeypatch.setattr("whence.explain._losses._CELLS", 3 * run.dataset.n_entities)
+    np.testing.assert_allclose(both(), together, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"of": "score"}, {"instead_of": "uk"}, {"asks": "subject"}]
+)
+def test_tracin_adds_up_what_its_checkpoints_say(tmp_path: Path, options: dict[str, Any]) -> None:
+    run = train(
+        tmp_path / "run",
+        keep_checkpoints=3,
+        schedule="exponential",
+        decay=0.5,
+        decay_steps=2000,
+        inverse=True,
+        precision="float64",
+    )
+    names = ("egypt", "embassy", "usa")
+    found = run.explain(*names, method="tracin", top=None, **options)
+    checkpoints = run._trained.read_checkpoints()
+    assert [checkpoint.facts for checkpoint in checkpoints] != []
+    total: dict[int, float] = {}
+    for checkpoint in checkpoints:
+        rows = checkpoint.parameters
+        then = whence.Run.from_arrays(
+            model="distmult",
+            entities=run.dataset.entities.names,
+            relations=run.dataset.relations.names,
+            facts=run.dataset.train,
+            entity_rows=rows.entity_rows,
+            relation_rows=rows.relation_rows,
+        )
+        rate = 0.003 * 0.5 ** (checkpoint.updates / 2000)
+        for fact in then.explain(*names, method="gradient-dot", top=None, **options).facts:
+            total[fact.fact_id] = total.get(fact.fact_id, 0.0) + rate * fact.influence
+    assert {fact.fact_id for fact in found.facts} == set(total)
+    for fact in found.facts:
+        assert fact.influence == pytest.approx(total[fact.fact_id], rel=1e-9, abs=1e-12)
+
+
+def test_tracin_without_checkpoints_says_how_to_get_some() -> None:
+    with pytest.raises(WhenceError, match="train it with --keep-checkpoints N"):
+        make_run("distmult").explain("e0", "r0", "e3", method="tracin")

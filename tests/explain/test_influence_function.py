@@ -1,0 +1,173 @@
+"""Influence functions: their curvature by formula, their size by retraining."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from runs import train
+
+import whence
+from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of, slopes_of
+from whence.explain import _influence_function as module
+from whence.explain._influence_function import Curvature, dense, solve_by_conjugate_gradients
+from whence.explain._methods import METHODS
+from whence.explain._options import ExplainOptions
+
+Vector = NDArray[np.float64]
+METHOD = METHODS["influence-function"]
+
+
+def curvature_by_formula(run: whence.Run) -> Vector:
+    """The sum over facts and directions of J^T C J, with J by differences."""
+    oracle, data = Oracle(run), run.dataset
+    total = np.zeros((len(oracle.parameters),) * 2)
+    for s, r, o in data.train:
+        steps = [(s, r), (o, r + data.inverse_offset)][: 1 + run.config.inverse]
+        for given, row in steps:
+            ids = [o] if run.config.loss == "squared" else range(data.n_entities)
+            slopes = np.array(
+                [
+                    oracle.gradient(lambda x, c=c: oracle.scores(x, given, row, [c])[0])  # noqa: B023
+                    for c in ids
+                ]
+            )
+            scores = oracle.scores(oracle.parameters, given, row, ids)
+            if run.config.loss == "squared":
+                bend = np.eye(1)
+            elif run.config.loss == "softmax":
+                p = np.exp(scores) / np.exp(scores).sum()
+                bend = np.diag(p) - np.outer(p, p)
+            else:
+                p = 1 / (1 + np.exp(-scores))
+                bend = np.diag(p * (1 - p)) / len(p)
+            total += slopes.T @ bend @ slopes
+    return total
+
+
+@pytest.mark.parametrize("loss", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("model", ["rescal", "rotate", "transe", "mf-biased"])
+def test_gauss_newton_is_what_the_formula_says(model: str, loss: str) -> None:
+    run = make_run(model, loss=loss, inverse=model != "rescal")
+    wanted = curvature_by_formula(run)
+    found = dense(Curvature.of(run._trained, 0).gauss_newton, len(wanted))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
+def test_gauss_newton_of_ratings(tmp_path: Path) -> None:
+    run = make_rated_run(tmp_path)
+    wanted = curvature_by_formula(run)
+    found = dense(Curvature.of(run._trained, 0).gauss_newton, len(wanted))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
+def rows_of(run: whence.Run, parameters: Vector) -> whence.Run:
+    """The same toy with other parameters."""
+    n = run.entity_rows.size
+    return whence.Run.from_arrays(
+        model=run.config.model,
+        entities=run.dataset.entities.names,
+        relations=run.dataset.relations.names,
+        facts=FACTS,
+        entity_rows=parameters[:n].reshape(run.entity_rows.shape),
+        relation_rows=parameters[n:].reshape(run.relation_rows.shape),
+    )
+
+
+def minimise(run: whence.Run, weights: Vector, decay: float) -> whence.Run:
+    """Newton's method on the weighted sum of losses and weight decay, from where the run stands."""
+    oracle = Oracle(run)
+    x = oracle.parameters
+
+    def slope(x: Vector) -> Vector:
+        curvature = Curvature.of(rows_of(run, x)._trained, 0)
+        parts = [
+            weight * replace(curvature, fact_ids=np.array([fact]))._gradient(np.zeros(len(x)))
+            for fact, weight in enumerate(weights)
+        ]
+        return np.sum(parts, axis=0) + decay * x
+
+    for _ in range(60):
+        hessian = np.array(
+            [(slope(x + unit) - slope(x - unit)) / 2e-5 for unit in 1e-5 * np.eye(len(x))]
+        )
+        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+        step = vectors @ (vectors.T @ slope(x) / np.maximum(np.abs(values), 0.05))
+        x = x - step * min(1, 0.5 / np.linalg.norm(step))
+        if np.linalg.norm(step) < 1e-9:
+            break
+    assert values.min() > 0, "the toy has no strict minimum here"
+
+    def objective(x: Vector) -> float:
+        losses = [weight * oracle.loss(x, fact) for fact, weight in enumerate(weights)]
+        return sum(losses) + decay * x @ x / 2
+
+    np.testing.assert_allclose(
+        replace(oracle, run=rows_of(run, x)).gradient(objective), 0, atol=1e-6
+    )
+    return rows_of(run, x)
+
+
+def test_influence_is_what_retraining_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a minimum of the losses with weight decay, which is what damping stands for."""
+    decay = 0.1
+    monkeypatch.setattr(module, "DAMPING", decay)
+    everything = np.ones(len(FACTS))
+    run = minimise(make_run("distmult"), everything, decay)
+    situation, asked = situation_of(run, "e0", "r0", "e3"), ExplainOptions()
+    slopes, fact_ids = slopes_of(situation, asked), np.arange(len(FACTS))
+    found = METHOD.estimate(situation, slopes, fact_ids, asked)
+    assert np.abs(found).max() > 0.01
+    without = []
+    for fact in fact_ids:
+        for share in (1e-3, 1.0):
+            weights = everything - share * (fact_ids == fact)
+            again = minimise(run, weights, decay)
+            after = situation_of(again, "e0", "r0", "e3").probability
+            without.append((situation.probability - after) / share)
+    little, whole = np.array(without).reshape(-1, 2).T
+    np.testing.assert_allclose(found, little, atol=2e-3 * np.abs(found).max())
+    assert np.corrcoef(found, whole)[0, 1] > 0.8
+
+
+def test_an_indefinite_hessian_gives_way_to_its_gauss_newton_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And conjugate gradients come to the same as the dense matrix of it."""
+    monkeypatch.setattr(module, "DAMPING", 0.5)
+    run, asked = make_run("complex", inverse=True), ExplainOptions()
+    curvature = Curvature.of(run._trained, 0)
+    size = run.entity_rows.size + run.relation_rows.size
+    assert np.linalg.eigvalsh(dense(curvature.hessian, size)).min() < -0.5
+    assert np.linalg.eigvalsh(dense(curvature.gauss_newton, size)).min() > -1e-9
+    situation, fact_ids = situation_of(run, "e0", "r0", "e3"), np.arange(len(FACTS))
+    slopes = slopes_of(situation, asked)
+    exact = METHOD.estimate(situation, slopes, fact_ids, asked)
+    monkeypatch.setattr(module, "MOST_DENSE", 0)
+    monkeypatch.setattr(module, "_MOST_STEPS", 200)
+    by_steps = METHOD.estimate(situation, slopes, fact_ids, asked)
+    np.testing.assert_allclose(by_steps, exact, rtol=1e-6)
+
+
+def test_conjugate_gradients_solve_a_known_system() -> None:
+    matrix, wanted = np.diag([4.0, 0.0, 9.0]), np.array([5.0, 2.0, 10.0])
+    found = solve_by_conjugate_gradients(lambda x: matrix @ x, wanted, 1.0)
+    np.testing.assert_allclose(found, [1.0, 2.0, 1.0], rtol=1e-7)
+    nothing = solve_by_conjugate_gradients(lambda x: matrix @ x, np.zeros(3), 1.0)
+    np.testing.assert_array_equal(nothing, 0)
+
+
+def test_some_facts_stand_for_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = train(tmp_path / "run", dim=2, trace=False)
+    monkeypatch.setattr(module, "_MOST_FACTS", 100)
+    first, again, other = (Curvature.of(run._trained, seed) for seed in (0, 0, 1))
+    assert len(np.unique(first.fact_ids)) == 100
+    assert first.weight == run.dataset.n_facts / 100
+    np.testing.assert_array_equal(first.fact_ids, again.fact_ids)
+    assert not np.array_equal(first.fact_ids, other.fact_ids)
+    monkeypatch.setattr(module, "_MOST_FACTS", 10**6)
+    everything = Curvature.of(run._trained, 0)
+    vector = np.random.default_rng(0).normal(size=run.entity_rows.size + run.relation_rows.size)
+    whole, part = (vector @ c.gauss_newton(vector) for c in (everything, first))
+    assert part == pytest.approx(whole, rel=0.5)

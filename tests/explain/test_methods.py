@@ -1,0 +1,53 @@
+"""Every method is cited, documented and runs."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runs import train
+
+import whence
+from whence.explain import METHODS
+from whence.explain._adjacent import SAME_ANSWER
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whence.Run]:
+    return train(tmp_path_factory.mktemp("methods") / "run", keep_checkpoints=2, inverse=True)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_cited_and_documented(name: str) -> None:
+    method = METHODS[name]
+    assert method.name == name
+    assert any(str(year) in method.citation for year in range(1990, 2100)), "a citation has a year"
+    page = " ".join(PAGE.read_text("utf-8").split())
+    assert f"## {method.title}" in page
+    assert f"| `{name}` |" in page
+    assert method.citation in page
+
+
+@pytest.mark.parametrize("asks", ["object", "subject"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_number_for_every_fact(run: whence.Run, name: str, asks: str) -> None:
+    found = run.explain("egypt", "embassy", "usa", method=name, asks=asks, top=None)
+    assert found.method == name
+    ids = [fact.fact_id for fact in found.facts]
+    assert len(set(ids)) == len(ids)
+    if name in SAME_ANSWER:
+        place = "subject" if asks == "subject" else "object"
+        answer = {"subject": "egypt", "object": "usa"}[place]
+        assert {getattr(fact, place) for fact in found.facts} == {answer}
+    else:
+        assert len(ids) == found.n_adjacent
+    assert all(math.isfinite(fact.influence) for fact in found.facts)
+    assert any(fact.influence > 0 for fact in found.facts)
+    influences = [fact.influence for fact in found.facts]
+    assert influences == sorted(influences, reverse=True)
+    rolls_back = METHODS[name].module is None
+    for fact in found.facts:
+        assert (fact.probability_without is not None) == rolls_back
+        assert (fact.top_answer_changes is not None) == rolls_back
