@@ -36,7 +36,7 @@ class ExplainOptions(Settings):
         None, "explain why the prediction rather than this answer", "Method"
     )
     exhaustive: bool = choice(False, "score every fact against every candidate", "Method")
-    seed: int = number(0, "of method random", "Method", 0)
+    seed: int = number(0, "of what a method draws at random", "Method", 0)
 
     top: int | str | None = choice(10, "so many facts, or all that support", "Facts")
     opposing: bool = choice(False, "facts that oppose, strongest first", "Facts")
