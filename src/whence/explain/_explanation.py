@@ -139,10 +139,10 @@ class Explanation:
     def to_pandas(self) -> Any:
         """One row a fact, strongest first."""
         pandas = need("pandas", "pandas", "tables of pandas")
-        return pandas.DataFrame([self._row(fact) for fact in self.facts], columns=_COLUMNS)
+        return pandas.DataFrame([self._row(fact) for fact in self.facts], columns=FACT_COLUMNS)
 
     def _row(self, fact: ExplainedFact) -> dict[str, Any]:
-        return {name: getattr(fact, name) for name in _COLUMNS}
+        return {name: getattr(fact, name) for name in FACT_COLUMNS}
 
     def _repr_html_(self) -> str:
         from whence.drawing import explanation_html
@@ -156,7 +156,7 @@ class Explanation:
         return plot_explanation(self.to_dict(), ax)
 
 
-_COLUMNS = (
+FACT_COLUMNS = (
     "fact_id",
     "subject",
     "relation",
