@@ -8,6 +8,7 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table
 
+from whence.cli._columns import middle
 from whence.cli._metrics import (
     metric_names,
     metric_rows,
@@ -98,11 +99,3 @@ def number(value: float) -> str:
 def named(name: str, label: str) -> str:
     """A label with its name, or the name alone where it has none."""
     return name if label == name else f"{label} ({name})"
-
-
-def middle(text: str, width: int) -> str:
-    """A text cut in the middle where it is longer than width."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
