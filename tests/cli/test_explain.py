@@ -415,7 +415,7 @@ def test_after_a_kill_the_same_command_goes_on(run: str, tmp_path: Path, how: st
     file, out = tmp_path / "p.tsv", tmp_path / "out.tsv"
     lines = ["egypt\tembassy\tusa\n", "uk\ttreaties\t_\n", "who\tis\tthat\n"] * 150
     file.write_text("".join(lines))
-    command = ["explain", run, "--predictions", str(file), "--top", "all", "-o"]
+    command = ["explain", run, "--predictions", str(file), "--top", "50", "-o"]
     process = subprocess.Popen(
         [sys.executable, "-m", "whence", *command, str(out)], stderr=subprocess.PIPE, text=True
     )

@@ -16,6 +16,7 @@ from whence.cli._metrics import (
     metric_title,
     metrics_heading,
 )
+from whence.drawing import named
 
 _STYLED_ROWS = 1000
 
@@ -94,8 +95,3 @@ def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
 def number(value: float) -> str:
     """A count with its thousands apart, or three digits of a measure."""
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
-
-
-def named(name: str, label: str) -> str:
-    """A label with its name, or the name alone where it has none."""
-    return name if label == name else f"{label} ({name})"

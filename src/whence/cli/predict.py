@@ -58,7 +58,8 @@ def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> No
 
 
 def _show(run: Any, prediction: dict[str, Any], as_json: bool) -> None:
-    from whence.cli._tables import answers_table, console, named
+    from whence.cli._tables import answers_table, console
+    from whence.drawing import named
 
     if as_json:
         print_json(prediction)

@@ -1,7 +1,6 @@
 """The facts that share something with a prediction, what they share, and which are wanted."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,37 +20,16 @@ SAME_ANSWER = ("rollback-o", "criage")
 """Methods that look only at facts with the same answer, in the same place."""
 
 
-@dataclass(frozen=True, eq=False)
-class Adjacent:
-    """Facts by id, ascending, with what each shares."""
-
-    fact_ids: Ids
-    shared: NDArray[np.bool_]
-    """(n, 4) by PARTS."""
-
-    def __len__(self) -> int:
-        return len(self.fact_ids)
-
-    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> "Adjacent":
-        return Adjacent(self.fact_ids[chosen], self.shared[chosen])
-
-    def parts(self, index: int) -> tuple[str, ...]:
-        """What one of the facts shares."""
-        return tuple(part for part, has in zip(PARTS, self.shared[index], strict=True) if has)
-
-
-def find_adjacent(situation: Situation, rival: int | None = None) -> Adjacent:
+def find_adjacent(situation: Situation, rival: int | None = None) -> Ids:
     """Every fact that has the prediction's subject, relation or object, or the rival."""
-    trained = situation.trained
     entities = [situation.subject, situation.object] + ([] if rival is None else [rival])
-    ids = trained.adjacency.adjacent(entities, situation.relation)
-    return Adjacent(ids, shared_parts(situation, ids, rival))
+    return situation.trained.adjacency.adjacent(entities, situation.relation)
 
 
 def shared_parts(
     situation: Situation, fact_ids: Ids, rival: int | None = None
 ) -> NDArray[np.bool_]:
-    """(n, 4) what facts share with a prediction; entities count in either place."""
+    """(n, 4) which of PARTS facts share with a prediction; entities count in either place."""
     data = situation.trained.dataset
     facts = data.train[fact_ids]
     shared = np.zeros((len(facts), len(PARTS)), bool)
@@ -63,24 +41,24 @@ def shared_parts(
 
 
 def role_of(parts: Sequence[str]) -> str:
-    """One word for what a fact shares; none of it is `none`."""
+    """One word for what a fact shares: a part, several, or none."""
     if len(parts) > 1:
         return "several"
     return parts[0] if parts else "none"
 
 
-def filter_facts(situation: Situation, adjacent: Adjacent, options: ExplainOptions) -> Adjacent:
+def filter_facts(situation: Situation, fact_ids: Ids, options: ExplainOptions) -> Ids:
     """The facts that the method, roles, relations and entities ask for."""
     data = situation.trained.dataset
-    facts, keep = data.train[adjacent.fact_ids], np.ones(len(adjacent), bool)
+    facts, keep = data.train[fact_ids], np.ones(len(fact_ids), bool)
     if options.method in SAME_ANSWER:
-        keep &= (
-            facts[:, SUBJECT if situation.contest.asks == "subject" else OBJECT] == situation.target
+        keep &= facts[:, SUBJECT if situation.contest.asks == "subject" else OBJECT] == (
+            situation.target
         )
-    if options.role == "several":
-        keep &= adjacent.shared.sum(axis=1) > 1
-    elif options.role is not None:
-        keep &= adjacent.shared[:, PARTS.index(options.role)]
+    if options.role is not None:
+        shared = shared_parts(situation, fact_ids)
+        several = options.role == "several"
+        keep &= shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
     if relations := as_list(options.relation):
         if data.two_way:
             raise WhenceError("two-way data has no relations to choose from; leave out relation")
@@ -88,4 +66,4 @@ def filter_facts(situation: Situation, adjacent: Adjacent, options: ExplainOptio
     if entities := as_list(options.entity):
         ids = [data.entities.find(str(name)) for name in entities]
         keep &= np.isin(facts[:, [SUBJECT, OBJECT]], ids).any(axis=1)
-    return adjacent.take(keep)
+    return fact_ids[keep]

@@ -1,12 +1,13 @@
 """From ids and numbers to the records of an explanation."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from whence.data import Dataset
-from whence.explain._adjacent import Adjacent, role_of
+from whence.explain._adjacent import PARTS, Ids, role_of, shared_parts
 from whence.explain._explanation import ExplainedFact, Prediction
 from whence.explain._rollback import Outcomes
 from whence.explain._search import Ranked
@@ -28,51 +29,64 @@ class Describer:
             **_names(self._dataset, fact),
             **vars(situation.standing),
             asks=situation.contest.asks,
-            labels=_labels(self._dataset, fact),
+            labels=_labels(self._dataset, fact)
+            | {"top_answer": situation.contest.label(situation.top)},
             n_candidates=len(situation.contest.candidates.ids),
         )
 
-    def facts(self, listed: Adjacent, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+    def facts(self, fact_ids: Ids, ranked: Ranked) -> tuple[ExplainedFact, ...]:
         """Facts in the order of the list."""
-        influences, outcomes = ranked.influences, ranked.outcomes
-        total = float(np.abs(influences).sum()) or 1.0
+        total = float(np.abs(ranked.influences).sum()) or 1.0
+        shared = shared_parts(self.situation, fact_ids, self.rival)
         return tuple(
-            self._fact(listed, index, float(influence), total, outcomes)
-            for index, influence in enumerate(influences)
+            self._fact(
+                int(fact_id),
+                tuple(compress(PARTS, shared[index])),
+                self._without(ranked.outcomes, index),
+                rank=index + 1,
+                influence=float(ranked.influences[index]),
+                share=abs(float(ranked.influences[index])) / total,
+            )
+            for index, fact_id in enumerate(fact_ids)
         )
 
     def _fact(
-        self,
-        listed: Adjacent,
-        index: int,
-        influence: float,
-        total: float,
-        outcomes: Outcomes | None,
+        self, fact_id: int, parts: tuple[str, ...], without: "_Without", **numbers: Any
     ) -> ExplainedFact:
-        data, situation = self._dataset, self.situation
-        fact_id, parts = int(listed.fact_ids[index]), listed.parts(index)
-        fact = data.train[fact_id]
-        probability, top_answer, changes = None, None, None
-        if outcomes is not None:
-            probability = situation.shown(outcomes.probabilities[index])
-            top_answer = situation.contest.name(int(outcomes.tops[index]))
-            changes = top_answer != situation.standing.top_answer
+        data = self._dataset
+        fact, sources = data.train[fact_id], data.sources
         return ExplainedFact(
             fact_id=fact_id,
             **_names(data, fact),
             role=role_of(parts),
-            influence=influence,
-            probability_without=probability,
-            top_answer_changes=changes,
-            rank=index + 1,
-            share=abs(influence) / total,
+            probability_without=without.probability,
+            top_answer_changes=without.changes,
             shares=parts,
-            labels=_labels(data, fact),
-            top_answer_without=top_answer,
-            source=None
-            if data.sources is None
-            else data.sources.names[data.sources.codes[fact_id]],
+            labels=_labels(data, fact) | {"top_answer_without": without.label},
+            top_answer_without=without.top_answer,
+            source=None if sources is None else sources.names[sources.codes[fact_id]],
+            **numbers,
         )
+
+    def _without(self, outcomes: Outcomes | None, index: int) -> "_Without":
+        if outcomes is None:
+            return _Without()
+        contest, top = self.situation.contest, int(outcomes.tops[index])
+        return _Without(
+            self.situation.shown(outcomes.probabilities[index]),
+            contest.name(top),
+            contest.label(top),
+            top != self.situation.top,
+        )
+
+
+class _Without(NamedTuple):
+    """How the prediction stands without a fact, where that is known."""
+
+    probability: float | None = None
+    top_answer: str | None = None
+    label: str | None = None
+    changes: bool | None = None
 
 
 def _names(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:

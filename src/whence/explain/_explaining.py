@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.explain._adjacent import Adjacent, Ids, filter_facts, find_adjacent, shared_parts
+from whence.explain._adjacent import Ids, filter_facts, find_adjacent
 from whence.explain._describing import Describer
 from whence.explain._explanation import Contrast, Explanation, Joint
 from whence.explain._graph import find_graph
@@ -57,28 +57,24 @@ class _Explaining:
         if not len(adjacent):
             raise WhenceError("no training fact shares an entity or the relation with it")
         group = find_facts(self.situation.trained, options.without)
-        wanted = self._chosen(group) if len(group) else self._filtered(adjacent)
+        wanted = group if len(group) else self._filtered(adjacent)
         top = None if len(group) else options.top
-        ranked = self._rank(wanted.fact_ids, top, opposing=options.opposing)
+        ranked = self._rank(wanted, top, opposing=options.opposing)
         return Explanation(
             prediction=self.describer.prediction(),
             method=options.method,
             of=self.of,
             n_adjacent=len(adjacent),
-            facts=self.describer.facts(wanted.take(ranked.chosen), ranked),
+            facts=self.describer.facts(wanted[ranked.chosen], ranked),
             contrast=self._contrast(),
             without=roll_back_jointly(self.rollback, group) if len(group) else None,
-            stability=self._stability(wanted.fact_ids) if options.stability else None,
+            stability=self._stability(wanted) if options.stability else None,
             graph=find_graph(self.rollback, self.describer) if options.graph else None,
             notes=self._notes(),
             seconds=time.perf_counter() - start,
         )
 
-    def _chosen(self, fact_ids: Ids) -> Adjacent:
-        """Facts that were named, whatever they share."""
-        return Adjacent(fact_ids, shared_parts(self.situation, fact_ids, self.rival))
-
-    def _filtered(self, adjacent: Adjacent) -> Adjacent:
+    def _filtered(self, adjacent: Ids) -> Ids:
         wanted = filter_facts(self.situation, adjacent, self.options)
         if not len(wanted):
             raise WhenceError(

@@ -34,7 +34,7 @@ class Prediction:
     asks: str
     """The place whose candidates compete: object or subject."""
     labels: dict[str, str | None]
-    """Labels by place, or the names again."""
+    """Of subject, relation, object and top answer: the names again where there are none."""
     n_candidates: int
 
 
@@ -48,7 +48,8 @@ class Contrast:
     rank: int
     score: float
     log_ratio: float
-    """log of the prediction's probability over that of the answer."""
+    """log of the prediction's probability over that of the answer: the difference of scores, or of
+    ratings."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class ExplainedFact:
     shares: tuple[str, ...]
     """The parts of the prediction that it shares."""
     labels: dict[str, str | None]
+    """Of subject, relation, object and the top answer without it."""
     top_answer_without: str | None
     source: str | None = None
     """Where the fact came from, in data that says so."""
@@ -89,6 +91,8 @@ class Joint:
     rank: int
     top_answer: str
     top_answer_changes: bool
+    labels: dict[str, str]
+    """Of the top answer."""
 
 
 @dataclass(frozen=True)

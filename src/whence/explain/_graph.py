@@ -6,7 +6,7 @@ join the two entities through a third, ranked by what both together do.
 
 import numpy as np
 
-from whence.explain._adjacent import Adjacent, Ids, find_adjacent, shared_parts
+from whence.explain._adjacent import Ids, find_adjacent
 from whence.explain._describing import Describer
 from whence.explain._explanation import ExplainedFact, Graph, Path
 from whence.explain._rollback import Outcomes, Rollback, Sets
@@ -20,24 +20,26 @@ _SHOWN = 5
 
 def find_graph(rollback: Rollback, describer: Describer) -> Graph:
     """The supporters of each kind, strongest first."""
-    adjacent = find_adjacent(rollback.situation)
-    facts = rollback.situation.trained.dataset.train[adjacent.fact_ids]
-    ends = {rollback.situation.subject, rollback.situation.object}
+    situation = rollback.situation
+    adjacent = find_adjacent(situation)
+    facts = situation.trained.dataset.train[adjacent]
+    ends = {situation.subject, situation.object}
     joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
     # A self-loop of one of two entities does not join them.
     joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
+    same_relation = situation.trained.adjacency.facts_of_relation(situation.relation)
     return Graph(
-        between=_strongest(rollback, describer, adjacent.take(joins)),
-        same_relation=_strongest(rollback, describer, adjacent.take(adjacent.shared[:, 1])),
+        between=_strongest(rollback, describer, adjacent[joins]),
+        same_relation=_strongest(rollback, describer, same_relation.astype(np.int64)),
         paths=_paths(rollback, describer),
     )
 
 
 def _strongest(
-    rollback: Rollback, describer: Describer, facts: Adjacent
+    rollback: Rollback, describer: Describer, fact_ids: Ids
 ) -> tuple[ExplainedFact, ...]:
-    ranked = search(rollback, Sets.each(facts.fact_ids), _SHOWN)
-    return describer.facts(facts.take(ranked.chosen), ranked)
+    ranked = search(rollback, Sets.each(fact_ids), _SHOWN)
+    return describer.facts(fact_ids[ranked.chosen], ranked)
 
 
 def _paths(rollback: Rollback, describer: Describer) -> tuple[Path, ...]:
@@ -56,7 +58,7 @@ def _path(rollback: Rollback, describer: Describer, pair: Ids, together: Outcome
     data = situation.trained.dataset
     alone = rollback.outcomes(Sets.each(pair))
     ranked = Ranked(np.arange(2), alone.influences, alone)
-    first, second = describer.facts(Adjacent(pair, shared_parts(situation, pair)), ranked)
+    first, second = describer.facts(pair, ranked)
     middle = int(_other_ends(situation, pair[:1], situation.subject)[0])
     return Path(
         entity=data.entities.name(middle),

@@ -11,7 +11,7 @@ def roll_back_jointly(rollback: Rollback, fact_ids: Ids) -> Joint:
     """How the prediction stands without these facts."""
     situation, together = rollback.situation, Sets(fact_ids, np.array([0, len(fact_ids)]))
     after = rollback.outcomes(together)
-    top_answer = situation.contest.name(int(after.tops[0]))
+    top = int(after.tops[0])
     return Joint(
         fact_ids=tuple(map(int, fact_ids)),
         influence=float(after.influences[0]),
@@ -19,6 +19,7 @@ def roll_back_jointly(rollback: Rollback, fact_ids: Ids) -> Joint:
         probability=situation.shown(after.probabilities[0]),
         score=float(after.scores[0]),
         rank=int(after.ranks[0]),
-        top_answer=top_answer,
-        top_answer_changes=top_answer != situation.standing.top_answer,
+        top_answer=situation.contest.name(top),
+        top_answer_changes=top != situation.top,
+        labels={"top_answer": situation.contest.label(top)},
     )

@@ -87,27 +87,28 @@ class Scratch(NamedTuple):
 @kernel
 def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
     """Fill the changes of every removal; mean: (width,) mean candidate row under the softmax."""
-    width = view.rows.shape[1]
     for i in range(removals.bounds.shape[0] - 1):
-        out.moved[i] = _subtract(i, view, removals, trace, scratch, out)
+        out.moved[i] = _subtract(i, view, removals, trace, scratch)
         out.size[i], out.mean[i], out.offset[i], out.target[i] = 0.0, 0.0, 0.0, 0.0
         if out.moved[i]:
             query(scratch.given_row, scratch.relation_row, scratch.query)
             _measure(i, view, mean, scratch, out)
+            out.target[i] = _plain_change(view, scratch, view.rows[view.target])
         else:
             _copy(view.query, scratch.query)
             for k in range(out.queries.shape[1]):
                 out.queries[i, k] = 0 if view.kind == DOT else view.query[k]
-        is_own = scratch.own_of[view.target] >= 0
-        if out.moved[i] and not is_own:
-            out.target[i] = _plain_change(view, scratch, view.rows[view.target], width)
+        _change_own(i, view, removals, trace, scratch, out)
         out.correction[i] = 0
         for j in range(out.n_own[i]):
             place = out.own[i, j]
-            row, own = view.rows[place], scratch.own_rows[j]
-            plain = _plain_change(view, scratch, row, width) if out.moved[i] else 0.0
-            change = _own_change(view, scratch, row, own, plain, width)
-            out.own_changes[i, j] = change
+            row = view.rows[place]
+            plain = _plain_change(view, scratch, row) if out.moved[i] else 0.0
+            if view.kind == DOT:
+                out.own_changes[i, j] += plain
+            else:
+                out.own_changes[i, j] = _moved_change(view, scratch, row, scratch.own_rows[j])
+            change = out.own_changes[i, j]
             out.correction[i] += probabilities[place] * (math.exp(change) - math.exp(plain))
             if place == view.target:
                 out.target[i] = change
@@ -115,10 +116,9 @@ def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
 
 
 @inlined
-def _subtract(i, view, removals, trace, scratch, out):
-    """Take a removal's traces from the rows of the query, and list the candidates it changes."""
-    width, n_own, moved = view.rows.shape[1], 0, False
-    relation_width = scratch.relation_row.shape[0]
+def _subtract(i, view, removals, trace, scratch):
+    """Take a removal's traces from the rows of the query; whether there was anything to take."""
+    moved = False
     _copy(view.given_row, scratch.given_row)
     _copy(view.relation_row, scratch.relation_row)
     for f in range(removals.bounds[i], removals.bounds[i + 1]):
@@ -127,28 +127,47 @@ def _subtract(i, view, removals, trace, scratch, out):
         own_trace = trace[removals.rows[f]]
         if removals.facts[f, 1] == view.relation:
             moved = True
-            for k in range(relation_width):
+            for k in range(scratch.relation_row.shape[0]):
                 scratch.relation_row[k] -= own_trace[view.relation_start + k]
         for end in range(2):
-            entity = removals.facts[f, 2 * end]
-            start = end * view.object_start
-            if entity == view.given:
+            if removals.facts[f, 2 * end] == view.given:
                 moved = True
-                for k in range(width):
-                    scratch.given_row[k] -= own_trace[start + k]
-            place = view.places[entity]
-            if place >= 0:
-                j = scratch.own_of[place]
-                if j < 0:
-                    j = n_own
-                    n_own += 1
-                    scratch.own_of[place] = j
+                for k in range(scratch.given_row.shape[0]):
+                    scratch.given_row[k] -= own_trace[end * view.object_start + k]
+    return moved
+
+
+@inlined
+def _change_own(i, view, removals, trace, scratch, out):
+    """List the candidates whose own rows a removal changes.
+
+    For dot products it is enough to know what the query makes of the change: it goes straight into
+    own_changes. Distances ask for the changed rows.
+    """
+    width, n_own = view.rows.shape[1], 0
+    for f in range(removals.bounds[i], removals.bounds[i + 1]):
+        own_trace = trace[removals.rows[f]]
+        for end in range(2):
+            place, start = view.places[removals.facts[f, 2 * end]], end * view.object_start
+            if place < 0:
+                continue
+            j = scratch.own_of[place]
+            if j < 0:
+                j = n_own
+                n_own += 1
+                scratch.own_of[place] = j
+                out.own[i, j], out.own_changes[i, j] = place, 0.0
+                if view.kind != DOT:
                     scratch.own_rows[j] = 0
-                    out.own[i, j] = place
+            if view.kind == DOT:
+                product = 0.0
+                for k in range(width):
+                    product += scratch.query[k] * own_trace[start + k]
+                out.own_changes[i, j] -= product
+            else:
                 for k in range(width):
                     scratch.own_rows[j, k] += own_trace[start + k]
     out.n_own[i] = n_own
-    return moved
 
 
 @inlined
@@ -175,35 +194,23 @@ def _measure(i, view, mean, scratch, out):
 
 
 @inlined
-def _plain_change(view, scratch, row, width):
+def _plain_change(view, scratch, row):
     """Change of a score whose candidate row stays."""
-    total = 0.0
+    width, total = row.shape[0], 0.0
     if view.kind == DOT:
         for k in range(width):
             total += (scratch.query[k] - view.query[k]) * row[k]
         return total
-    return _distance(view.kind, view.query, row, width) - _distance(
-        view.kind, scratch.query, row, width
-    )
+    return match(view.kind, scratch.query, row, width) - match(view.kind, view.query, row, width)
 
 
 @inlined
-def _own_change(view, scratch, row, own, plain, width):
-    """Change of a score whose candidate row loses `own` as well."""
-    if view.kind == DOT:
-        total = plain
-        for k in range(width):
-            total -= scratch.query[k] * own[k]
-        return total
-    before = _distance(view.kind, view.query, row, width)
+def _moved_change(view, scratch, row, own):
+    """Change of a score whose candidate row loses `own` as well, which is used up."""
+    width = row.shape[0]
     for k in range(width):
         own[k] = row[k] - own[k]
-    return before - _distance(view.kind, scratch.query, own, width)
-
-
-@inlined
-def _distance(kind, q, row, width):
-    return -match(kind, q, row, width)
+    return match(view.kind, scratch.query, own, width) - match(view.kind, view.query, row, width)
 
 
 @kernel

@@ -25,12 +25,12 @@ from whence.explain._kernels import (
     sum_exponentials,
 )
 from whence.explain._situation import Situation
-from whence.models._match import MATCH_IDS
+from whence.models._match import DOT, MATCH_IDS
 
 Numbers = NDArray[np.float64]
 
-_BLOCK = 16
-"""Removals that are scored against all candidates at a time."""
+_BLOCK, _SCORES = 16, 1 << 18
+"""Removals that are scored against all candidates at a time, more if that makes few scores."""
 _CHUNK = 1 << 15
 """Facts whose changes are held in memory at a time."""
 
@@ -192,9 +192,11 @@ class Rollback:
             return np.asarray(-self.situation.probability * np.expm1(log_ratio))
 
     def _direct(self, sets: Sets, changes: Changes) -> Numbers:
+        scale = self.situation.trained.scorer.scale
         if self.of == "log_ratio":
-            return np.asarray(self.changes(sets, target=self.rival).target - changes.target)
-        change = self.situation.trained.scorer.scale * (changes.target + changes.offset)
+            other = self.changes(sets, target=self.rival)
+            return np.asarray(scale * (other.target - changes.target))
+        change = scale * (changes.target + changes.offset)
         if self._is_sigmoid_loss:
             before = self.situation.standing.score
             return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
@@ -203,10 +205,11 @@ class Rollback:
     def _scored(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
         """Blocks of removals with the change of every candidate's score by each of them."""
         candidates, scores = self.situation.contest.candidates, self._plain_scores
-        n_sets = len(changes.moved)
-        room = np.empty((min(_BLOCK, n_sets), len(candidates.ids)), changes.queries.dtype)
-        for start in range(0, n_sets, _BLOCK):
-            block = slice(start, min(start + _BLOCK, n_sets))
+        n_sets, n_candidates = len(changes.moved), len(candidates.ids)
+        size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
+        room = np.empty((size, n_candidates), changes.queries.dtype)
+        for start in range(0, n_sets, max(size, 1)):
+            block = slice(start, min(start + size, n_sets))
             x = room[: block.stop - start]
             chosen = np.arange(block.start, block.stop)
             score_after(self._view.kind, candidates.rows, scores, chosen, changes, x)
@@ -292,6 +295,6 @@ def _room_for_one(most: int, view: View) -> Scratch:
         given_row=np.empty_like(view.given_row),
         relation_row=np.empty_like(view.relation_row),
         query=np.empty_like(view.query),
-        own_rows=np.empty((most, view.rows.shape[1])),
+        own_rows=np.empty((0 if view.kind == DOT else most, view.rows.shape[1])),
         own_of=np.full(len(view.rows), -1, np.int32),
     )

@@ -9,8 +9,8 @@ from whence.explain._rollback import Outcomes, Rollback, Sets
 
 _BATCH = 16
 """Sets that are scored before the bar for the next ones is raised."""
-_FEW = 1 << 15
-"""Scores up to which bounds are not worth their while."""
+_FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
+"""Up to which bounds are not worth their while."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,12 @@ def search(
     exhaustive: bool = False,
 ) -> Ranked:
     """The strongest sets of facts, by the shortest way that finds the same ones."""
-    n_scores = len(sets) * len(rollback.situation.contest.scores)
+    n_candidates = len(rollback.situation.contest.scores)
+    few = n_candidates <= _FEW_CANDIDATES or len(sets) * n_candidates <= _FEW_SCORES
     if rollback.is_direct:
         ranked = rank(rollback.direct(sets), top, opposing=opposing)
         return replace(ranked, outcomes=rollback.outcomes(sets.take(ranked.chosen)))
-    if not isinstance(top, int) or exhaustive or n_scores <= _FEW:
+    if not isinstance(top, int) or exhaustive or few:
         return _rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
 

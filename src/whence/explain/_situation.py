@@ -59,6 +59,10 @@ class Contest:
         """The name of a candidate."""
         return self.trained.dataset.entities.name(self.candidates.ids[place])
 
+    def label(self, place: int) -> str:
+        """The label of a candidate, or its name."""
+        return self.trained.dataset.entities.label(self.candidates.ids[place])
+
     def place_of(self, entity: int) -> int:
         """Where an entity stands among the candidates, or -1."""
         return int(self.candidates.places[entity])
@@ -118,6 +122,11 @@ class Situation:
         return np.where(allowed, self.contest.scores, -np.inf)
 
     @cached_property
+    def top(self) -> int:
+        """Where the top answer stands among the candidates."""
+        return int(self.contenders.argmax())
+
+    @cached_property
     def standing(self) -> Standing:
         """How the prediction stands with all facts."""
         mine = float(self.contest.scores[self.place])
@@ -125,7 +134,7 @@ class Situation:
             probability=self.shown(self.probability),
             score=mine,
             rank=1 + int((self.contenders > mine).sum()),
-            top_answer=self.contest.name(int(self.contenders.argmax())),
+            top_answer=self.contest.name(self.top),
         )
 
     def shown(self, probability: float) -> float | None:

@@ -1,0 +1,91 @@
+"""Rollback as a plain program does it: all facts at once by matrix products, or one by one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import whence
+
+_BLOCK = 512
+"""Facts whose scores are in memory at a time."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A prediction of a DistMult run, with all that both programs need."""
+
+    subject: int
+    relation: int
+    object: int
+    entity_rows: NDArray[np.float32]
+    relation_rows: NDArray[np.float32]
+    facts: NDArray[np.int32]
+    trace: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, run: whence.Run, prediction: Any) -> "Prediction":
+        data = run.dataset
+        return cls(
+            data.entities.find(prediction.subject),
+            data.relations.find(prediction.relation),
+            data.entities.find(prediction.object),
+            run.entity_rows,
+            run.relation_rows,
+            data.train,
+            run.trace,
+        )
+
+    @property
+    def adjacent(self) -> NDArray[np.int64]:
+        s, r, o = self.facts.T
+        mine = [self.subject, self.object]
+        return np.flatnonzero(np.isin(s, mine) | np.isin(o, mine) | (r == self.relation))
+
+
+def explain_all(prediction: Prediction, top: int) -> list[int]:
+    """Score a block of facts against every entity in one matrix product."""
+    ids = prediction.adjacent
+    blocks = [ids[start : start + _BLOCK] for start in range(0, len(ids), _BLOCK)]
+    without = np.concatenate([_probabilities_without(prediction, block) for block in blocks])
+    return ids[np.argsort(without, kind="stable")[:top]].tolist()
+
+
+def _probabilities_without(p: Prediction, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    facts, width = p.facts[ids], p.entity_rows.shape[1]
+    changes = p.trace[ids].reshape(len(ids), 3, width)
+    subjects = np.repeat(p.entity_rows[p.subject][None], len(ids), axis=0)
+    relations = np.repeat(p.relation_rows[p.relation][None], len(ids), axis=0)
+    for column in (0, 2):
+        mine = facts[:, column] == p.subject
+        subjects[mine] -= changes[mine, column]
+    mine = facts[:, 1] == p.relation
+    relations[mine] -= changes[mine, 1]
+    queries = subjects * relations
+    scores = queries @ p.entity_rows.T
+    which = np.arange(len(ids))
+    for column in (0, 2):
+        scores[which, facts[:, column]] -= np.einsum("ij,ij->i", queries, changes[:, column])
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    return scores[:, p.object] / scores.sum(axis=1)
+
+
+def explain_in_a_loop(prediction: Prediction, top: int) -> list[int]:
+    """For every fact: copy its rows, subtract its trace, score all entities, put the rows back."""
+    p, width = prediction, prediction.entity_rows.shape[1]
+    entities, relations = p.entity_rows.copy(), p.relation_rows.copy()
+    without = {}
+    for fact in p.adjacent.tolist():
+        s, r, o = p.facts[fact]
+        changes = p.trace[fact].reshape(3, width)
+        kept = entities[s].copy(), relations[r].copy(), entities[o].copy()
+        entities[s] -= changes[0]
+        relations[r] -= changes[1]
+        entities[o] -= changes[2]
+        scores = entities @ (entities[p.subject] * relations[p.relation])
+        exp = np.exp(scores - scores.max())
+        without[fact] = exp[p.object] / exp.sum()
+        entities[s], relations[r], entities[o] = kept
+    return sorted(without, key=lambda fact: (without[fact], fact))[:top]

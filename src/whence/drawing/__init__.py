@@ -1,0 +1,46 @@
+"""Explanations as pictures and pages, made of their plain documents."""
+
+from typing import TYPE_CHECKING
+
+from whence._lazy import lazily
+
+if TYPE_CHECKING:
+    from whence.drawing._bars import plot_explanation
+    from whence.drawing._html import explanation_html
+    from whence.drawing._page import explanation_page
+    from whence.drawing._svg import explanation_svg
+    from whence.drawing._text import (
+        fact_text,
+        influence_text,
+        middle,
+        named,
+        percent,
+        prediction_text,
+    )
+
+__all__ = [
+    "explanation_html",
+    "explanation_page",
+    "explanation_svg",
+    "fact_text",
+    "influence_text",
+    "middle",
+    "named",
+    "percent",
+    "plot_explanation",
+    "prediction_text",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "explanation_html": "whence.drawing._html",
+        "explanation_page": "whence.drawing._page",
+        "explanation_svg": "whence.drawing._svg",
+        "plot_explanation": "whence.drawing._bars",
+        **dict.fromkeys(
+            ("fact_text", "influence_text", "middle", "named", "percent", "prediction_text"),
+            "whence.drawing._text",
+        ),
+    },
+)

@@ -1,0 +1,43 @@
+"""Colours: words are dark or light enough for their ground."""
+
+import re
+
+import pytest
+
+from whence.drawing._colours import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
+from whence.drawing._page_parts import STYLE
+
+DARK = dict(re.findall(r"--(\w+): (#\w+)", STYLE.partition("dark)")[2].partition("@media")[0]))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 has it."""
+    digits = colour.lstrip("#")
+    parts = re.findall("..", digits if len(digits) == 6 else "".join(2 * d for d in digits))
+    linear = [
+        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+        for value in (int(part, 16) / 255 for part in parts)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, two: str) -> float:
+    light, dark = sorted((luminance(one), luminance(two)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("sign", [SUPPORTS, OPPOSES, NEITHER, PREDICTED])
+def test_words_are_dark_enough_and_lines_can_be_seen(sign: Sign) -> None:
+    assert contrast(sign.text, "#ffffff") >= 4.5
+    assert contrast(sign.line, "#ffffff") >= 3
+
+
+def test_words_are_light_enough_on_a_dark_ground() -> None:
+    words = {name: colour for name, colour in DARK.items() if name not in ("ground", "rule")}
+    assert words.keys() == {"ink", "muted", "supports", "opposes"}
+    assert all(contrast(colour, DARK["ground"]) >= 4.5 for colour in words.values())
+
+
+def test_signs() -> None:
+    signs = [sign_of(value) for value in (0.1, -0.1, 0.0, float("nan"))]
+    assert signs == [SUPPORTS, OPPOSES, NEITHER, NEITHER]

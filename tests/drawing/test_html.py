@@ -1,0 +1,204 @@
+"""Tables and pages: well formed, escaped, complete, and in need of nothing else."""
+
+import re
+from html import escape
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+import whence
+from tests.drawing.documents import HOSTILE, explanation, fact, joint, ratings, small
+from tests.runs import train
+from whence.drawing import explanation_html, explanation_page, fact_text
+
+VOID = {"meta", "br"}
+
+
+class Reading(HTMLParser):
+    """Checks that tags are closed in order, and keeps tables and tags."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "td" in self.open or "th" in self.open:
+            self.rows[-1][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    run = train(tmp_path_factory.mktemp("drawn") / "run")
+    options = {"graph": True, "stability": True, "top": None}
+    return run.explain("egypt", "embassy", "usa", **options).to_dict()
+
+
+def whole() -> dict[str, Any]:
+    """An explanation that has every part."""
+    other = {"answer": "/m/9", "label": "Cy", "probability": 0.2, "rank": 3, "score": 1.0}
+    parts = {
+        "contrast": other | {"log_ratio": 0.916},
+        "of": "log_ratio",
+        "without": joint(3, 1),
+        "stability": (joint(0), joint(0, 2, 3, rank=1032)),
+        "notes": ("criage supposes <sigmoid>",),
+    }
+    return small() | parts
+
+
+def test_the_table_of_a_notebook() -> None:
+    read = Reading(explanation_html(small()))
+    assert read.rows[0] == [
+        "rank", "fact", "role", "influence", "probability without", "share", "top answer changes"
+    ]  # fmt: skip
+    assert read.rows[1] == [
+        "1", "ann likes bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",
+        "to rome",
+    ]  # fmt: skip
+    assert read.rows[2][3] == "−20.0 points"
+    assert [row[-1] for row in read.rows[2:]] == ["no"] * 7
+    assert {("span", "supports"), ("span", "opposes")} <= {
+        (tag, attributes.get("class")) for tag, attributes in read.tags
+    }
+    assert all(head.get("scope") == "col" for head in read.all("th"))
+    assert "<strong>ann likes bob: probability 50.0%, rank 2 of 1,234</strong>" in explanation_html(
+        small()
+    )
+
+
+def test_a_long_list_is_cut() -> None:
+    facts = [fact(n, ("a", "r", f"x{n}"), 0.1, ("subject",)) for n in range(1052)]
+    text = explanation_html(explanation(("a", "r", "b"), facts))
+    assert len(Reading(text).rows) == 51
+    assert "and 1,002 more" in text
+    text = explanation_html(explanation(("a", "r", "b"), facts[:50]))
+    assert len(Reading(text).rows) == 51
+    assert "more</p>" not in text
+
+
+def test_columns_that_nobody_fills_are_left_out() -> None:
+    assert "probability without" not in Reading(explanation_html(ratings())).rows[0]
+    unknown = {"probability_without": None, "top_answer_changes": None, "top_answer_without": None}
+    facts = [fact(0, ("a", "r", "c"), 0.5, ("subject",), **unknown)]
+    made = explanation(("a", "r", "b"), facts, of="score")
+    assert Reading(explanation_html(made)).rows == [
+        ["rank", "fact", "role", "influence", "share"],
+        ["1", "a r c", "subject", "+0.500", "50.0% "],
+    ]
+    assert Reading(explanation_page(made)).rows[0] == [
+        "rank", "fact", "role", "influence", "share", "id"
+    ]  # fmt: skip
+
+
+def test_the_page_lists_every_fact(real: dict[str, Any]) -> None:
+    read = Reading(explanation_page(real))
+    facts = real["facts"]
+    assert len(facts) > 500
+    assert [row[1] for row in read.rows[1 : len(facts) + 1]] == [fact_text(f) for f in facts]
+    assert [row[0] for row in read.rows[len(facts) + 2 :]] == ["none", "top 1", "top 3", "top 10"]
+    keys = [cell["data-key"] for cell in read.all("td") if "data-key" in cell]
+    influences = [float(str(key)) for key in keys[3 :: len(read.rows[0])]]
+    assert influences == [f["influence"] for f in facts]
+
+
+def test_the_page_says_all_else() -> None:
+    text = explanation_page(whole())
+    read = Reading(text)
+    for said in (
+        "<dt>method</dt><dd>rollback</dd>",
+        "<dt>influence on</dt><dd>log ratio</dd>",
+        "<dt>adjacent facts</dt><dd>77</dd>",
+        "<dt>rather than</dt><dd>Cy (/m/9): probability 20.0%, rank 3</dd>",
+        "<dt>log of their ratio</dt><dd>0.916</dd>",
+        "Note: criage supposes &lt;sigmoid&gt;",
+        "without the facts 3, 1, rolled back together",
+    ):
+        assert said in text
+    assert ["none", "50.0%", "1.25", "2", "", "", "paris"] in read.rows
+    assert ["top 3", "5.0%", "-1.50", "1,032", "+0.450", "+0.550", "oslo"] in read.rows
+    assert read.rows[-1] == ["together", "5.0%", "-1.50", "31", "+0.450", "+0.550", "oslo"]
+
+
+def test_a_page_of_ratings_has_scores() -> None:
+    document = ratings() | {"stability": (joint(0, probability=None),)}
+    read = Reading(explanation_page(document))
+    assert read.rows[-1] == ["top 1", "-1.50", "31", "+0.450", "+0.550", "oslo"]
+    assert "probability" not in read.rows[0] + read.rows[-3]
+
+
+def test_the_page_can_be_read_by_anybody() -> None:
+    read = Reading(explanation_page(whole()))
+    assert read.all("html") == [{"lang": "en"}]
+    assert {"charset": "utf-8"} in read.all("meta")
+    assert any(meta.get("name") == "viewport" for meta in read.all("meta"))
+    assert read.all("svg")[0]["role"] == "img"
+    assert len(read.all("caption")) == len(read.all("table")) == 3
+    assert all(head.get("scope") in ("row", "col") for head in read.all("th"))
+
+
+@pytest.mark.parametrize("draw", [explanation_page, explanation_html])
+def test_nothing_outside_is_referred_to(draw: Any) -> None:
+    text = draw(whole())
+    assert text.count("http") == text.count('xmlns="http') == len(Reading(text).all("svg"))
+    assert not re.search(r"href|src=|url\(|@import", text)
+
+
+@pytest.mark.parametrize("draw", [explanation_page, explanation_html])
+def test_hostile_names_stay_text(draw: Any) -> None:
+    hostile = fact(
+        0,
+        (HOSTILE, HOSTILE, HOSTILE),
+        0.5,
+        ("subject",),
+        labels=dict.fromkeys(
+            ("subject", "relation", "object", "top_answer_without"), HOSTILE + "!"
+        ),
+        top_answer_without=HOSTILE,
+        source=HOSTILE,
+    )
+    plain = explanation(("a", "r", "b"), [fact(0, ("a", "r", "b"), 0.5, ("subject",), source="x")])
+    facts = explanation((HOSTILE, HOSTILE, "b"), [hostile], notes=[HOSTILE])
+    parts = {"contrast": {"answer": HOSTILE, "label": HOSTILE, "log_ratio": 0.5} | joint(0)}
+    text = draw(facts | parts)
+    tags = {tag for tag, _ in Reading(draw(plain | {"notes": ["x"]})).tags}
+    assert {tag for tag, _ in Reading(text).tags} - tags <= {"small"}
+    assert HOSTILE not in text
+    assert escape(HOSTILE.rstrip("\x00")) in text
+
+
+def test_no_facts() -> None:
+    empty = explanation(("a", "r", "b"), [])
+    assert "no facts listed" in explanation_html(empty)
+    assert Reading(explanation_html(empty)).rows == [["fact"]]
+    assert "No facts are listed." in explanation_page(empty)
+    assert Reading(explanation_page(empty)).rows == []
+
+
+def test_a_notebook_shows_it(tmp_path: Any) -> None:
+    explained = train(tmp_path / "run").explain("egypt", "embassy", "usa")
+    assert isinstance(explained, whence.explain.Explanation)
+    assert explained._repr_html_() == explanation_html(explained.to_dict())

@@ -1,0 +1,228 @@
+"""The explanation graph: everything is in it, once, where it belongs, and nothing overlaps."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import whence
+from tests.drawing.documents import HOSTILE, explanation, fact, ratings, small
+from tests.runs import train
+from whence.drawing import explanation_svg
+from whence.drawing._choosing import choose
+from whence.drawing._colours import OPPOSES, SUPPORTS
+from whence.drawing._fitting import text_width
+from whence.drawing._layout import lay_out
+from whence.drawing._text import Document
+
+SVG = "{http://www.w3.org/2000/svg}"
+LONG = "/travel/travel_destination/climate./travel/travel_destination_monthly_climate/month"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("drawn") / "run")
+
+
+def crowded() -> dict[str, Any]:
+    """A graph with names too long for their places."""
+    names = [f"Broadcast Film Critics Association Award number {number}" for number in range(6)]
+    pairs = [
+        (
+            fact(2 * n, ("ann", LONG, name), 0.1, ("subject",)),
+            fact(2 * n + 1, (name, LONG, "bob"), -0.1, ("object",)),
+        )
+        for n, name in enumerate(names)
+    ]
+    paths = [
+        {"entity": name, "label": name, "facts": pair, "influence": 0.3, "probability_without": 0.2}
+        for name, pair in zip(names, pairs, strict=True)
+    ]
+    more = [
+        fact(20 + n, (LONG + str(n), "likes", LONG), 0.3 - n / 10, ("relation",)) for n in range(5)
+    ]
+    graph = {"between": more[:0], "same_relation": more, "paths": paths}
+    return explanation(("ann", "likes", "bob"), [pairs[0][0]], graph=graph)
+
+
+def drawn(document: Document) -> ElementTree.Element:
+    return ElementTree.fromstring(explanation_svg(document))
+
+
+def titles(document: Document) -> list[str]:
+    """First lines of the tooltips of edges and entities."""
+    found = (group.find(f"{SVG}title") for group in drawn(document).iter(f"{SVG}g"))
+    return [(title.text or "").splitlines()[0] for title in found if title is not None]
+
+
+def spots(root: ElementTree.Element) -> Iterator[tuple[str, float, float, float, float]]:
+    """Of every text what it says, and about where it begins and ends."""
+    for text in root.iter(f"{SVG}text"):
+        size, said = float(text.attrib["font-size"]), text.text or ""
+        width = text_width(said, size)
+        x, y = float(text.attrib["x"]), float(text.attrib["y"])
+        left = x - width / 2 if text.get("text-anchor") == "middle" else x
+        yield said, left, y - 0.75 * size, left + width, y + 0.22 * size
+
+
+def overlaps(document: Document) -> list[tuple[str, str]]:
+    return [
+        (one[0], two[0])
+        for one, two in combinations(spots(drawn(document)), 2)
+        if one[1] < two[3] and two[1] < one[3] and one[2] < two[4] and two[2] < one[4]
+    ]
+
+
+def test_every_fact_is_drawn_once() -> None:
+    found = titles(small())
+    expected = [" ".join(f[p] for p in ("subject", "relation", "object")) for f in small()["facts"]]
+    assert sorted(title for title in found if " " in title) == sorted(
+        [*expected, "Predicted: ann likes bob"]
+    )
+    # Beside the edges: one box an entity, and two a fact between others.
+    assert [title for title in found if " " not in title] == [
+        "cy", "ann", "bob", "di", "ed", "fay", "gus"
+    ]  # fmt: skip
+
+
+def test_what_facts_join() -> None:
+    chosen = choose(small())
+    ids = [fact["fact_id"] for fact in chosen.between]
+    assert (chosen.is_loop, ids, len(chosen.others)) == (False, [0, 1], 2)
+    assert {side: [f["fact_id"] for f in facts] for side, facts in chosen.loops.items()} == {
+        "subject": [5],
+        "object": [6],
+    }
+    (third,) = chosen.thirds
+    assert [[f["fact_id"] for f in facts] for facts in third.sides.values()] == [[2], [3]]
+
+
+def test_edges_point_where_facts_do() -> None:
+    scene = lay_out(small())
+    courses = {edge.look.title.splitlines()[0]: edge for edge in scene.edges}
+    assert courses["ann likes bob"].x1 < courses["ann likes bob"].x2
+    assert courses["bob knows ann"].x1 > courses["bob knows ann"].x2
+    assert courses["ann knows cy"].x1 < courses["cy likes bob"].x1 < courses["cy likes bob"].x2
+    loops = {name for name, edge in courses.items() if edge.is_loop}
+    assert loops == {"ann knows ann", "bob knows bob"}
+
+
+def test_signs_have_colours_and_strength_has_width() -> None:
+    edges = {edge.look.title.splitlines()[0]: edge.look for edge in lay_out(small()).edges}
+    assert SUPPORTS.line != OPPOSES.line
+    assert edges["ann likes bob"].sign is SUPPORTS
+    assert edges["bob knows ann"].sign is OPPOSES
+    widths = [edges[name].width for name in ("ann likes bob", "bob knows ann", "ann knows cy")]
+    assert widths == sorted(widths, reverse=True)
+    assert len(set(widths)) == 3
+    text = explanation_svg(small())
+    assert SUPPORTS.line in text
+    assert OPPOSES.line in text
+
+
+def test_tooltips_say_it_all() -> None:
+    title = "ann likes bob\ninfluence +40.0 points: supports\nprobability without it 25.0%\nfact 0"
+    assert title in {element.text for element in drawn(small()).iter(f"{SVG}title")}
+
+
+def test_a_self_loop_has_one_pillar() -> None:
+    facts = [
+        fact(0, ("usa", "embassy", "usa"), 0.2, ("subject", "relation", "object")),
+        fact(1, ("usa", "embassy", "uk"), 0.1, ("subject", "relation", "object")),
+        fact(2, ("uk", "aids", "usa"), 0.1, ("subject", "object")),
+    ]
+    document = explanation(("usa", "embassy", "usa"), facts)
+    assert [box.title for box in lay_out(document).boxes] == ["uk", "usa"]
+    assert [edge.is_loop for edge in lay_out(document).edges] == [True, True, False, False]
+    assert not overlaps(document)
+
+
+def test_a_user_and_an_item_of_one_name_are_two() -> None:
+    chosen = choose(ratings())
+    assert not chosen.is_loop
+    assert [third.label for third in chosen.thirds] == ["9", "9"]
+    rated = explanation(
+        ("4", "film", "3"),
+        [
+            fact(0, ("4", "other", "4"), 0.3, ("subject",)),
+            fact(1, ("4", "film", "5"), 0.2, ("subject", "relation")),
+            fact(2, ("5", "film", "3"), 0.1, ("relation", "object")),
+        ],
+    )
+    assert [third.title for third in choose(rated).thirds] == ["4", "5", "5"]
+
+
+def test_another_entity_of_the_same_label_is_told_apart() -> None:
+    labels = {"subject": "The Tourist", "relation": "by", "object": "Gary"}
+    facts = [fact(0, ("/m/2", "by", "/m/3"), 0.1, ("relation", "object"), labels=labels)]
+    document = explanation(("/m/1", "by", "/m/3"), facts, prediction={"labels": labels})
+    assert choose(document).thirds[0].label == "The Tourist (/m/2)"
+
+
+def test_ratings_show_their_score() -> None:
+    text = explanation_svg(ratings())
+    assert "score 4.12, rank 2 of 1,234" in text
+    assert "probability" not in text
+    assert titles(ratings())[:2] == ["Predicted: 4 4", "4 9"]
+
+
+@pytest.mark.parametrize("graph", [None, {"between": (), "same_relation": (), "paths": ()}])
+def test_without_facts_the_prediction_is_drawn(graph: Any) -> None:
+    document = explanation(("ann", "likes", "bob"), [], graph=graph)
+    assert titles(document) == ["Predicted: ann likes bob", "ann", "bob"]
+
+
+def test_only_the_strongest_of_a_long_list_are_drawn() -> None:
+    facts = [fact(n, ("ann", "likes", f"x{n}"), n - 20.0, ("subject",)) for n in range(31)]
+    document = explanation(("ann", "likes", "bob"), facts)
+    ids = [third.sides["subject"][0]["fact_id"] for third in choose(document).thirds]
+    assert ids == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert "21 more of the listed facts are not drawn." in explanation_svg(document)
+
+
+def test_hostile_names_stay_text() -> None:
+    hostile = fact(0, (HOSTILE, HOSTILE, HOSTILE + "!"), 0.1, ("subject", "relation"))
+    root = drawn(explanation((HOSTILE, HOSTILE, "b"), [hostile]))
+    assert {element.tag for element in root.iter()} <= {
+        SVG + tag for tag in ("svg", "title", "desc", "rect", "path", "text", "g")
+    }
+    shown = HOSTILE.replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    assert f"Predicted: {shown} {shown} b" in titles(explanation((HOSTILE, HOSTILE, "b"), []))
+
+
+def test_nothing_outside_is_referred_to() -> None:
+    text = explanation_svg(crowded())
+    assert text.count("http") == 1
+    assert "href" not in text
+    assert "url(" not in text
+
+
+@pytest.mark.parametrize("document", [small(), crowded(), ratings()])
+def test_texts_do_not_overlap_and_stay_inside(document: Document) -> None:
+    assert not overlaps(document)
+    root = drawn(document)
+    for said, left, top, right, bottom in spots(root):
+        assert left >= 0, said
+        assert top >= 0, said
+        assert right <= float(root.attrib["width"]), said
+        assert bottom <= float(root.attrib["height"]), said
+
+
+@pytest.mark.parametrize("names", [("egypt", "embassy", "usa"), ("usa", "embassy", "usa")])
+def test_a_real_graph_is_drawn_whole(run: whence.Run, names: tuple[str, ...]) -> None:
+    document = run.explain(*names, graph=True, stability=True).to_dict()
+    graph = document["graph"]
+    facts = [*document["facts"], *graph["between"], *graph["same_relation"]]
+    facts += [fact for path in graph["paths"] for fact in path["facts"]]
+    expected = {" ".join(f[p] for p in ("subject", "relation", "object")) for f in facts}
+    assert expected <= set(titles(document))
+    assert not overlaps(document)
+    assert explanation_svg(document) == explanation_svg(document)
+
+
+def test_opposing_facts_of_a_real_run(run: whence.Run) -> None:
+    document = run.explain("egypt", "embassy", "usa", opposing=True).to_dict()
+    looks = [edge.look for edge in lay_out(document).edges]
+    assert [look.sign for look in looks[1:]] == [OPPOSES] * 10
