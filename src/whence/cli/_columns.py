@@ -46,10 +46,11 @@ def aligned(columns: Sequence[Column], width: int) -> Segments:
     return Segments(segments)
 
 
-def fitted(words: Sequence[str], width: int) -> str:
-    """Words in a line, the longest cut in the middle until it fits."""
-    sizes = shared([cell_len(word) for word in words], width - (len(words) - 1))
-    return " ".join(middle(word, size) for word, size in zip(words, sizes, strict=True))
+def fitted(text: str, names: Sequence[str], width: int) -> str:
+    """A line with names in the places of `{}`, the longest cut in the middle until it fits."""
+    room = width - cell_len(text.format(*[""] * len(names)))
+    sizes = shared([cell_len(name) for name in names], room)
+    return text.format(*map(middle, names, sizes))
 
 
 def shared(sizes: Sequence[int], room: int) -> list[int]:

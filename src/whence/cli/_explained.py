@@ -50,13 +50,14 @@ def _parts(
 
 def _heading(document: Document, label: Label, width: int) -> Iterator[RenderableType]:
     prediction, contrast = document["prediction"], document["contrast"]
-    yield Text(fitted(_words(prediction), width), style="bold")
+    words = _words(prediction)
+    yield Text(fitted(" ".join(["{}"] * len(words)), words, width), style="bold")
     stands = f"{_stands(prediction)}, rank {prediction['rank']:,} of {prediction['n_candidates']:,}"
     if document["of"] == "score" and prediction["probability"] is not None:
         stands += f", score {prediction['score']:.3f}"
     top = prediction["top_answer"]
     differs = top != prediction[prediction["asks"]]
-    yield fitted([f"{stands}; the top answer is", label(top)], width) if differs else stands
+    yield fitted(f"{stands}; the top answer is {{}}", [label(top)], width) if differs else stands
     if contrast:
         yield from _contrast(document, width)
 
@@ -67,7 +68,7 @@ def _contrast(document: Document, width: int) -> Iterator[str]:
     other = on_one_line(rival["label"])
     what = "ratio of their probabilities" if rival["probability"] is not None else "ratings"
     sign = "log of the " if rival["probability"] is not None else "difference of their "
-    yield fitted(["why", mine, "rather than", other], width)
+    yield fitted("why {} rather than {}", [mine, other], width)
     yield f"  {sign}{what} {rival['log_ratio']:+.3f}"
     yield f"  the other: {_stands(rival)}, rank {rival['rank']:,}"
 
@@ -119,7 +120,7 @@ def _below(document: Document, options: ExplainOptions, label: Label) -> Iterato
     tops = {fact["top_answer_without"] for fact in facts if fact["top_answer_changes"]}
     if tops:
         other = label(tops.pop()) if len(tops) == 1 else "another"
-        yield fitted(["* without it the top answer would be", other], _NARROWEST)
+        yield fitted("* without it the top answer would be {}", [other], _NARROWEST)
     if "rival" in shares:
         yield "i: shares the other answer"
     took = document["seconds"]
