@@ -1,0 +1,146 @@
+"""Which facts are adjacent to a prediction, what they share, and which are wanted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from runs import train
+
+import whence
+from explain.helpers import names_of, random_asks, random_run
+from explain.oracle import Oracle
+from whence.explain import ExplainedFact
+
+
+@pytest.fixture(scope="module")
+def nations(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+def test_roles_say_what_is_shared(nations: whence.Run) -> None:
+    for ask in random_asks(nations, 10):
+        names = nations.dataset.fact_names((ask.subject, ask.relation, ask.object))
+        for fact in nations.explain(*names, asks=ask.asks, top=None).facts:
+            ends = (fact.subject, fact.object)
+            shares = [names[0] in ends, names[1] == fact.relation, names[2] in ends]
+            parts = [
+                part
+                for part, has in zip(("subject", "relation", "object"), shares, strict=True)
+                if has
+            ]
+            assert list(fact.shares) == parts
+            assert fact.role == (parts[0] if len(parts) == 1 else "several")
+
+
+def test_facts_are_named_as_they_are(nations: whence.Run) -> None:
+    data = nations.dataset
+    for fact in nations.explain("egypt", "embassy", "usa", top=None).facts:
+        names = (fact.subject, fact.relation, fact.object)
+        assert names == data.fact_names(data.train[fact.fact_id])
+        assert (fact.labels["subject"], fact.labels["relation"], fact.labels["object"]) == names
+
+
+@pytest.mark.parametrize("role", ["subject", "relation", "object", "several"])
+def test_a_role_keeps_the_facts_that_share_it(nations: whence.Run, role: str) -> None:
+    everything = nations.explain("egypt", "embassy", "usa", top=None)
+    found = nations.explain("egypt", "embassy", "usa", top=None, role=role)
+    wanted = [
+        fact.fact_id
+        for fact in everything.facts
+        if (role in fact.shares if role != "several" else len(fact.shares) > 1)
+    ]
+    assert [fact.fact_id for fact in found.facts] == wanted
+    assert 0 < len(wanted) < len(everything.facts)
+    assert found.n_adjacent == everything.n_adjacent
+
+
+def test_relations_and_entities_narrow_the_list(nations: whence.Run) -> None:
+    names = ("egypt", "embassy", "usa")
+    everything = nations.explain(*names, top=None).facts
+    by_relation = nations.explain(*names, top=None, relation=["treaties", "embassy"]).facts
+    assert by_relation == _renumbered(
+        by_relation, [f for f in everything if f.relation in ("treaties", "embassy")]
+    )
+    by_entity = nations.explain(*names, top=None, entity="china").facts
+    assert by_entity == _renumbered(
+        by_entity, [f for f in everything if "china" in (f.subject, f.object)]
+    )
+    both = nations.explain(*names, top=None, entity="china", relation="embassy").facts
+    assert {f.fact_id for f in both} == {f.fact_id for f in by_entity if f.relation == "embassy"}
+
+
+def _renumbered(
+    found: Sequence[ExplainedFact], wanted: Sequence[ExplainedFact]
+) -> tuple[ExplainedFact, ...]:
+    """The wanted facts with rank and share of the found list, which count among those listed."""
+    return tuple(
+        replace(fact, rank=other.rank, share=other.share)
+        for fact, other in zip(wanted, found, strict=True)
+    )
+
+
+def test_rollback_o_looks_at_facts_with_the_same_answer(nations: whence.Run) -> None:
+    everything = nations.explain("egypt", "embassy", "usa", top=None).facts
+    found = nations.explain("egypt", "embassy", "usa", top=None, method="rollback-o").facts
+    wanted = [(f.fact_id, f.influence) for f in everything if f.object == "usa"]
+    assert [(f.fact_id, f.influence) for f in found] == wanted
+    asked = nations.explain(
+        "egypt", "embassy", "usa", top=None, method="rollback-o", asks="subject"
+    ).facts
+    assert {f.subject for f in asked} == {"egypt"}
+
+
+def test_shares_are_of_those_listed(nations: whence.Run) -> None:
+    for options in ({"top": 5}, {"top": "all"}, {"top": 7, "opposing": True}, {"top": None}):
+        facts = nations.explain("egypt", "embassy", "usa", **options).facts
+        total = sum(abs(fact.influence) for fact in facts)
+        assert [fact.share for fact in facts] == pytest.approx(
+            [abs(fact.influence) / total for fact in facts], rel=1e-12
+        )
+
+
+def test_nothing_left_and_nothing_adjacent_are_said(nations: whence.Run) -> None:
+    with pytest.raises(whence.WhenceError, match=r"none of the \d+ adjacent facts is left"):
+        nations.explain("egypt", "embassy", "usa", relation="treaties", role="relation")
+    alone = whence.Run.from_arrays(
+        model="distmult",
+        entities=["a", "b", "c", "d"],
+        relations=["r", "q"],
+        facts=[[0, 0, 1]],
+        entity_rows=np.ones((4, 2)),
+        relation_rows=np.ones((2, 2)),
+        trace=np.zeros((1, 3, 2)),
+    )
+    with pytest.raises(whence.WhenceError, match="no training fact shares"):
+        alone.explain("c", "q", "d")
+
+
+def test_two_way_facts_share_users_or_items() -> None:
+    run = random_run("mf", n_entities=12)
+    for ask in random_asks(run, 6):
+        found = run.explain(*names_of(run, ask), asks=ask.asks, top=None)
+        assert sorted(f.fact_id for f in found.facts) == Oracle(run).adjacent(ask)
+        assert {f.role for f in found.facts} <= {"subject", "object", "several"}
+    with pytest.raises(whence.WhenceError, match="no relations to choose from"):
+        run.explain("e0", "e1", relation="r0")
+
+
+def test_the_explained_predictions_of_nations_in_the_papers_setting(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The protocol: 143 top answers of test queries, with 508 +- 101 adjacent facts each."""
+    path = tmp_path_factory.mktemp("paper") / "run"
+    run = whence.train("nations", preset="paper", out=path)
+    data = run.dataset
+    sizes = {}
+    for subject, relation, object_ in data.test.tolist():
+        names = data.fact_names((subject, relation, object_))
+        top = run.explain(*names[:2], "_", top=1)
+        prediction = top.prediction
+        assert prediction.rank == 1
+        assert prediction.object == prediction.top_answer
+        sizes[prediction.subject, prediction.relation, prediction.object] = top.n_adjacent
+    assert len(sizes) == 143
+    assert np.mean([*sizes.values()]) == pytest.approx(508, abs=15)
+    assert np.std([*sizes.values()]) == pytest.approx(101, abs=15)

@@ -1,0 +1,146 @@
+"""From names to predictions, candidates and facts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs import train
+
+import whence
+from explain.helpers import check_all_facts, random_asks, random_run
+from explain.oracle import Ask
+from whence.explain import ExplainOptions
+from whence.explain._naming import find_facts
+
+
+@pytest.fixture(scope="module")
+def nations(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+@pytest.mark.parametrize("asks", ["object", "subject"])
+@pytest.mark.parametrize("model", ["distmult", "transe", "rotate"])
+def test_named_candidates_alone_compete(model: str, asks: str) -> None:
+    run = random_run(model, n_entities=9)
+    for listed in ([0, 1], [5, 2, 7, 1], [*range(9)]):
+        for given in (1, 4):
+            ends = (given, 1) if asks == "object" else (1, given)
+            ask = Ask(ends[0], 0, ends[1], sorted(listed), asks)
+            for candidates in (
+                [f"e{entity}" for entity in listed],
+                ", ".join(f"e{entity}" for entity in listed),
+            ):
+                check_all_facts(run, ask, "probability", 1e-12, candidates=candidates)
+
+
+def test_words_for_candidates(tmp_path: Path) -> None:
+    films = {"user": ["u0", "u0", "u1", "u1", "u2", "u3"], "item": [*"aba", *"cbc"]}
+    run = whence.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=3, rate=0.1)
+    for word, ids in (("objects", range(4, 7)), ("entities", range(7)), ("seen", range(4, 7))):
+        check_all_facts(run, Ask(0, 0, 5, ids), "probability", 1e-6, candidates=word)
+    with pytest.raises(whence.WhenceError, match="'b' is not among the 4 candidates"):
+        run.explain("u0", "b", candidates="subjects")
+
+
+def test_candidates_seen_with_the_relation(nations: whence.Run) -> None:
+    data = nations.dataset
+    for ask in random_asks(nations, 20):
+        column = 2 if ask.asks == "object" else 0
+        seen = sorted(set(data.train[data.train[:, 1] == ask.relation][:, column].tolist()))
+        listed = Ask(ask.subject, ask.relation, ask.object, seen, ask.asks)
+        if ask.target in seen:
+            check_all_facts(nations, listed, "probability", 1e-6, candidates="seen")
+        else:
+            names = data.fact_names((ask.subject, ask.relation, ask.object))
+            with pytest.raises(whence.WhenceError, match=f"is not among the {len(seen)}"):
+                nations.explain(*names, asks=ask.asks, candidates="seen")
+
+
+@pytest.mark.parametrize("open_", ["_", None])
+def test_an_open_place_stands_for_its_top_answer(nations: whence.Run, open_: str | None) -> None:
+    for subject in ("egypt", "usa", "china"):
+        answer = nations.predict(subject, "embassy", top=1, new=True)
+        found = nations.explain(subject, "embassy", open_).prediction
+        assert found.object == found.top_answer == answer.answers[0].entity
+        assert (found.rank, found.asks) == (1, "object")
+    found = nations.explain(open_, "embassy", "usa").prediction
+    assert (found.rank, found.asks, found.subject) == (1, "subject", found.top_answer)
+    assert found == nations.explain(found.subject, "embassy", "usa", asks="subject").prediction
+
+
+def test_probabilities_and_ranks_are_those_of_predicting(nations: whence.Run) -> None:
+    for answer in nations.predict("egypt", "embassy", top=None).answers:
+        found = nations.explain("egypt", "embassy", answer.entity).prediction
+        assert found.probability == pytest.approx(answer.probability, rel=1e-6)
+        assert found.score == pytest.approx(answer.score, rel=1e-6)
+        assert found.rank == answer.rank
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (("egypt", "embassy"), {}, "a prediction is SUBJECT RELATION OBJECT; got egypt embassy"),
+        ((), {}, "got nothing"),
+        (("egypt", "embasy", "usa"), {}, "unknown relation 'embasy'; did you mean 'embassy'"),
+        (("egipt", "embassy", "usa"), {}, "unknown entity 'egipt'; did you mean 'egypt'"),
+        (("_", "embassy", "_"), {}, "leave only the place open that is asked for"),
+        (("egypt", "embassy", "_"), {"asks": "subject"}, "leave only the place open"),
+        (("egypt", "embassy", "usa"), {"candidates": "usa"}, "name 2 or more"),
+        (("egypt", "embassy", "usa"), {"candidates": "usa,usa"}, "name 2 or more"),
+        (("egypt", "embassy", "usa"), {"candidates": "uk,cuba"}, "'usa' is not among the 2"),
+        (("egypt", "embassy", "usa"), {"candidates": "usa,ukk"}, "unknown entity 'ukk'"),
+        (("egypt", "embassy", "usa"), {"candidates": []}, "name 2 or more"),
+    ],
+)
+def test_names_that_cannot_be_are_said(
+    nations: whence.Run, names: tuple[str, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(whence.WhenceError, match=message) as caught:
+        nations.explain(*names, **options)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_run_without_inverse_relations_is_not_asked_for_subjects(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", epochs=1)
+    for names, options in (
+        (("_", "embassy", "usa"), {}),
+        (("egypt", "embassy", "usa"), {"asks": "subject"}),
+    ):
+        with pytest.raises(whence.WhenceError, match="train one with --inverse"):
+            run.explain(*names, **options)
+
+
+def test_an_open_place_whose_answers_are_all_known_is_said() -> None:
+    run = whence.Run.from_arrays(
+        model="distmult",
+        entities=["a", "b"],
+        relations=["r"],
+        facts=[[0, 0, 0], [0, 0, 1]],
+        entity_rows=[[1.0], [2.0]],
+        relation_rows=[[1.0]],
+        trace=((0.1, 0.2), (0.1, 0.1), (0.0, 0.1)),
+    )
+    with pytest.raises(whence.WhenceError, match="every answer is known"):
+        run.explain("a", "r", "_")
+    assert run.explain("a", "r", "b").prediction.rank == 1
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [7, "7", [7], ["7"], "FACT", "COMMAS", ["TABS"], ["LIST"]],
+)
+def test_facts_by_id_or_names(nations: whence.Run, spelled: Any) -> None:
+    names = nations.dataset.fact_names(nations.dataset.train[7])
+    texts = {"FACT": " ".join(names), "COMMAS": ", ".join(names), "TABS": "\t".join(names)}
+    if isinstance(spelled, list) and spelled[0] == "LIST":
+        spelled = [names]
+    elif isinstance(spelled, list):
+        spelled = [texts.get(item, item) for item in spelled]
+    else:
+        spelled = texts.get(spelled, spelled)
+    assert find_facts(nations._trained, ExplainOptions(without=spelled).without).tolist() == [7]
+
+
+def test_several_facts_in_one_text(nations: whence.Run) -> None:
+    for spelled in ("3,1,2", "3 1 2", ["3", "1,2"], [3, 1, 2, 3]):
+        assert find_facts(nations._trained, spelled).tolist() == [3, 1, 2]

@@ -1,0 +1,203 @@
+"""The fast search finds what scoring everything finds, and its bounds hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import whence
+from explain.helpers import names_of, random_asks, random_run, rollback_of
+from explain.oracle import Ask
+from whence.explain._rollback import Rollback, Sets
+from whence.explain._search import rank, search
+from whence.models import MODELS
+
+FEW = 1 << 15
+"""Scores up to which everything is scored anyway."""
+
+worlds = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(sorted(MODELS)),
+        "seed": st.integers(0, 1000),
+        "precision": st.sampled_from(["float32", "float64"]),
+        "size": st.sampled_from([1e-4, 0.01, 0.1, 0.3, 1.0]),
+        "spread": st.sampled_from([0.0, 1.0, 4.0]),
+        "dim": st.sampled_from([2, 8]),
+    }
+)
+"""Settings of random runs: traces tiny, of all sizes, or as large as the rows themselves."""
+
+
+def _world(n_entities: int = 1500, **world: object) -> whence.Run:
+    """A run in which every prediction has facts enough for the search to be worth its while."""
+    n_relations = 4 if not MODELS[str(world["model"])].two_way else 0
+    n_facts = 800 if n_relations else 20_000
+    return random_run(n_entities=n_entities, n_relations=n_relations, n_facts=n_facts, **world)  # type: ignore[arg-type]
+
+
+def _adjacent(rollback: Rollback) -> Sets:
+    situation = rollback.situation
+    ends = [situation.subject, situation.object]
+    sets = Sets.each(situation.trained.adjacency.adjacent(ends, situation.relation))
+    assert len(sets) * len(situation.contest.scores) > FEW
+    return sets
+
+
+def _check_bounds(rollback: Rollback, sets: Sets) -> None:
+    """Both kinds of bounds, where there are two, enclose what scoring everything finds."""
+    exact = rollback.outcomes(sets).influences
+    assert np.isfinite(exact).all()
+    for close in (False, True)[: 1 + rollback.has_close_bounds]:
+        lower, upper = rollback.bounds(sets, close=close)
+        outside = np.maximum(lower - exact, exact - upper)
+        assert outside.max() <= 0, f"{outside.max()} beyond bounds, close={close}"
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_the_fast_way_lists_the_same_facts_with_the_same_values(model: str, precision: str) -> None:
+    run = _world(model=model, precision=precision, size=0.5, spread=3.0)
+    for ask in random_asks(run, 4):
+        names = names_of(run, ask)
+        for of in ("probability", "loss"):
+            _adjacent(rollback_of(run, names, of, asks=ask.asks))
+            for opposing in (False, True):
+                wanted = run.explain(
+                    *names, of=of, asks=ask.asks, top=10, opposing=opposing, exhaustive=True
+                ).facts
+                assert len(wanted) == 10
+                for top in (1, 3, 10):
+                    found = run.explain(*names, of=of, asks=ask.asks, top=top, opposing=opposing)
+                    assert [fact.fact_id for fact in found.facts] == [
+                        fact.fact_id for fact in wanted[:top]
+                    ]
+                    assert [fact.influence for fact in found.facts] == [
+                        fact.influence for fact in wanted[:top]
+                    ]
+
+
+@settings(max_examples=60)
+@given(
+    world=worlds,
+    of=st.sampled_from(["probability", "loss"]),
+    top=st.sampled_from([1, 3, 10, 200]),
+    opposing=st.booleans(),
+    n_candidates=st.sampled_from([3, 80, 1500]),
+)
+def test_searching_is_ranking_all(
+    world: dict[str, object], of: str, top: int, opposing: bool, n_candidates: int
+) -> None:
+    run = _world(**world)
+    (ask,) = random_asks(run, 1, seed=int(str(world["seed"])))
+    listed = {ask.object, *range(n_candidates)}
+    rollback = rollback_of(
+        run, names_of(run, ask), of, candidates=[f"e{entity}" for entity in listed]
+    )
+    situation = rollback.situation
+    ends = [situation.subject, situation.object]
+    sets = Sets.each(situation.trained.adjacency.adjacent(ends, situation.relation))
+    found = search(rollback, sets, top, opposing=opposing)
+    wanted = rank(rollback.outcomes(sets).influences, top, opposing=opposing)
+    assert found.chosen.tolist() == wanted.chosen.tolist()
+    assert found.influences.tolist() == wanted.influences.tolist()
+
+
+@settings(max_examples=80)
+@given(
+    world=worlds,
+    of=st.sampled_from(["probability", "loss"]),
+    asks=st.sampled_from(["object", "subject"]),
+    n_candidates=st.sampled_from([2, 30, 1500]),
+    size=st.sampled_from([1, 2, 5]),
+)
+def test_influences_lie_within_their_bounds(
+    world: dict[str, object], of: str, asks: str, n_candidates: int, size: int
+) -> None:
+    run = random_run(n_entities=1500, n_relations=2, n_facts=200, **world)  # type: ignore[arg-type]
+    rng = np.random.default_rng(int(str(world["seed"])))
+    subject, object_, target = rng.integers(0, 1500, 3).tolist()
+    ask = Ask(subject, 0, object_, range(1500), asks)
+    listed = {ask.target, target, *range(n_candidates)}
+    names = names_of(run, ask)
+    rollback = rollback_of(run, names, of, asks=asks, candidates=[f"e{e}" for e in listed])
+    sets = Sets.of([rng.choice(200, size, replace=False).tolist() for _ in range(100)])
+    _check_bounds(rollback, sets)
+
+
+@pytest.mark.parametrize("model", ["distmult", "mf-biased", "transe", "transe-l2"])
+def test_bounds_hold_where_one_answer_takes_all(model: str) -> None:
+    """Rows so large that a probability is all but 0 or 1."""
+    run = random_run(model, n_entities=100, n_facts=300, size=2.0, spread=6.0)
+    run.entity_rows[:] *= 5
+    for ask in random_asks(run, 10):
+        rollback = rollback_of(run, names_of(run, ask), "probability", asks=ask.asks)
+        _check_bounds(rollback, Sets.each(np.arange(300)))
+
+
+def test_bounds_leave_most_facts_unscored() -> None:
+    """They are of use: small traces are told apart by them."""
+    run = random_run("distmult", n_entities=500, n_facts=800, size=0.003, spread=3.0)
+    (ask,) = random_asks(run, 1)
+    rollback = rollback_of(run, names_of(run, ask), "probability")
+    lower, upper = rollback.bounds(_adjacent(rollback))
+    assert (upper >= np.sort(lower)[-10]).mean() < 0.5
+
+
+@pytest.mark.parametrize("model", ["complex", "mf", "transe"])
+def test_ties_go_to_the_lower_id_on_the_fast_way_too(model: str) -> None:
+    """Every fact stands three times over, with the same trace each time."""
+    run = _world(model=model, precision="float32", size=0.3, spread=1.0)
+    n_third = run.dataset.n_facts // 3
+    run.dataset.train[n_third : 2 * n_third] = run.dataset.train[:n_third]
+    run.dataset.train[2 * n_third : 3 * n_third] = run.dataset.train[:n_third]
+    facts = run.dataset.train[: 3 * n_third]
+    again = whence.Run.from_arrays(
+        model=model,
+        entities=run.dataset.entities.names,
+        relations=run.dataset.relations.names or None,
+        facts=facts if run.dataset.n_relations else facts[:, [0, 2]],
+        entity_rows=run.entity_rows,
+        relation_rows=run.relation_rows,
+        trace=np.tile(run.trace[:n_third], (3, 1)),
+    )
+    ask = Ask(*map(int, facts[5]), range(1500))
+    for opposing in (False, True):
+        names = names_of(again, ask)
+        found = again.explain(*names, top=8, opposing=opposing).facts
+        wanted = again.explain(*names, top=8, opposing=opposing, exhaustive=True).facts
+        first = found[0].fact_id
+        assert [fact.fact_id for fact in found[:3]] == [first, first + n_third, first + 2 * n_third]
+        assert len({fact.influence for fact in found[:3]}) == 1
+        assert [fact.fact_id for fact in found] == [fact.fact_id for fact in wanted]
+
+
+def test_facts_that_changed_nothing_are_never_listed() -> None:
+    run = _world(model="distmult", precision="float32", size=0.1)
+    run.trace[4:] = 0
+    ask = Ask(*map(int, run.dataset.train[0]), range(1500))
+    for opposing in (False, True):
+        listed = run.explain(*names_of(run, ask), top=100, opposing=opposing).facts
+        assert {fact.fact_id for fact in listed} <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("model", ["distmult", "rotate"])
+def test_pairs_are_searched_like_facts(model: str) -> None:
+    run = _world(model=model, precision="float32", size=0.2, spread=2.0)
+    (ask,) = random_asks(run, 1)
+    rollback = rollback_of(run, names_of(run, ask), "probability")
+    pairs = np.random.default_rng(0).integers(0, 800, (300, 2)).tolist()
+    sets = Sets.of(pairs)
+    found = search(rollback, sets, 5)
+    wanted = search(rollback, sets, 5, exhaustive=True)
+    assert found.chosen.tolist() == wanted.chosen.tolist()
+    assert found.influences.tolist() == wanted.influences.tolist()
+
+
+def test_rank_takes_the_asked_sign_and_number() -> None:
+    influences = np.array([0.0, 2.0, -1.0, 2.0, -3.0, 1.0])
+    assert rank(influences, None, opposing=False).chosen.tolist() == [1, 3, 5, 0, 2, 4]
+    assert rank(influences, None, opposing=True).chosen.tolist() == [4, 2, 0, 5, 1, 3]
+    assert rank(influences, "all", opposing=False).chosen.tolist() == [1, 3, 5]
+    assert rank(influences, "all", opposing=True).chosen.tolist() == [4, 2]
+    assert rank(influences, 1, opposing=False).chosen.tolist() == [1]
+    assert rank(influences, 9, opposing=True).influences.tolist() == [-3.0, -1.0]

@@ -1,0 +1,199 @@
+"""A run out of somebody's own arrays."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from explain.helpers import check_all_facts, random_asks, random_run
+from explain.oracle import Ask
+
+import whence
+from whence.models import MODELS
+
+
+def _arrays(**changes: Any) -> dict[str, Any]:
+    """Arrays that fit each other, of a DistMult of width 3, with some of them changed."""
+    rng = np.random.default_rng(0)
+    arrays = {
+        "model": "distmult",
+        "entities": ["a", "b", "c", "d"],
+        "relations": ["r", "q"],
+        "facts": np.array([[0, 0, 1], [1, 1, 2], [2, 0, 0], [3, 1, 3], [0, 1, 2]]),
+        "entity_rows": rng.normal(size=(4, 3)),
+        "relation_rows": rng.normal(size=(2, 3)),
+        "trace": 0.1 * rng.normal(size=(5, 3, 3)),
+    }
+    return {name: value for name, value in (arrays | changes).items() if value is not ...}
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_precision_stays(precision: str) -> None:
+    arrays = _arrays()
+    for name in ("entity_rows", "relation_rows", "trace"):
+        arrays[name] = arrays[name].astype(precision)
+    run = whence.Run.from_arrays(**arrays)
+    assert run.entity_rows.dtype == run.relation_rows.dtype == precision
+    assert run.trace is not None
+    assert run.trace.dtype == precision
+    assert run.config.precision == precision
+    check_all_facts(
+        run, Ask(0, 0, 1, range(4)), "probability", 1e-6 if precision == "float32" else 1e-12
+    )
+
+
+def test_a_trace_of_slots_is_that_of_one_array() -> None:
+    trace = _arrays()["trace"]
+    whole = whence.Run.from_arrays(**_arrays())
+    slots = whence.Run.from_arrays(**_arrays(trace=tuple(trace[:, i] for i in range(3))))
+    flat = whence.Run.from_arrays(**_arrays(trace=trace.reshape(5, 9)))
+    wanted = whole.explain("a", "r", "b", top=None).facts
+    for run in (slots, flat):
+        assert run.explain("a", "r", "b", top=None).facts == wanted
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_model_takes_a_tuple_of_slots(model: str, inverse: bool) -> None:
+    """Widths differ: a relation of RESCAL is a matrix, one of RotatE has angles only."""
+    run = random_run(model, inverse=inverse, dim=3)
+    assert run.config.inverse == inverse
+    assert run.config.dim == 3
+    for ask in random_asks(run, 4):
+        check_all_facts(run, ask, "probability", 1e-12)
+
+
+def test_matrices_of_rescal_may_come_as_matrices() -> None:
+    rng = np.random.default_rng(0)
+    matrices = 0.1 * rng.normal(size=(5, 3, 3))
+    ends = 0.1 * rng.normal(size=(2, 5, 3))
+    arrays = _arrays(model="rescal", relation_rows=rng.normal(size=(2, 9)))
+    square = whence.Run.from_arrays(**arrays | {"trace": (ends[0], matrices, ends[1])})
+    check_all_facts(square, Ask(0, 0, 1, range(4)), "probability", 1e-12)
+
+
+def test_a_memory_mapped_trace_stays_on_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "trace.npy", _arrays()["trace"])
+    trace = np.load(tmp_path / "trace.npy", mmap_mode="r")
+    run = whence.Run.from_arrays(**_arrays(trace=trace))
+    assert np.shares_memory(run.trace, trace)
+    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    assert run.explain("a", "r", "b", top=None).facts == wanted.facts
+
+
+@pytest.mark.parametrize("order", ["fortran", "strided", "big-endian"])
+def test_arrays_may_lie_in_memory_as_they_like(order: str) -> None:
+    def laid(array: Any) -> Any:
+        if order == "fortran":
+            return np.asfortranarray(array)
+        if order == "strided":
+            return np.repeat(array, 2, axis=0)[::2]
+        return array.astype(array.dtype.newbyteorder(">"))
+
+    arrays = _arrays()
+    names = ("facts", "entity_rows", "relation_rows")
+    changed = {name: laid(arrays[name]) for name in names}
+    changed["trace"] = laid(arrays["trace"].reshape(5, 9))
+    wanted = whence.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
+    found = whence.Run.from_arrays(**arrays | changed).explain("a", "r", "b", top=None)
+    assert found.facts == wanted.facts
+
+
+def test_lists_will_do() -> None:
+    arrays = {
+        name: value.tolist() if isinstance(value, np.ndarray) and name != "trace" else value
+        for name, value in _arrays().items()
+    }
+    run = whence.Run.from_arrays(**arrays)
+    assert run.entity_rows.dtype == np.float64
+    check_all_facts(run, Ask(0, 0, 1, range(4)), "probability", 1e-12)
+
+
+def test_names_are_their_texts() -> None:
+    run = whence.Run.from_arrays(**_arrays(entities=[10, 20, 30, 40], relations=[1, 2]))
+    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    for names in ((10, 1, 20), ("10", "1", "20")):
+        found = run.explain(*names, top=None)
+        assert found.prediction.subject == "10"
+        assert [fact.influence for fact in found.facts] == [f.influence for f in wanted.facts]
+
+
+def test_labels_are_shown_and_found() -> None:
+    run = whence.Run.from_arrays(**_arrays(labels={"a": "Egypt", "r": "embassy"}))
+    found = run.explain("Egypt", "embassy", "b")
+    assert found.prediction.subject == "a"
+    labels = {"subject": "Egypt", "relation": "embassy", "object": "b"}
+    assert found.prediction.labels.items() >= labels.items()
+
+
+def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
+    run = whence.Run.from_arrays(**_arrays(trace=None))
+    assert run.trace is None
+    with pytest.raises(whence.WhenceError, match="rollback needs a trace and this run has none"):
+        run.explain("a", "r", "b")
+    assert run.explain("a", "r", "b", method="gradient-dot", top=None).n_adjacent == 4
+
+
+def test_such_a_run_predicts_and_tells_of_itself() -> None:
+    run = whence.Run.from_arrays(**_arrays())
+    assert repr(run) == "Run(in memory, distmult, 5 facts)"
+    assert run.info()["n_entities"] == 4
+    assert len(run.predict("a", "r", top=None).answers) == 4
+
+
+def test_two_way_facts_are_pairs() -> None:
+    run = random_run("mf", inverse=False)
+    assert run.dataset.two_way
+    assert run.explain("e0", "e1").prediction.relation is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "distmul"}, "unknown model 'distmul'; choose from"),
+        ({"model": "mf"}, r"relation_rows has width 3|relation"),
+        ({"entities": ["a", "b", "c"]}, "4 rows for 3 entities"),
+        ({"entities": ["a", "b", "c", "a"]}, "entities has a name twice"),
+        ({"relations": ["r", "r"]}, "relations has a name twice"),
+        ({"entity_rows": np.zeros(4)}, r"entity_rows is of shape \(4,\)"),
+        ({"entity_rows": np.full((4, 3), np.nan)}, "entity_rows has numbers that are not finite"),
+        ({"relation_rows": np.zeros((2, 4))}, "width 4; this model needs 3"),
+        ({"relation_rows": np.zeros((3, 3))}, "3 rows for 2 relations"),
+        ({"relation_rows": None}, "relation_rows"),
+        ({"model": "complex"}, "no complex has entity rows of width 3"),
+        ({"facts": np.zeros((5, 3))}, "facts are float64"),
+        ({"facts": np.zeros((5, 4), int)}, r"of shape \(5, 4\); give \(n, 3\)"),
+        ({"facts": np.zeros((5, 2), int)}, r"of shape \(5, 2\); give \(n, 3\)"),
+        ({"facts": np.array([[0, 0, 4]] * 5)}, "4"),
+        ({"facts": np.array([[-1, 0, 1]] * 5)}, "-1"),
+        ({"facts": np.array([[0, 2, 1]] * 5)}, "relation id 2 is not one of 0 to 1"),
+        ({"facts": np.array([[1 << 32, 0, 1]] * 5)}, "4294967296"),
+        ({"trace": np.zeros((6, 3, 3))}, "of other data or another model"),
+        ({"trace": np.zeros((5, 3, 4))}, "of other data or another model"),
+        ({"trace": np.zeros((5, 4, 3))}, "of other data or another model"),
+        ({"trace": np.zeros(())}, "trace"),
+        ({"trace": (np.zeros((5, 3)),) * 2}, "of other data or another model"),
+        ({"trace": (np.zeros((5, 3)),) * 4}, "of other data or another model"),
+        ({"trace": (np.zeros((4, 3)),) * 3}, "of other data or another model"),
+        ({"loss": "hinge"}, "unknown loss 'hinge'"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(whence.WhenceError, match=message) as caught:
+        whence.Run.from_arrays(**_arrays(**changes))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_slots_in_the_wrong_place_are_noticed() -> None:
+    """As many numbers as are needed, but not (n, 3, width)."""
+    arrays = _arrays(entity_rows=np.zeros((4, 4)), relation_rows=np.zeros((2, 4)))
+    with pytest.raises(whence.WhenceError, match=r"\(5, 4, 3\)"):
+        whence.Run.from_arrays(**arrays | {"trace": np.zeros((5, 4, 3))})
+
+
+def test_however_many_slots_are_given_the_line_stays_short() -> None:
+    """A trace as nested lists looks like one slot a fact."""
+    trace = np.zeros((200, 3, 3)).tolist()
+    with pytest.raises(whence.WhenceError, match="of other data or another model") as caught:
+        whence.Run.from_arrays(**_arrays(trace=trace))
+    assert len(str(caught.value)) < 400
