@@ -3,8 +3,10 @@
 import csv
 import gzip
 import json
+import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from runs import train
 
 import whence
 from whence.files import Task
+from whence.files._explanations import _keep
 from whence.files._journal import open_journal
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
@@ -265,25 +268,18 @@ def test_what_fails_for_all_leaves_nothing(run: whence.Run, tmp_path: Path) -> N
         run.explain_file("top", run.path / "manifest.json" / "e.tsv")  # type: ignore[operator]
 
 
-def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    trace = rng.normal(scale=0.1, size=(3, 3, 4))
-    trace[0] *= 1e200
-    run = whence.Run.from_arrays(
-        model="distmult",
-        entities=["a", "b", "c", "d"],
-        relations=["r", "q"],
-        facts=[(0, 0, 1), (1, 0, 2), (3, 1, 3)],
-        entity_rows=rng.normal(size=(4, 4)),
-        relation_rows=rng.normal(size=(2, 4)),
-        trace=trace,
-    )
-    (tmp_path / "p.tsv").write_text("a\tr\tb\nd\tq\td\n")
-    with np.errstate(all="ignore"):
-        written = run.explain_file(tmp_path / "p.tsv", tmp_path / "e.jsonl", of="score", top=None)
-    assert [failed.line for failed in written.failed] == [1]
-    assert "not finite" in written.failed[0].message
-    assert written.n_predictions == 1
+def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
+    run: whence.Run, tmp_path: Path
+) -> None:
+    explanation = run.explain("egypt", "embassy", "usa")
+    facts = (replace(explanation.facts[0], influence=math.inf),)
+    with open_journal(Task(tmp_path / "e.jsonl"), {"run": "a"}) as journal:
+        _keep(journal, 7, replace(explanation, facts=facts))
+        _keep(journal, 8, explanation)
+        first, second = journal.records()
+    assert (first["failed"]["line"], first["failed"]["prediction"][0]) == (7, "egypt")
+    assert "not finite" in first["failed"]["message"]
+    assert len(second["facts"]) == 10
 
 
 def test_arrays_are_told_apart(tmp_path: Path) -> None:
