@@ -12,52 +12,47 @@ from whence.explain import ExplainOptions
 
 Document = dict[str, Any]
 """What `Explanation.to_dict` gives, or a part of it."""
-Label = Callable[[str], str]
-"""From the name of an answer to its label."""
 
 _PLACES = ("subject", "relation", "object")
 _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
 _NARROWEST = 64
 
 
-def show_explanation(
-    out: Console, document: Document, options: ExplainOptions, label: Label
-) -> None:
+def show_explanation(out: Console, document: Document, options: ExplainOptions) -> None:
     """Print an explanation in no more columns than the terminal has, 80 elsewhere."""
     width = max(out.width, _NARROWEST)
-    for part in _parts(document, options, label, width):
+    for part in _parts(document, options, width):
         out.print(part, soft_wrap=True, end="" if not isinstance(part, str | Text) else "\n")
 
 
-def _parts(
-    document: Document, options: ExplainOptions, label: Label, width: int
-) -> Iterator[RenderableType]:
-    yield from _heading(document, label, width)
+def _parts(document: Document, options: ExplainOptions, width: int) -> Iterator[RenderableType]:
+    yield from _heading(document, width)
     if document["facts"]:
         yield _title(document, options)
         yield _facts(document, document["facts"], width)
-        yield from _below(document, options, label)
+        yield from _below(document, options)
     else:
         yield _nothing(document, options)
     yield from document["notes"]
     if document["without"]:
-        yield from _joint(document, label, width)
+        yield from _joint(document, width)
     if document["stability"]:
-        yield from _stability(document, label, width)
+        yield from _stability(document, width)
     if options.graph and document["graph"]:
         yield from _graph(document, width)
 
 
-def _heading(document: Document, label: Label, width: int) -> Iterator[RenderableType]:
+def _heading(document: Document, width: int) -> Iterator[RenderableType]:
     prediction, contrast = document["prediction"], document["contrast"]
     words = _words(prediction)
     yield Text(fitted(" ".join(["{}"] * len(words)), words, width), style="bold")
     stands = f"{_stands(prediction)}, rank {prediction['rank']:,} of {prediction['n_candidates']:,}"
     if document["of"] == "score" and prediction["probability"] is not None:
         stands += f", score {prediction['score']:.3f}"
-    top = prediction["top_answer"]
-    differs = top != prediction[prediction["asks"]]
-    yield fitted(f"{stands}; the top answer is {{}}", [label(top)], width) if differs else stands
+    if prediction["top_answer"] != prediction[prediction["asks"]]:
+        top = on_one_line(prediction["labels"]["top_answer"])
+        stands = fitted(f"{stands}; the top answer is {{}}", [top], width)
+    yield stands
     if contrast:
         yield from _contrast(document, width)
 
@@ -115,11 +110,11 @@ def _influences(items: Sequence[Document]) -> Column:
     return Column("influence", list(map(influence_text, values)), right=True, styles=colours)
 
 
-def _below(document: Document, options: ExplainOptions, label: Label) -> Iterator[str]:
+def _below(document: Document, options: ExplainOptions) -> Iterator[str]:
     facts, shares = document["facts"], {part for f in document["facts"] for part in f["shares"]}
-    tops = {fact["top_answer_without"] for fact in facts if fact["top_answer_changes"]}
+    tops = {fact["labels"]["top_answer_without"] for fact in facts if fact["top_answer_changes"]}
     if tops:
-        other = label(tops.pop()) if len(tops) == 1 else "another"
+        other = on_one_line(tops.pop()) if len(tops) == 1 else "another"
         yield fitted("* without it the top answer would be {}", [other], _NARROWEST)
     if "rival" in shares:
         yield "i: shares the other answer"
@@ -147,11 +142,11 @@ def _nothing(document: Document, options: ExplainOptions) -> str:
     return f"no fact supports it, of {n_adjacent}; see those against it with --opposing"
 
 
-def _joint(document: Document, label: Label, width: int) -> Iterator[RenderableType]:
+def _joint(document: Document, width: int) -> Iterator[RenderableType]:
     joint, before = document["without"], document["prediction"]
     yield Text(f"\nWithout {_these(len(joint['fact_ids']))}", style="bold")
     standings = {"now": before, "without": joint}
-    yield _standings(document, "", standings, label, width)
+    yield _standings(document, "", standings, width)
     yield (
         f"influence {influence_text(joint['influence'])} together, "
         f"{influence_text(joint['sum_of_single'])} as the sum of each alone"
@@ -162,21 +157,21 @@ def _these(n_facts: int) -> str:
     return "this fact" if n_facts == 1 else f"these {n_facts:,} facts together"
 
 
-def _stability(document: Document, label: Label, width: int) -> Iterator[RenderableType]:
+def _stability(document: Document, width: int) -> Iterator[RenderableType]:
     steps = document["stability"]
     standings = {"0": document["prediction"]} | {str(len(s["fact_ids"])): s for s in steps}
     yield Text("\nWithout its strongest supporters", style="bold")
-    yield _standings(document, "without the top", standings, label, width)
+    yield _standings(document, "without the top", standings, width)
 
 
 def _standings(
-    document: Document, title: str, standings: dict[str, Document], label: Label, width: int
+    document: Document, title: str, standings: dict[str, Document], width: int
 ) -> RenderableType:
     """How the prediction stands, one row each."""
     rated = _is_rated(document)
     key, noun = ("score", "rating") if rated else ("probability", "probability")
     digits, stands = 3 if rated else 4, list(standings.values())
-    tops = [label(each["top_answer"]) for each in stands]
+    tops = [on_one_line(each["labels"]["top_answer"]) for each in stands]
     changed = ["bold yellow" if each.get("top_answer_changes") else "" for each in stands]
     return aligned(
         [

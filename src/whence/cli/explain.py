@@ -119,6 +119,8 @@ def _candidates(wanted: str) -> str | list[str]:
 def _explain_one(
     run: Any, names: tuple[str, ...], settings: dict[str, Any], as_json: bool, files: dict[str, Any]
 ) -> None:
+    from whence.cli._explained import show_explanation
+    from whence.cli._tables import console
     from whence.files import facts_csv
 
     options = ExplainOptions.from_dict(settings)
@@ -134,7 +136,7 @@ def _explain_one(
     elif files["as_csv"]:
         click.echo(facts_csv(shown), nl=False)
     else:
-        _show(run, shown.to_dict(), options)
+        show_explanation(console(), shown.to_dict(), options)
 
 
 def _draw(document: dict[str, Any], files: dict[str, Any]) -> None:
@@ -145,23 +147,6 @@ def _draw(document: dict[str, Any], files: dict[str, Any]) -> None:
         if files[name] is not None:
             write_text(files[name], draw(document), force=files["force"])
             click.echo(f"{files[name]} is written", err=True)
-
-
-def _show(run: Any, document: dict[str, Any], options: ExplainOptions) -> None:
-    from whence.cli._columns import on_one_line
-    from whence.cli._explained import show_explanation
-    from whence.cli._tables import console
-
-    data, asks = run.dataset, document["prediction"]["asks"]
-    place = data.subjects if asks == "subject" else data.objects
-
-    def label(name: str) -> str:
-        try:
-            return on_one_line(data.entities.label(data.entities.find(name, place)))
-        except WhenceError:  # a candidate that is not of that place
-            return on_one_line(name)
-
-    show_explanation(console(), document, options, label)
 
 
 def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict[str, Any]) -> None:
