@@ -19,9 +19,10 @@ from whence.training.results import Interrupted, Parameters, Validation, Watch
 from whence.types import Rows
 
 if TYPE_CHECKING:
-    from whence.explain import Explanation, Trained
+    from whence.explain import Explanation, Failed, Trained
+    from whence.files import Advanced, Written, WrittenExplanations
     from whence.models.scoring import Scorer
-    from whence.predict import Advanced, Answers, Written
+    from whence.predict import Answers
     from whence.training._problem import Problem
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
@@ -250,7 +251,8 @@ class Run:
         advanced
             Told how many queries are answered, and of how many.
         """
-        from whence.predict import check_top, predict_many, read_queries, write_answers
+        from whence.files import read_queries, write_answers
+        from whence.predict import check_top, predict_many
 
         check_top(top)
         found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
@@ -286,6 +288,70 @@ class Run:
         from whence.explain import ExplainOptions, explain
 
         return explain(self._trained, names, ExplainOptions.from_dict(options))
+
+    def explain_many(
+        self, predictions: Iterable[Sequence[str | None]], **options: Any
+    ) -> Iterator["Explanation | Failed"]:
+        """Explanations of many predictions, in their order, computed while they are taken.
+
+        Each prediction is what `explain` takes, and `options` are the same; all cores share them.
+        One that cannot be explained becomes a record with `line`, its number from 1 on, and
+        `message`, and the others go on.
+        """
+        from whence.explain import ExplainOptions, as_questions, explain_many
+
+        chosen = ExplainOptions.from_dict(options)
+        return explain_many(self._trained, as_questions(predictions), chosen)
+
+    def explain_file(
+        self,
+        predictions: str | Path,
+        out: str | Path,
+        *,
+        split: str = "test",
+        limit: int | None = None,
+        resume: bool = False,
+        force: bool = False,
+        advanced: "Advanced | None" = None,
+        **options: Any,
+    ) -> "WrittenExplanations":
+        """Explain many predictions into a file, which is there when it is complete.
+
+        What is finished is kept beside it meanwhile: after an interruption the same call goes on
+        where it stopped, and the file is the same to the byte.
+
+        Parameters
+        ----------
+        predictions
+            `top` for the top new answer of every query of a split, `true` for the facts of the
+            split themselves, or a file: one prediction a line, TAB-separated, or by commas in a
+            .csv file; either may be gzipped.
+        out
+            The file to make, by its ending: .jsonl, .tsv, .txt or .csv, each also with .gz, or
+            .parquet.
+        split
+            For `top` and `true`: test, valid or train.
+        limit
+            Only the first so many.
+        resume
+            Go on with work that was interrupted, and never begin it.
+        force
+            Begin anew, and overwrite a file that exists.
+        advanced
+            Told how many predictions are explained, and of how many.
+        **options
+            As `explain` takes them.
+        """
+        from whence.explain import ExplainOptions
+        from whence.files import Task, find_questions, write_explanations
+
+        chosen = ExplainOptions.from_dict(options)
+        questions = find_questions(self._trained, predictions, split, limit, chosen.asks)
+        task = Task(Path(out), force=force, resume=resume)
+        run = self._folder.fingerprint
+        return write_explanations(
+            self._trained, questions, chosen, task, run=run, advanced=advanced
+        )
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""

@@ -10,7 +10,7 @@ import click
 from whence._version import __version__
 from whence.errors import WhenceError
 
-_COMMANDS = ("demo", "train", "predict", "info", "datasets")
+_COMMANDS = ("demo", "train", "predict", "explain", "info", "datasets")
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
 
@@ -74,9 +74,9 @@ def main() -> None:
 
 def _with_flags(message: str) -> str:
     """A message of the library with the names of settings as options are written."""
-    from whence.cli._options import SETTINGS
+    from whence.cli._options import EXPLAINING, TRAINING
 
-    names = "|".join(name for name in SETTINGS if "_" in name)
+    names = "|".join(name for name in TRAINING | EXPLAINING if "_" in name)
     # Not in quotes or paths: those are the user's own words.
     whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
     return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)

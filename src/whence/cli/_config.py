@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
-from whence.cli._options import SETTINGS
+from whence.cli._options import EXPLAINING, SEVERAL, TRAINING, Setting
 from whence.data._nearest import nearest
 from whence.errors import WhenceError
 
-_COLUMNS = ("columns", "rating", "source")
+_COLUMNS = ("columns", "rating", "source", "candidates")
 """Texts that may stand as numbers or lists of them."""
+_SETTINGS = {"explain": EXPLAINING}
+"""Of commands that have other settings than training."""
 
 
 def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
@@ -69,7 +71,10 @@ def _defaults(
     own, top = tables.get(command, {}), [key for key in values if key not in tables]
     found = [(_find(key, every, "option", remedy), values[key]) for key in top]
     found += [(_find(key, mine, "option", remedy), own[key]) for key in own]
-    return {mine[name]: _checked(mine[name], value) for name, value in found if name in mine}
+    settings = _SETTINGS.get(command, TRAINING)
+    return {
+        mine[name]: _checked(settings, mine[name], value) for name, value in found if name in mine
+    }
 
 
 def _find(key: str, known: Collection[str], noun: str, remedy: str) -> str:
@@ -81,10 +86,12 @@ def _find(key: str, known: Collection[str], noun: str, remedy: str) -> str:
     raise WhenceError(f"unknown {noun} {key!r}; {f'did you mean {near[0]!r}?' if near else remedy}")
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(settings: dict[str, Setting], name: str, value: Any) -> Any:
     if name in _COLUMNS and not isinstance(value, bool | str):
         value = ",".join(map(str, value if isinstance(value, list) else [value]))
-    if name in SETTINGS:
-        table, item = SETTINGS[name]
+    if name in settings:
+        table, item = settings[name]
         table.check(item, value)
+        if name in SEVERAL:
+            return list(map(str, value if isinstance(value, list) else [value]))
     return value

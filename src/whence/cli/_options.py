@@ -11,14 +11,22 @@ import click
 from whence.cli._completion import complete_model
 from whence.data import ReadOptions
 from whence.errors import WhenceError
+from whence.explain import ExplainOptions
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig
 from whence.training.defaults import CHOSEN
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_TABLES: tuple[type[Settings], ...] = (ReadOptions, TrainConfig, MachineOptions)
-SETTINGS = {item.name: (table, item) for table in _TABLES for item in fields(table)}
+Setting = tuple[type[Settings], Field[Any]]
+
+
+def _settings(*tables: type[Settings]) -> dict[str, Setting]:
+    return {item.name: (table, item) for table in tables for item in fields(table)}
+
+
+TRAINING = _settings(ReadOptions, TrainConfig, MachineOptions)
+EXPLAINING = _settings(ExplainOptions)
 """Every setting with the table that it stands in."""
 
 json_option = click.option(
@@ -26,12 +34,19 @@ json_option = click.option(
 )
 
 
-def _top(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
-    if value == "all":
+def _top_or_all(ctx: click.Context, param: click.Parameter, value: Any) -> int | str | None:
+    if value is None:
         return None
+    if value == "all":
+        return "all"
     if not str(value).isdecimal() or int(value) < 1:
         raise WhenceError(f"--top is {value!r}; give a number from 1 on, or all")
     return int(value)
+
+
+def _top(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
+    top = _top_or_all(ctx, param, value)
+    return top if isinstance(top, int) else None
 
 
 top_option = click.option(
@@ -39,24 +54,46 @@ top_option = click.option(
 )
 
 
-_METAVARS = {"negatives": "N|all", "time_budget": "TIME"}
-"""Of settings that take a number or a word."""
-
-_COMPLETIONS = {"model": complete_model}
-
-
 def _number(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
 
 
-def setting_options(command: Command) -> Command:
-    """One option for every setting of data and training, unset unless given."""
-    for table, item in reversed(SETTINGS.values()):
-        command = _option(item, table.types()[item.name])(command)
-    return command
+_CALLBACKS = {
+    "negatives": ("N|all", _number),
+    "time_budget": ("TIME", _number),
+    "top": ("N|all", _top_or_all),
+}
+"""Of settings that take a number or a word."""
+
+SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT"}
+"""Settings that may be given again, and what each time."""
+
+_COMPLETIONS = {"model": complete_model}
 
 
-def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Command]:
+class GroupedOption(click.Option):
+    """An option that stands under a heading of its own in the help."""
+
+    def __init__(self, *args: Any, group: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+def setting_options(settings: dict[str, Setting]) -> Callable[[Command], Command]:
+    """One option for every setting, unset unless given."""
+
+    def add(command: Command) -> Command:
+        for table, item in reversed(settings.values()):
+            names, about = _option(item, table.types()[item.name])
+            group = item.metadata["group"]
+            command = click.option(*names, cls=GroupedOption, group=group, **about)(command)
+        return command
+
+    return add
+
+
+def _option(item: Field[Any], kinds: tuple[type, ...]) -> tuple[list[str], dict[str, Any]]:
+    """How an option is spelled, and what click is to know of it."""
     flag = "--" + item.name.replace("_", "-")
     about, default = item.metadata["about"], item.default
     if item.name in CHOSEN:
@@ -64,28 +101,31 @@ def _option(item: Field[Any], kinds: tuple[type, ...]) -> Callable[[Command], Co
     if bool in kinds:
         if default is not None:
             about += f"  [default: {'yes' if default else 'no'}]"
-        return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=about)
+        return [f"{flag}/--no-{flag[2:]}"], {"default": None, "help": about}
     if Path in kinds:
-        return click.option(flag, type=click.Path(path_type=Path), help=about)
+        return [flag], {"type": click.Path(path_type=Path), "help": about}
+    if item.name in SEVERAL:
+        return [flag], {"multiple": True, "metavar": SEVERAL[item.name], "help": about}
     if default is not None:
         about += f"  [default: {default}]"
-    if item.name in _METAVARS:
-        return click.option(flag, metavar=_METAVARS[item.name], callback=_number, help=about)
+    if item.name in _CALLBACKS:
+        metavar, callback = _CALLBACKS[item.name]
+        return [flag], {"metavar": metavar, "callback": callback, "help": about}
     choices = item.metadata.get("choices")
     kind = click.Choice(choices) if choices else kinds[0]
-    return click.option(flag, type=kind, help=about, shell_complete=_COMPLETIONS.get(item.name))
+    complete = _COMPLETIONS.get(item.name)
+    return [flag], {"type": kind, "help": about, "shell_complete": complete}
 
 
 class SettingsCommand(click.Command):
-    """A command whose help lists the settings by group."""
+    """A command whose help lists options by group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
-        by_name = {name: item.metadata["group"] for name, (_, item) in SETTINGS.items()}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                groups.setdefault(by_name.get(str(param.name), "Options"), []).append(record)
+                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records)
@@ -93,4 +133,11 @@ class SettingsCommand(click.Command):
 
 def print_json(value: Any) -> None:
     """One document on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    except ValueError:
+        raise WhenceError(
+            "the result has numbers that are not finite, for which JSON has no word: "
+            "the run's parameters are too large; train it with a smaller rate"
+        ) from None
+    click.echo(text)

@@ -8,6 +8,7 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table
 
+from whence.cli._columns import middle
 from whence.cli._metrics import (
     metric_names,
     metric_rows,
@@ -15,7 +16,7 @@ from whence.cli._metrics import (
     metric_title,
     metrics_heading,
 )
-from whence.drawing import middle, named
+from whence.drawing import named
 
 _STYLED_ROWS = 1000
 

@@ -8,6 +8,7 @@ import click
 from whence.cli._completion import complete_data
 from whence.cli._config import config_option
 from whence.cli._options import (
+    TRAINING,
     SettingsCommand,
     json_option,
     print_json,
@@ -26,7 +27,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")
 @config_option
 @json_option
-@setting_options
+@setting_options(TRAINING)
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
     """Train a model on DATA, recording what every fact changed.
 

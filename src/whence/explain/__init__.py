@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
+    from whence.explain._bulk import (
+        Failed,
+        Question,
+        as_questions,
+        explain_many,
+        top_questions,
+        true_questions,
+    )
     from whence.explain._explaining import explain, explain_situation
     from whence.explain._explanation import (
+        FACT_COLUMNS,
         Contrast,
         ExplainedFact,
         Explanation,
@@ -20,18 +29,25 @@ if TYPE_CHECKING:
     from whence.explain._trained import Trained
 
 __all__ = [
+    "FACT_COLUMNS",
     "METHODS",
     "Contrast",
     "ExplainOptions",
     "ExplainedFact",
     "Explanation",
+    "Failed",
     "Graph",
     "Joint",
     "Path",
     "Prediction",
+    "Question",
     "Trained",
+    "as_questions",
     "explain",
+    "explain_many",
     "explain_situation",
+    "top_questions",
+    "true_questions",
 ]
 
 __getattr__ = lazily(
@@ -43,7 +59,27 @@ __getattr__ = lazily(
         "explain": "whence.explain._explaining",
         "explain_situation": "whence.explain._explaining",
         **dict.fromkeys(
-            ("Contrast", "ExplainedFact", "Explanation", "Graph", "Joint", "Path", "Prediction"),
+            (
+                "Failed",
+                "Question",
+                "as_questions",
+                "explain_many",
+                "top_questions",
+                "true_questions",
+            ),
+            "whence.explain._bulk",
+        ),
+        **dict.fromkeys(
+            (
+                "FACT_COLUMNS",
+                "Contrast",
+                "ExplainedFact",
+                "Explanation",
+                "Graph",
+                "Joint",
+                "Path",
+                "Prediction",
+            ),
             "whence.explain._explanation",
         ),
     },

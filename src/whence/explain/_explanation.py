@@ -1,6 +1,6 @@
 """What an explanation says: plain records that people can sort, save and draw."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from whence._extras import need
@@ -138,15 +138,16 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """What `whence explain --json` prints: plain values only."""
-        return asdict(self)
+        document: dict[str, Any] = _plain(self)
+        return document
 
     def to_pandas(self) -> Any:
         """One row a fact, strongest first."""
         pandas = need("pandas", "pandas", "tables of pandas")
-        return pandas.DataFrame([self._row(fact) for fact in self.facts], columns=_COLUMNS)
+        return pandas.DataFrame([self._row(fact) for fact in self.facts], columns=FACT_COLUMNS)
 
     def _row(self, fact: ExplainedFact) -> dict[str, Any]:
-        return {name: getattr(fact, name) for name in _COLUMNS}
+        return {name: getattr(fact, name) for name in FACT_COLUMNS}
 
     def _repr_html_(self) -> str:
         from whence.drawing import explanation_html
@@ -160,7 +161,20 @@ class Explanation:
         return plot_explanation(self.to_dict(), ax)
 
 
-_COLUMNS = (
+_LEAVES = (str, int, float, bool, type(None))
+
+
+def _plain(value: Any) -> Any:
+    """Records as dicts and tuples as lists, all the way down; dataclasses' own way is slow."""
+    if type(value) in _LEAVES:
+        return value
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    fields = value if isinstance(value, dict) else vars(value)
+    return {name: _plain(item) for name, item in fields.items()}
+
+
+FACT_COLUMNS = (
     "fact_id",
     "subject",
     "relation",

@@ -1,6 +1,7 @@
 """From names to ids: predictions, candidates and facts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,34 @@ from whence.predict import OPEN
 from whence.types import OBJECT, SUBJECT
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prediction by ids; None leaves the answer open."""
+
+    given: int
+    """The entity that is not asked for."""
+    relation: int
+    asks: str
+    target: int | None
+
+
 def find_situation(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> Situation:
     """The prediction that names spell; an open place stands for its top answer."""
+    asked = find_prediction(trained, names, options)
+    candidates = find_candidates(trained, asked.asks, asked.relation, options.candidates)
+    return situate(trained, asked, candidates)
+
+
+def situate(trained: Trained, asked: Asked, candidates: Candidates) -> Situation:
+    """A prediction among its candidates."""
+    contest = Contest(trained, asked.given, asked.relation, asked.asks, candidates)
+    if asked.target is None:
+        return contest.top_situation()
+    return Situation(contest, asked.target)
+
+
+def find_prediction(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> Asked:
+    """The ids of what names spell."""
     data = trained.dataset
     spelled = [OPEN if name is None else str(name) for name in names]
     if len(spelled) != (2 if data.two_way else 3):
@@ -24,23 +51,26 @@ def find_situation(trained: Trained, names: Sequence[Any], options: ExplainOptio
         raise WhenceError(f"a prediction is {shape}; got {' '.join(spelled) or 'nothing'}")
     subject, object_ = spelled[0], spelled[-1]
     asks = "subject" if subject == OPEN else options.asks
-    if asks == "subject" and not trained.config.inverse:
-        raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
+    check_asks(trained, asks)
     if subject == object_ == OPEN or (object_ == OPEN and asks == "subject"):
         raise WhenceError("leave only the place open that is asked for")
+    if not data.two_way and spelled[1] == OPEN:
+        raise WhenceError("relations cannot be left open; name one")
     relation = 0 if data.two_way else data.relations.find(spelled[1])
-    given = (
-        data.entities.find(object_, data.objects)
-        if asks == "subject"
-        else data.entities.find(subject, data.subjects)
+    sides = ((subject, data.subjects), (object_, data.objects))
+    (given, among), (asked, place) = sides if asks == "object" else sides[::-1]
+    return Asked(
+        data.entities.find(given, among),
+        relation,
+        asks,
+        None if asked == OPEN else data.entities.find(asked, place),
     )
-    candidates = find_candidates(trained, asks, relation, options.candidates)
-    contest = Contest(trained, given, relation, asks, candidates)
-    asked = subject if asks == "subject" else object_
-    if asked == OPEN:
-        return contest.top_situation()
-    place = data.subjects if asks == "subject" else data.objects
-    return Situation(contest, data.entities.find(asked, place))
+
+
+def check_asks(trained: Trained, asks: str) -> None:
+    """Refuse to ask for subjects where no inverse relation was learned."""
+    if asks == "subject" and not trained.config.inverse:
+        raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
 
 
 def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> Candidates:

@@ -1,5 +1,6 @@
 """A run out of arrays in memory: somebody else's training, explained here."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,15 @@ class ArrayRun:
     @property
     def model(self) -> Model:
         return find_model(self.config.model)
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this run from every other: a hash of its facts, rows and trace."""
+        digest = hashlib.sha256(f"{self.dataset.hash} {self.config}".encode())
+        for array in (self.entity_rows, self.relation_rows, self.trace):
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).ravel().view(np.uint8).data)
+        return digest.hexdigest()
 
     @property
     def about(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """A finished run, opened."""
 
+import hashlib
+import json
 import math
 from functools import cached_property
 from pathlib import Path
@@ -88,6 +90,12 @@ class RunFolder:
     def checkpoints(self) -> list[Checkpoint]:
         """The moments of training that were kept, in their order."""
         return [read_checkpoint(file) for file in sorted(self.path.glob("checkpoints/*"))]
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this run from every other: a hash of what its files hold."""
+        files = {name: about["sha256"] for name, about in self.manifest.files.items()}
+        return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
     @property
     def about(self) -> dict[str, Any]:

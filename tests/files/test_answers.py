@@ -12,7 +12,8 @@ import pytest
 from runs import train
 
 import whence
-from whence.predict import Answers, write_answers
+from whence.files import write_answers
+from whence.predict import Answers
 
 QUERIES = [("egypt", "embassy"), ("_", "embassy", "usa"), ("egypt", "embassy", "cuba")]
 COLUMNS = ["subject", "relation", "object", "asks"]

@@ -1,0 +1,167 @@
+"""Many predictions explained: threads share them, and a bad one does not end the others."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from whence._blas import one_blas_thread
+from whence.errors import WhenceError
+from whence.explain._explaining import explain_situation
+from whence.explain._explanation import Explanation
+from whence.explain._methods import METHODS
+from whence.explain._naming import (
+    Asked,
+    check_asks,
+    find_candidates,
+    find_facts,
+    find_prediction,
+    situate,
+)
+from whence.explain._options import ExplainOptions, as_list
+from whence.explain._situation import Situation
+from whence.explain._trained import Candidates, Trained
+from whence.types import OBJECT, RELATION, SUBJECT
+
+SPLITS = ("test", "valid", "train")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A prediction to explain."""
+
+    line: int
+    """Where it stands in its file or list, from 1 on."""
+    places: tuple[str | None, ...] | Asked
+    """Its names, as they are typed, or its ids."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A prediction that could not be explained."""
+
+    line: int
+    prediction: tuple[str | None, ...]
+    message: str
+
+
+def top_questions(trained: Trained, split: str, asks: str = "object") -> list[Question]:
+    """The top new answer of every distinct query of a split, in order of first appearance."""
+    check_asks(trained, asks)
+    given = OBJECT if asks == "subject" else SUBJECT
+    queries = _distinct(trained, split, (given, RELATION))
+    return [
+        Question(line, Asked(entity, relation, asks, None))
+        for line, (entity, relation) in enumerate(queries, 1)
+    ]
+
+
+def true_questions(trained: Trained, split: str, asks: str = "object") -> list[Question]:
+    """Every distinct triple of a split, in order of first appearance."""
+    check_asks(trained, asks)
+    sides = (OBJECT, RELATION, SUBJECT) if asks == "subject" else (SUBJECT, RELATION, OBJECT)
+    return [
+        Question(line, Asked(given, relation, asks, target))
+        for line, (given, relation, target) in enumerate(_distinct(trained, split, sides), 1)
+    ]
+
+
+def _distinct(trained: Trained, split: str, columns: Sequence[int]) -> Iterable[list[int]]:
+    if split not in SPLITS:
+        raise WhenceError(f"unknown split {split!r}; choose from {', '.join(SPLITS)}")
+    facts = getattr(trained.dataset, split)[:, columns]
+    if not len(facts):
+        raise WhenceError(f"split {split} of this run has no facts; choose another")
+    first = np.unique(facts, axis=0, return_index=True)[1]
+    rows: list[list[int]] = facts[np.sort(first)].tolist()
+    return rows
+
+
+def explain_many(
+    trained: Trained,
+    questions: Iterable[Question],
+    options: ExplainOptions,
+    threads: int | None = None,
+) -> Iterator[Explanation | Failed]:
+    """Explanations in the order of the questions, a few computed ahead.
+
+    What no question could be explained with is refused at once.
+    """
+    _check(trained, options)
+    return _explain_ahead(_Explainer(trained, options), questions, threads or os.cpu_count() or 1)
+
+
+def _explain_ahead(
+    explainer: "_Explainer", questions: Iterable[Question], threads: int
+) -> Iterator[Explanation | Failed]:
+    pool, ahead = ThreadPoolExecutor(threads), deque[Future[Explanation | Failed]]()
+    with one_blas_thread():
+        try:
+            for question in questions:
+                ahead.append(pool.submit(explainer.explain, question))
+                if len(ahead) > 4 * threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _check(trained: Trained, options: ExplainOptions) -> None:
+    """Find everything that options name, so that it fails once and not for every question."""
+    data = trained.dataset
+    if METHODS[options.method].module is None or options.stability or options.graph:
+        trained.need_trace(options.method)
+    if not data.two_way:
+        for name in as_list(options.relation):
+            data.relations.find(str(name))
+    for name in [*as_list(options.entity), *as_list(options.instead_of)]:
+        data.entities.find(str(name))
+    find_facts(trained, options.without)
+    find_candidates(trained, options.asks, 0, options.candidates)
+
+
+class _Explainer:
+    """Explains one question after another."""
+
+    def __init__(self, trained: Trained, options: ExplainOptions) -> None:
+        self._trained, self._options = trained, options
+        # Candidates copy their rows: those of a list are found once, those seen by relation.
+        self._candidates = lru_cache(maxsize=64)(self._find_candidates)
+
+    def explain(self, question: Question) -> Explanation | Failed:
+        try:
+            return explain_situation(self._situation(question), self._options)
+        except WhenceError as error:
+            return Failed(question.line, self._names(question), str(error))
+
+    def _situation(self, question: Question) -> Situation:
+        asked, options = question.places, self._options
+        if not isinstance(asked, Asked):
+            asked = find_prediction(self._trained, asked, options)
+        relation = asked.relation if options.candidates == "seen" else 0
+        return situate(self._trained, asked, self._candidates(asked.asks, relation))
+
+    def _find_candidates(self, asks: str, relation: int) -> Candidates:
+        return find_candidates(self._trained, asks, relation, self._options.candidates)
+
+    def _names(self, question: Question) -> tuple[str | None, ...]:
+        asked, data = question.places, self._trained.dataset
+        if not isinstance(asked, Asked):
+            return asked
+        given = data.entities.name(asked.given)
+        target = None if asked.target is None else data.entities.name(asked.target)
+        relation = () if data.two_way else (data.relations.name(asked.relation),)
+        subject, object_ = (target, given) if asked.asks == "subject" else (given, target)
+        return subject, *relation, object_
+
+
+def as_questions(predictions: Iterable[Sequence[Any]]) -> Iterator[Question]:
+    """Predictions as `explain` takes them, numbered from 1 on."""
+    for line, names in enumerate(predictions, 1):
+        yield Question(line, tuple(None if name is None else str(name) for name in names))

@@ -1,0 +1,20 @@
+"""Files of queries and predictions read, and files of answers and explanations written."""
+
+from whence.files._answers import Written, write_answers
+from whence.files._explanations import WrittenExplanations, facts_csv, write_explanations
+from whence.files._journal import Task
+from whence.files._reading import find_questions, read_queries
+from whence.files._writing import Advanced, write_text
+
+__all__ = [
+    "Advanced",
+    "Task",
+    "Written",
+    "WrittenExplanations",
+    "facts_csv",
+    "find_questions",
+    "read_queries",
+    "write_answers",
+    "write_explanations",
+    "write_text",
+]

@@ -1,0 +1,461 @@
+"""`whence explain` as a user types it: tables that fit, JSON, CSV, pictures, files, bad input."""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+from rich.console import Console
+from runs import train
+
+import whence as library
+from cli.helpers import whence
+from whence.cli import _with_flags, cli
+from whence.cli._columns import Column, aligned, fitted, middle, shared
+
+EGYPT = ("egypt", "embassy", "usa")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(path, inverse=True)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A run whose names are long, wide, or break lines."""
+    folder = tmp_path_factory.mktemp("long")
+    names = [
+        "n" * 300,
+        "埃及的大使馆" * 30,
+        'a "quoted"\tname\nof two lines' * 4,
+        "short",
+        "é" * 90,
+    ]
+    relation = "/a/very/long/relation/" * 12
+    facts = [(a, relation, b) for a in names for b in names if a != b]
+    with (folder / "facts.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(facts)
+    library.train(folder / "facts.csv", out=folder / "run", dim=4, epochs=3, inverse=True)
+    return str(folder / "run")
+
+
+def shown(*arguments: str, **env: str) -> list[str]:
+    """Standard output, from this process: kernels need not be loaded again."""
+    done = CliRunner(env=env).invoke(cli, ["explain", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout.split("\n")[:-1]
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads("\n".join(shown(*arguments, "--json")))
+    return found
+
+
+def leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [value]
+
+
+def test_json_is_what_the_library_says(run: str) -> None:
+    found = document(run, *EGYPT)
+    expected = library.Run.open(run).explain(*EGYPT).to_dict()
+    assert found.pop("seconds") >= 0
+    expected.pop("seconds")
+    assert found == expected
+    prediction = {"subject", "relation", "object", "probability", "rank"}
+    assert prediction <= found["prediction"].keys()
+    assert {"prediction", "method", "n_adjacent", "facts"} <= found.keys()
+    fact = {"fact_id", *prediction - {"probability", "rank"}, "role", "influence"}
+    fact |= {"probability_without", "top_answer_changes"}
+    assert all(fact <= each.keys() for each in found["facts"])
+    influences = [each["influence"] for each in found["facts"]]
+    assert influences == sorted(influences, reverse=True)
+    assert min(influences) > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"of": "score"}, {"of": "loss", "opposing": True}, {"instead_of": "uk", "top": None}],
+)
+def test_everything_in_a_document_is_plain_and_finite(run: str, options: dict[str, Any]) -> None:
+    opened = library.Run.open(run)
+    more = {"graph": True, "stability": True}
+    values = leaves(opened.explain(*EGYPT, **options, **more).to_dict())
+    values += leaves(opened.explain(*EGYPT, **options, without=[1, 2]).to_dict())
+    assert {type(value) for value in values} <= {str, int, float, bool, type(None)}
+    assert all(math.isfinite(value) for value in values if isinstance(value, float))
+
+
+def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
+    found, lines = document(run, *EGYPT, "--top", "3"), shown(run, *EGYPT, "--top", "3")
+    prediction = found["prediction"]
+    assert lines[0] == "egypt embassy usa"
+    assert (
+        f"probability {prediction['probability']:.4f}, rank {prediction['rank']} of 14" in lines[1]
+    )
+    table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
+    columns = ["subject", "relation", "object", "shares", "influence", "without", "share"]
+    assert table[0].split() == columns
+    for line, fact in zip(table[1:], found["facts"], strict=False):
+        assert line.split()[0] == str(fact["rank"])
+        assert line.split()[1:4] == [fact["subject"], fact["relation"], fact["object"]]
+        assert f"{fact['influence']:+.4f}" in line
+        assert f"{fact['probability_without']:.4f}" in line
+        assert line.endswith("*") == fact["top_answer_changes"]
+    assert any(line.startswith(f"3 of {found['n_adjacent']} adjacent facts, in ") for line in lines)
+    assert lines[-1] == "next: --opposing, --top all, --stability, --json"
+
+
+def test_another_top_answer_is_named(run: str) -> None:
+    opened = library.Run.open(run)
+    last = opened.predict("egypt", "embassy", top=None, new=True).answers[-1]
+    top = opened.predict("egypt", "embassy", top=1, new=True).answers[0]
+    lines = shown(run, "egypt", "embassy", last.entity)
+    assert lines[1].endswith(f"rank {last.rank} of 14; the top answer is {top.entity}")
+    assert shown(run, "egypt", "embassy", "_")[0] == f"egypt embassy {top.entity}"
+    assert shown(run, "_", "embassy", "usa")[0].endswith(" embassy usa")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--everything"],
+        ["--instead-of", "short"],
+        ["--stability", "--graph"],
+        ["--without", "1", "--without", "2 3"],
+        ["--of", "score", "--top", "all"],
+        ["--opposing", "--of", "loss"],
+        ["--asks", "subject"],
+    ],
+)
+def test_every_line_fits_80_columns_whatever_the_names(long_names: str, options: list[str]) -> None:
+    names = library.Run.open(long_names).dataset
+    prediction = names.fact_names(names.train[1])
+    lines = shown(long_names, *prediction, *options)
+    assert max(map(cell_len, lines)) <= 80
+    assert any("…" in line for line in lines)
+    # Names with line ends in them stay on their line.
+    facts = document(long_names, *prediction, *options)["facts"]
+    start = next(number for number, line in enumerate(lines) if "influence  " in line)
+    ranks = [line.split()[0] for line in lines[start + 1 : start + 1 + len(facts)]]
+    assert ranks == [str(fact["rank"]) for fact in facts]
+
+
+def test_a_wider_terminal_shows_more(long_names: str) -> None:
+    names = library.Run.open(long_names).dataset
+    prediction = names.fact_names(names.train[1])
+    widest = max(map(cell_len, shown(long_names, *prediction, COLUMNS="160")))
+    assert 120 < widest <= 160
+
+
+def test_colour_follows_the_sign_and_no_color(run: str) -> None:
+    coloured = "\n".join(shown(run, *EGYPT, "--everything", FORCE_COLOR="1", TERM="xterm"))
+    assert "\x1b[32m" in coloured
+    assert "\x1b[31m" in coloured
+    plain = shown(run, *EGYPT, "--everything", FORCE_COLOR="1", TERM="xterm", NO_COLOR="1")
+    assert "\x1b[3" not in "\n".join(plain)
+
+
+def test_selections(run: str) -> None:
+    everything = document(run, *EGYPT, "--everything")
+    assert len(everything["facts"]) == everything["n_adjacent"]
+    supporting = [fact for fact in everything["facts"] if fact["influence"] > 0]
+    assert len(document(run, *EGYPT, "--top", "all")["facts"]) == len(supporting)
+    opposing = document(run, *EGYPT, "--opposing", "--top", "2")["facts"]
+    assert opposing[0]["fact_id"] == everything["facts"][-1]["fact_id"]
+    chosen = ["--relation", "embassy", "--relation", "treaties", "--entity", "uk", "--role"]
+    found = document(run, *EGYPT, *chosen, "relation", "--everything")["facts"]
+    assert {fact["relation"] for fact in found} <= {"embassy", "treaties"}
+    assert all("uk" in (fact["subject"], fact["object"]) for fact in found)
+
+
+def test_csv_has_the_facts_of_json(run: str) -> None:
+    rows = list(csv.DictReader(shown(run, *EGYPT, "--csv")))
+    facts = document(run, *EGYPT)["facts"]
+    assert [int(row["fact_id"]) for row in rows] == [fact["fact_id"] for fact in facts]
+    assert [float(row["influence"]) for row in rows] == [fact["influence"] for fact in facts]
+    assert list(rows[0])[:6] == ["fact_id", "subject", "relation", "object", "role", "influence"]
+
+
+def test_what_is_asked_besides_is_shown(run: str) -> None:
+    found = document(run, *EGYPT, "--without", "0", "--without", "5,9")["without"]
+    text = "\n".join(shown(run, *EGYPT, "--without", "0", "--without", "5,9"))
+    assert "Without these 3 facts together" in text
+    assert f"{found['probability']:.4f}" in text
+    assert f"influence {found['influence']:+.4f}" in text or "e-" in text
+    steps = document(run, *EGYPT, "--stability")["stability"]
+    lines = shown(run, *EGYPT, "--stability")
+    at = lines.index("Without its strongest supporters")
+    assert [line.split()[0] for line in lines[at + 2 : at + 6]] == ["0", "1", "3", "10"]
+    assert lines[at + 3].split()[1:] == [
+        f"{steps[0]['probability']:.4f}",
+        str(steps[0]["rank"]),
+        steps[0]["top_answer"],
+    ]
+    text = "\n".join(shown(run, *EGYPT, "--instead-of", "uk", "--graph"))
+    assert "why usa rather than uk" in text
+    assert "Facts between the same two" in text
+    paths = document(run, *EGYPT, "--graph")["graph"]["paths"]
+    assert f"{paths[0]['influence']:+.4f}" in "\n".join(shown(run, *EGYPT, "--graph"))
+
+
+def test_no_supporting_fact_is_one_line(run: str) -> None:
+    opened = library.Run.open(run)
+    facts = opened.explain(*EGYPT, top=None, role="subject").facts
+    against = next(f.relation for f in reversed(facts) if f.influence < 0)
+    mine = [f for f in facts if f.relation == against]
+    entity = next(
+        e
+        for f in mine
+        for e in (f.subject, f.object)
+        if all(g.influence <= 0 for g in mine if e in (g.subject, g.object))
+    )
+    chosen = ["--role", "subject", "--relation", str(against), "--entity", entity]
+    lines = shown(run, *EGYPT, *chosen)
+    assert len(lines) == 3
+    assert lines[2].startswith("no fact supports it, of ")
+
+
+def test_pictures_are_written_beside_the_table(run: str, tmp_path: Path) -> None:
+    page, picture = tmp_path / "sub" / "why.html", tmp_path / "why.svg"
+    done = whence("explain", run, *EGYPT, "--html", str(page), "--svg", str(picture), "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-2:] == [f"{page} is written", f"{picture} is written"]
+    assert json.loads(done.stdout)["graph"] is None
+    assert "<svg" in page.read_text()
+    assert "http://" not in page.read_text().replace("http://www.w3.org", "")
+    assert picture.read_text().lstrip().startswith(("<svg", "<?xml"))
+    before = picture.read_bytes()
+    again = whence("explain", run, *EGYPT, "--svg", str(picture))
+    assert again.returncode == 2
+    assert "overwrite it with --force" in again.stderr
+    forced = whence("explain", run, "egypt", "embassy", "uk", "--svg", str(picture), "--force")
+    assert forced.returncode == 0, forced.stderr
+    assert picture.read_bytes() != before
+
+
+def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
+    (tmp_path / "ratings.tsv").write_text("ann\tjaws\nann\tup\nbob\tup\nbob\tbig\ncy\tjaws\n")
+    library.train(tmp_path / "ratings.tsv", out=tmp_path / "run", model="mf", dim=3, epochs=20)
+    path = str(tmp_path / "run")
+    lines = shown(path, "ann", "big", "--everything")
+    assert lines[0] == "ann big"
+    assert lines[4].split()[:3] == ["subject", "object", "shares"]
+    found = document(path, "ann", "_", "--without", "ann,up", "--without", "bob,up")
+    assert found["prediction"]["relation"] is None
+    assert len(found["without"]["fact_ids"]) == 2
+    done = whence("explain", path, "ann", "likes", "big")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "a prediction is SUBJECT OBJECT; got ann likes big" in done.stderr
+
+
+def test_ratings_are_said_as_ratings(tmp_path: Path) -> None:
+    ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
+    lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
+    (tmp_path / "ratings.tsv").write_text("".join(lines))
+    run = library.train(
+        tmp_path / "ratings.tsv",
+        out=tmp_path / "run",
+        columns="1,2",
+        rating="3",
+        model="mf-biased",
+        dim=1,
+        l2=0,
+        epochs=50,
+    )
+    text = "\n".join(shown(str(run.path), "u3", "m1", "--everything", "--stability"))
+    assert f"rating {run.explain('u3', 'm1').prediction.score:.3f}" in text
+    assert "probability" not in text
+
+
+def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
+    config = tmp_path / "whence.toml"
+    config.write_text(
+        'seed = 3\n[explain]\ntop = 2\nof = "score"\nrelation = "embassy"\n'
+        'entity = ["uk", "usa"]\ncandidates = ["usa", "uk", "cuba"]\n'
+    )
+    found = document(run, *EGYPT, "--config", str(config))
+    expected = library.Run.open(run).explain(
+        *EGYPT,
+        top=2,
+        of="score",
+        relation="embassy",
+        entity=["uk", "usa"],
+        candidates=["usa", "uk", "cuba"],
+    )
+    assert found["facts"] == expected.to_dict()["facts"]
+    assert found["prediction"]["n_candidates"] == 3
+    over = document(run, *EGYPT, "--config", str(config), "--top", "1", "--relation", "treaties")
+    assert [fact["relation"] for fact in over["facts"]] in ([], ["treaties"])
+    config.write_text("[explain]\ntop = 0\n")
+    done = whence("explain", run, *EGYPT, "--config", str(config))
+    assert done.returncode == 2
+    assert "give a number from 1 on, or all" in done.stderr
+    config.write_text('[explain]\nmetod = "rollback"\n')
+    assert "did you mean 'method'?" in whence("explain", run, "--config", str(config)).stderr
+
+
+def test_candidates_may_stand_in_a_file(run: str, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("usa\nuk\n\n cuba \n")
+    found = document(run, *EGYPT, "--candidates", str(tmp_path / "names.txt"))
+    assert found["prediction"]["n_candidates"] == 3
+    assert document(run, *EGYPT, "--candidates", "usa,uk")["prediction"]["n_candidates"] == 2
+
+
+def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
+    train(tmp_path / "bare", trace=False)
+    out = ["-o", str(tmp_path / "out.jsonl")]
+    cases: list[tuple[str, list[str]]] = [
+        ("unknown entity 'egyp'; did you mean 'egypt'?", [run, "egyp", "embassy", "usa"]),
+        ("unknown relation 'embasy'", [run, "egypt", "embasy", "usa"]),
+        ("needs a trace and this run has none", [str(tmp_path / "bare"), *EGYPT]),
+        ("--top is '0'; give a number from 1 on, or all", [run, *EGYPT, "--top", "0"]),
+        ("--top is 'few'", [run, *EGYPT, "--top", "few"]),
+        ("'verb' is not one of 'subject', 'relation', 'object'", [run, *EGYPT, "--role", "verb"]),
+        ("no fact has id 99999", [run, *EGYPT, "--without", "99999"]),
+        ("a prediction is SUBJECT RELATION OBJECT; got egypt", [run, "egypt"]),
+        ("give either a PREDICTION", [run]),
+        ("give either a PREDICTION", [run, *EGYPT, "--predictions", "top", *out]),
+        ("go together", [run, "--predictions", "top"]),
+        ("go together", [run, *EGYPT, *out]),
+        ("choose one of them", [run, *EGYPT, "--json", "--csv"]),
+        ("leave out --top", [run, *EGYPT, "--everything", "--top", "3"]),
+        ("--csv goes with one PREDICTION", [run, "--predictions", "top", *out, "--csv"]),
+        ("--split goes with --predictions", [run, *EGYPT, "--split", "valid"]),
+        ("leave out of", [run, *EGYPT, "--instead-of", "uk", "--of", "score"]),
+        (
+            "limit is 0; give a number from 1 on",
+            [run, "--predictions", "top", *out, "--limit", "0"],
+        ),
+        ("nowhere.tsv: no such file", [run, "--predictions", "nowhere.tsv", *out]),
+        ("unknown ending '.xls'", [run, "--predictions", "top", "-o", "out.xls"]),
+        ("relations cannot be left open", [run, "egypt", "_", "usa"]),
+        ("no run at", ["nowhere", *EGYPT]),
+    ]
+    for words, arguments in cases:
+        done = CliRunner().invoke(cli, ["explain", *arguments], standalone_mode=False)
+        assert isinstance(done.exception, library.WhenceError | click.ClickException), arguments
+        assert words in _with_flags(str(done.exception))
+        assert not done.stdout
+    for words, arguments in (cases[0], cases[3]):
+        ended = whence("explain", *arguments)
+        assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
+        assert words in ended.stderr
+        assert not ended.stdout
+    assert [file.name for file in tmp_path.iterdir()] == ["bare"]
+
+
+def test_many_are_explained_into_a_file(run: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    done = whence("explain", run, "--predictions", "top", "-o", str(out), "--top", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{out}: 286 facts for 143 predictions, in ")
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    places = ("subject", "relation", "object")
+    expected = document(run, *(found[9]["prediction"][place] for place in places), "--top", "2")
+    assert {name: expected[name] for name in found[9]} == found[9]
+    more = ["--split", "valid", "--limit", "7", "--json", "--force"]
+    done = whence("explain", run, "--predictions", "true", "-o", str(out), *more)
+    summary = json.loads(done.stdout)
+    assert summary.pop("seconds") >= 0
+    assert summary == {
+        "path": str(out),
+        "n_predictions": 7,
+        "n_facts": 70,
+        "n_resumed": 0,
+        "failed": [],
+    }
+
+
+def test_bad_lines_are_named_and_the_rest_is_done(run: str, tmp_path: Path) -> None:
+    file, out = tmp_path / "p.tsv", tmp_path / "out.csv"
+    bad = "".join(f"land{number}\tembassy\tusa\n" for number in range(11))
+    file.write_text("egypt\tembassy\tusa\n\negypt\tembassy\n" + bad + "uk\tembassy\t_\n")
+    done = whence("explain", run, "--predictions", str(file), "-o", str(out), "--json")
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith(f"whence: {file}:3: a prediction is SUBJECT RELATION OBJECT")
+    assert lines[1].startswith(f"whence: {file}:4: unknown entity 'land0'")
+    assert lines[10:] == ["whence: 2 other predictions could not be explained either"]
+    summary = json.loads(done.stdout)
+    assert summary["n_predictions"] == 2
+    assert [each["line"] for each in summary["failed"]] == list(range(3, 15))
+    with out.open(newline="") as text:
+        subjects = [row["prediction_subject"] for row in csv.DictReader(text)]
+    assert list(dict.fromkeys(subjects)) == ["egypt", "uk"]
+
+
+def test_a_file_of_bad_lines_is_bad_input(run: str, tmp_path: Path) -> None:
+    (tmp_path / "p.tsv").write_text("a\tb\tc\nusa\n")
+    out = tmp_path / "out.csv"
+    done = whence("explain", run, "--predictions", str(tmp_path / "p.tsv"), "-o", str(out))
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "p.tsv:1: unknown" in done.stderr
+    assert "(1 other bad one)" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["p.tsv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+@pytest.mark.parametrize("how", ["kill", "terminate"])
+def test_after_a_kill_the_same_command_goes_on(run: str, tmp_path: Path, how: str) -> None:
+    file, out = tmp_path / "p.tsv", tmp_path / "out.tsv"
+    lines = ["egypt\tembassy\tusa\n", "uk\ttreaties\t_\n", "who\tis\tthat\n"] * 150
+    file.write_text("".join(lines))
+    command = ["explain", run, "--predictions", str(file), "--top", "50", "-o"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "whence", *command, str(out)], stderr=subprocess.PIPE, text=True
+    )
+    journal = tmp_path / ".out.tsv.unfinished"
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 20:
+        assert process.poll() is None
+    getattr(process, how)()
+    said = process.communicate()[1]
+    if how == "terminate":
+        assert said.endswith("whence: interrupted; the same command goes on where it stopped\n")
+        assert process.returncode == 130
+    assert not out.exists()
+    other = whence(*command, str(out), "--opposing")
+    assert other.returncode == 2
+    assert "has another set of options" in other.stderr
+    again = whence(*command, str(out), "--json")
+    assert again.returncode == 0, again.stderr
+    assert 0 < json.loads(again.stdout)["n_resumed"] < 450
+    whole = tmp_path / "whole.tsv"
+    assert whence(*command, str(whole)).returncode == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert {each.name for each in tmp_path.iterdir()} == {"p.tsv", "out.tsv", "whole.tsv"}
+
+
+def test_columns_share_what_room_there_is() -> None:
+    assert shared([5, 50, 50], 45) == [5, 20, 20]
+    assert shared([5, 6], 45) == [5, 6]
+    assert middle("abcdefgh", 5) == "ab…gh"
+    assert cell_len(middle("埃及的大使馆", 6)) == 6
+    assert fitted("why {} rather than {}", ["x" * 30, "y"], 30) == "why xxxxx…xxxxxx rather than y"
+
+
+def test_a_long_table_is_like_a_short_one() -> None:
+    def text(n_rows: int) -> list[str]:
+        names = [f"name {number % 7}" for number in range(n_rows)]
+        columns = [Column("a", names, cut=True), Column("b", ["1"] * n_rows, right=True)]
+        console = Console(width=80)
+        with console.capture() as capture:
+            console.print(aligned(columns, 80), end="")
+        return capture.get().splitlines()
+
+    assert len(text(5000)) == 5001
+    assert text(5000)[:4] == text(3) == ["a       b", "name 0  1", "name 1  1", "name 2  1"]

@@ -1,0 +1,160 @@
+"""Many predictions: the same explanations as one at a time, in order, and faults as records."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import train
+
+import whence
+from whence._blas import _find_threads, one_blas_thread
+from whence.explain import (
+    ExplainOptions,
+    Explanation,
+    Failed,
+    explain_many,
+    top_questions,
+    true_questions,
+)
+
+NAMES: list[tuple[str | None, ...]] = [
+    ("egypt", "embassy", "usa"),
+    ("egypt", "embassy", None),
+    ("_", "embassy", "usa"),
+    ("usa", "treaties", "cuba"),
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+def timeless(results: Any) -> list[Any]:
+    """Results without the time that they took."""
+    return [replace(r, seconds=0.0) if isinstance(r, Explanation) else r for r in results]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"top": "all"}, {"candidates": "seen"}, {"of": "score", "opposing": True}]
+)
+def test_the_explanations_are_those_of_one_prediction(
+    run: whence.Run, options: dict[str, Any]
+) -> None:
+    expected = [run.explain(*names, **options) for names in NAMES]
+    assert timeless(run.explain_many(NAMES, **options)) == timeless(expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> None:
+    questions = true_questions(run._trained, "test")[:40]
+    found = explain_many(run._trained, questions, ExplainOptions(top=3), threads)
+    facts = run.dataset.test[:40]
+    expected = [run.explain(*run.dataset.fact_names(fact), top=3) for fact in facts]
+    assert timeless(found) == timeless(expected)
+
+
+def test_nations_has_143_top_predictions_and_201_true_ones(run: whence.Run) -> None:
+    questions = top_questions(run._trained, "test")
+    assert len(questions) == 143
+    found = list(explain_many(run._trained, questions, ExplainOptions(top=1)))
+    triples = [
+        (r.prediction.subject, r.prediction.relation, r.prediction.object)
+        for r in found
+        if isinstance(r, Explanation)
+    ]
+    assert len(set(triples)) == len(triples) == 143
+    queries = dict.fromkeys(run.dataset.fact_names(fact)[:2] for fact in run.dataset.test)
+    assert [triple[:2] for triple in triples] == list(queries)
+    assert {r.prediction.rank for r in found if isinstance(r, Explanation)} == {1}
+    first = run.predict(*triples[0][:2], top=1, new=True).answers[0]
+    assert first.entity == triples[0][2]
+    assert len(true_questions(run._trained, "test")) == 201
+
+
+def test_subjects_may_be_asked_for(run: whence.Run) -> None:
+    pairs = {(int(r), int(o)) for _, r, o in run.dataset.valid}
+    questions = top_questions(run._trained, "valid", "subject")
+    assert len(questions) == len(pairs)
+    found = next(explain_many(run._trained, questions, ExplainOptions(asks="subject")))
+    assert isinstance(found, Explanation)
+    names = run.dataset.fact_names(run.dataset.valid[0])
+    assert found.prediction.asks == "subject"
+    assert (found.prediction.relation, found.prediction.object) == names[1:]
+
+
+def test_a_triple_counts_once(run: whence.Run) -> None:
+    data = run.dataset
+    twice = replace(data, test=np.concatenate([data.test[:5], data.test[:3]]))
+    trained = replace(run._trained, dataset=twice)
+    assert len(true_questions(trained, "test")) == 5
+
+
+def test_a_bad_prediction_is_a_record(run: whence.Run) -> None:
+    names = [("egypt", "embassy", "usa"), ("egyp", "embassy", "usa"), ("egypt", "usa"), NAMES[3]]
+    found = list(run.explain_many(names))
+    kinds = [type(result) for result in found]
+    assert kinds == [Explanation, Failed, Failed, Explanation]
+    first, second = (result for result in found if isinstance(result, Failed))
+    assert (first.line, first.prediction) == (2, ("egyp", "embassy", "usa"))
+    assert "did you mean 'egypt'" in first.message
+    assert second.line == 3
+    assert "a prediction is SUBJECT RELATION OBJECT" in second.message
+
+
+def test_a_failed_question_of_ids_has_names(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("a\tr\tb\na\tr\tc\na\tr\ta\nb\tr\tc\n")
+    run = whence.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=1)
+    found = list(explain_many(run._trained, top_questions(run._trained, "train"), ExplainOptions()))
+    failed = next(result for result in found if isinstance(result, Failed))
+    assert (failed.line, failed.prediction) == (1, ("a", "r", None))
+    assert "every answer is known" in failed.message
+
+
+def test_what_fails_for_all_is_refused_at_once(run: whence.Run, tmp_path: Path) -> None:
+    cases: dict[str, dict[str, Any]] = {
+        "unknown relation 'embasy'": {"relation": "embasy"},
+        "unknown entity 'egyp'": {"entity": ["egyp"]},
+        "unknown entity 'us'": {"instead_of": "us"},
+        "no fact has id 99999": {"without": 99999},
+        "candidates compete": {"candidates": "egypt"},
+    }
+    for words, options in cases.items():
+        with pytest.raises(whence.WhenceError, match=words):
+            run.explain_many(NAMES, **options)
+    bare = train(tmp_path / "bare", trace=False)
+    with pytest.raises(whence.WhenceError, match="needs a trace"):
+        bare.explain_many(NAMES)
+    with pytest.raises(whence.WhenceError, match="cannot be asked for subjects"):
+        top_questions(bare._trained, "test", "subject")
+    with pytest.raises(whence.WhenceError, match="unknown split 'tests'; choose from test"):
+        top_questions(run._trained, "tests")
+
+
+def test_predictions_are_read_as_explanations_are_taken(run: whence.Run) -> None:
+    taken = 0
+
+    def endless() -> Iterator[tuple[str | None, ...]]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield NAMES[0]
+
+    found = run.explain_many(endless())
+    assert taken == 0
+    assert len(list(islice(found, 3))) == 3
+    assert 3 <= taken < 1000
+
+
+def test_linear_algebra_gets_its_threads_back() -> None:
+    threads = _find_threads()
+    if threads is None:
+        pytest.skip("NumPy has no OpenBLAS of its own here")
+    before = threads.get()
+    with one_blas_thread():
+        assert threads.get() == 1
+    assert threads.get() == before

@@ -1,0 +1,303 @@
+"""Explanations in files: formats that agree, work that goes on, faults that do not end it."""
+
+import csv
+import gzip
+import json
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import train
+
+import whence
+from whence.files import Task
+from whence.files._explanations import _keep
+from whence.files._journal import open_journal
+
+FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+@pytest.fixture
+def predictions(tmp_path: Path) -> Path:
+    path = tmp_path / "p.tsv"
+    path.write_text(FILE)
+    return path
+
+
+def read(path: Path) -> str:
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.name.endswith(".gz") else data).decode()
+
+
+def stop_after(number: int) -> Callable[[int, int], None]:
+    """An interruption when so many are done."""
+
+    def advanced(done: int, total: int) -> None:
+        if done == number:
+            raise KeyboardInterrupt
+
+    return advanced
+
+
+def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    for document in documents:
+        places = ("subject", "relation", "object", "probability", "rank")
+        common = {f"prediction_{place}": document["prediction"][place] for place in places}
+        common |= {name: document[name] for name in ("method", "of", "n_adjacent")}
+        for fact in document["facts"]:
+            kept = {n: v for n, v in fact.items() if n not in ("shares", "labels")}
+            found.append(common | kept)
+    return found
+
+
+@pytest.mark.parametrize("name", ["e.jsonl", "e.jsonl.gz"])
+def test_a_line_is_what_explain_says_without_its_time(
+    run: whence.Run, predictions: Path, name: str
+) -> None:
+    run.explain_file(predictions, predictions.with_name(name), top=3)
+    found = [json.loads(line) for line in read(predictions.with_name(name)).splitlines()]
+    names = [("egypt", "embassy", "usa"), ("uk", "treaties", "_"), ("usa", "embassy", "cuba")]
+    expected = [run.explain(*each, top=3).to_dict() for each in names]
+    kept = ["prediction", "method", "of", "n_adjacent", "facts"]
+    assert found == [{name: each[name] for name in kept} for each in expected]
+
+
+def test_what_was_asked_besides_is_kept(run: whence.Run, predictions: Path) -> None:
+    out = predictions.with_name("e.jsonl")
+    run.explain_file(predictions, out, stability=True)
+    first = json.loads(out.read_text().splitlines()[0])
+    stability = run.explain("egypt", "embassy", "usa", stability=True).to_dict()["stability"]
+    assert first["stability"] == stability
+    assert "graph" not in first
+
+
+def test_tables_agree_with_json_lines(run: whence.Run, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    for name in ("e.jsonl", "e.parquet", "e.csv", "e.tsv.gz"):
+        written = run.explain_file("top", tmp_path / name, limit=12, top=4)
+        assert (written.n_predictions, written.failed) == (12, ())
+        assert written.n_facts == 48
+    documents = [json.loads(line) for line in read(tmp_path / "e.jsonl").splitlines()]
+    expected = rows(documents)
+    table = parquet.read_table(tmp_path / "e.parquet")
+    names = list(table.schema.names)
+    assert table.to_pylist() == [{name: row[name] for name in names} for row in expected]
+    assert {name for row in expected for name in row} == set(names)
+    texts = [["" if row[n] is None else str(row[n]) for n in names] for row in expected]
+    assert list(csv.reader(read(tmp_path / "e.csv").splitlines())) == [names, *texts]
+    lines = read(tmp_path / "e.tsv.gz").splitlines()
+    assert [line.split("\t") for line in lines] == [names, *texts]
+
+
+@pytest.mark.parametrize("name", ["e.jsonl", "e.csv", "e.tsv.gz", "e.parquet"])
+def test_the_bytes_are_those_of_work_that_was_not_cut(
+    run: whence.Run, tmp_path: Path, name: str
+) -> None:
+    if name == "e.parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    (tmp_path / "cut").mkdir()
+    out, whole = tmp_path / "cut" / name, tmp_path / name
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, limit=20, top=3, advanced=stop_after(7))
+    journal = out.with_name(f".{name}.unfinished")
+    assert [file.name for file in out.parent.iterdir()] == [journal.name]
+    # As after a loss of power: a line that was only begun.
+    with journal.open("r+b") as file:
+        file.truncate(journal.stat().st_size - 40)
+    told: list[tuple[int, int]] = []
+    written = run.explain_file("true", out, limit=20, top=3, advanced=lambda *at: told.append(at))
+    assert written.n_resumed == 6
+    assert (told[0], told[-1]) == ((7, 20), (20, 20))
+    assert run.explain_file("true", whole, limit=20, top=3).n_resumed == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert [file.name for file in out.parent.iterdir()] == [name]
+
+
+def test_a_damaged_line_and_what_follows_is_done_again(run: whence.Run, tmp_path: Path) -> None:
+    out, journal = tmp_path / "e.jsonl", tmp_path / ".e.jsonl.unfinished"
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, limit=9, advanced=stop_after(8))
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[4] = b"\0" * 60 + b"\n"
+    journal.write_bytes(b"".join(lines))
+    assert run.explain_file("true", out, limit=9).n_resumed == 3
+    assert run.explain_file("true", tmp_path / "f.jsonl", limit=9).n_predictions == 9
+    assert out.read_bytes() == (tmp_path / "f.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"top": 5}, "set of options"),
+        ({"limit": 8}, "list of predictions"),
+        ({"split": "valid"}, "list of predictions"),
+    ],
+)
+def test_other_work_does_not_go_on(
+    run: whence.Run, tmp_path: Path, change: dict[str, Any], what: str
+) -> None:
+    out, asked = tmp_path / "e.jsonl", {"limit": 9, "top": 2}
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, advanced=stop_after(3), **asked)
+    with pytest.raises(whence.WhenceError, match=f"has another {what}.*--force"):
+        run.explain_file("true", out, **asked | change)
+    run.explain_file("true", out, force=True, **asked | change)
+    run.explain_file("true", tmp_path / "f.jsonl", **asked | change)
+    assert out.read_bytes() == (tmp_path / "f.jsonl").read_bytes()
+
+
+def test_another_run_does_not_go_on(run: whence.Run, tmp_path: Path) -> None:
+    other = train(tmp_path / "other", seed=99, inverse=True)
+    out = tmp_path / "e.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, advanced=stop_after(3))
+    with pytest.raises(whence.WhenceError, match="has another run: finish it as it was begun"):
+        other.explain_file("true", out)
+
+
+def test_resume_never_begins(run: whence.Run, tmp_path: Path) -> None:
+    out = tmp_path / "e.jsonl"
+    with pytest.raises(whence.WhenceError, match=r"no unfinished work for .*leave out --resume"):
+        run.explain_file("true", out, resume=True)
+    with pytest.raises(whence.WhenceError, match="choose one of them"):
+        run.explain_file("true", out, resume=True, force=True)
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, limit=5, advanced=stop_after(3))
+    assert run.explain_file("true", out, limit=5, resume=True).n_resumed == 3
+
+
+def test_overwriting_goes_on_too(run: whence.Run, tmp_path: Path) -> None:
+    out = tmp_path / "e.jsonl"
+    out.write_text("mine")
+    with pytest.raises(whence.WhenceError, match=r"exists.*--force"):
+        run.explain_file("true", out, limit=5)
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, limit=5, force=True, advanced=stop_after(3))
+    assert out.read_text() == "mine"
+    assert run.explain_file("true", out, limit=5).n_resumed == 3
+    assert out.read_text().startswith('{"prediction"')
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+def test_two_processes_do_not_write_one_file(run: whence.Run, tmp_path: Path) -> None:
+    task = Task(tmp_path / "e.jsonl")
+    with (
+        open_journal(task, {"run": "a"}),
+        pytest.raises(whence.WhenceError, match="being written by another process"),
+    ):
+        run.explain_file("true", task.path)
+
+
+def test_bad_lines_are_records(run: whence.Run, predictions: Path) -> None:
+    out = predictions.with_name("e.tsv")
+    written = run.explain_file(predictions, out)
+    (failed,) = written.failed
+    assert (failed.line, failed.prediction) == (2, ("egyp", "embassy", "usa"))
+    assert "did you mean 'egypt'" in failed.message
+    assert list(written.to_dict()["failed"]) == [vars(failed)]
+    assert (written.n_predictions, written.n_facts) == (3, 30)
+
+
+def test_bad_lines_are_remembered_over_a_cut(run: whence.Run, predictions: Path) -> None:
+    out = predictions.with_name("e.tsv")
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file(predictions, out, advanced=stop_after(2))
+    written = run.explain_file(predictions, out)
+    assert (written.n_resumed, [failed.line for failed in written.failed]) == (2, [2])
+
+
+def test_a_file_without_a_good_line_makes_none(run: whence.Run, predictions: Path) -> None:
+    predictions.write_text("a\tb\tc\n")
+    written = run.explain_file(predictions, predictions.with_name("e.tsv"))
+    assert (written.n_predictions, len(written.failed)) == (0, 1)
+    assert [file.name for file in predictions.parent.iterdir()] == ["p.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("p.tsv", b"\n", "no prediction in it"),
+        ("p.tsv", b"\xff\ta\tb\n", "not UTF-8"),
+        ("p.csv", b'"egypt,embassy\n', "expected whole quotes"),
+        ("p.tsv.gz", b"egypt\tembassy\tusa\n", "not a gzip file"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(
+    run: whence.Run, tmp_path: Path, name: str, data: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(whence.WhenceError, match=message):
+        run.explain_file(tmp_path / name, tmp_path / "e.tsv")
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_predictions_by_commas_and_gzipped(run: whence.Run, tmp_path: Path) -> None:
+    (tmp_path / "p.csv.gz").write_bytes(gzip.compress(b'"egypt",embassy,usa\nuk,embassy,\n'))
+    (tmp_path / "p.tsv").write_text("egypt\tembassy\tusa\nuk\tembassy\t_\n")
+    for name, out in (("p.csv.gz", "a.tsv"), ("p.tsv", "b.tsv")):
+        assert run.explain_file(tmp_path / name, tmp_path / out).n_predictions == 2
+    assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
+
+
+def test_what_fails_for_all_leaves_nothing(run: whence.Run, tmp_path: Path) -> None:
+    cases: dict[str, tuple[str, dict[str, Any]]] = {
+        "unknown ending": ("e.xls", {}),
+        "unknown relation": ("e.tsv", {"relation": "embasy"}),
+        "unknown split 'tests'": ("e.tsv", {"split": "tests"}),
+        "limit is 0": ("e.tsv", {"limit": 0}),
+        "unknown setting 'tops'": ("e.tsv", {"tops": 3}),
+        "is a folder": ("folder.tsv", {}),
+    }
+    (tmp_path / "folder.tsv").mkdir()
+    for words, (name, options) in cases.items():
+        with pytest.raises(whence.WhenceError, match=words):
+            run.explain_file("top", tmp_path / name, **options)
+    assert [file.name for file in tmp_path.iterdir()] == ["folder.tsv"]
+    with pytest.raises(whence.WhenceError, match="cannot write"):
+        run.explain_file("top", run.path / "manifest.json" / "e.tsv")  # type: ignore[operator]
+
+
+def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
+    run: whence.Run, tmp_path: Path
+) -> None:
+    explanation = run.explain("egypt", "embassy", "usa")
+    facts = (replace(explanation.facts[0], influence=math.inf),)
+    with open_journal(Task(tmp_path / "e.jsonl"), {"run": "a"}) as journal:
+        _keep(journal, 7, replace(explanation, facts=facts))
+        _keep(journal, 8, explanation)
+        first, second = journal.records()
+    assert (first["failed"]["line"], first["failed"]["prediction"][0]) == (7, "egypt")
+    assert "not finite" in first["failed"]["message"]
+    assert len(second["facts"]) == 10
+
+
+def test_arrays_are_told_apart(tmp_path: Path) -> None:
+    def run(scale: float) -> whence.Run:
+        rng = np.random.default_rng(0)
+        return whence.Run.from_arrays(
+            model="distmult",
+            entities=["a", "b", "c"],
+            relations=["r"],
+            facts=[(0, 0, 1), (1, 0, 2)],
+            entity_rows=rng.normal(size=(3, 4)),
+            relation_rows=rng.normal(size=(1, 4)),
+            trace=scale * rng.normal(size=(2, 3, 4)),
+        )
+
+    out = tmp_path / "e.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run(0.1).explain_file("true", out, split="train", advanced=stop_after(1))
+    with pytest.raises(whence.WhenceError, match="has another run"):
+        run(0.2).explain_file("true", out, split="train")
+    assert run(0.1).explain_file("true", out, split="train").n_resumed == 1
