@@ -11,7 +11,6 @@ import pytest
 from runs import train
 
 import whence
-from whence._blas import _find_threads, one_blas_thread
 from whence.explain import (
     ExplainOptions,
     Explanation,
@@ -148,13 +147,3 @@ def test_predictions_are_read_as_explanations_are_taken(run: whence.Run) -> None
     assert taken == 0
     assert len(list(islice(found, 3))) == 3
     assert 3 <= taken < 1000
-
-
-def test_linear_algebra_gets_its_threads_back() -> None:
-    threads = _find_threads()
-    if threads is None:
-        pytest.skip("NumPy has no OpenBLAS of its own here")
-    before = threads.get()
-    with one_blas_thread():
-        assert threads.get() == 1
-    assert threads.get() == before

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whence._jit import kernel
 from whence.types import OBJECT, RELATION, SUBJECT, Facts
 
 
@@ -26,8 +25,10 @@ class Adjacency:
     @classmethod
     def of(cls, facts: Facts, n_entities: int, n_relations: int) -> "Adjacency":
         """Index facts, (n_facts, 3); two-way data has 0 relations."""
-        entities = _grouped(facts[:, [SUBJECT, OBJECT]], n_entities)
-        relations = _grouped(facts[: len(facts) * bool(n_relations), [RELATION]], n_relations)
+        from whence.data._grouping import group  # compiled: not needed to read an index
+
+        entities = group(facts[:, [SUBJECT, OBJECT]], n_entities)
+        relations = group(facts[: len(facts) * bool(n_relations), [RELATION]], n_relations)
         return cls(*entities, *relations)
 
     def facts_of_entity(self, entity: int) -> NDArray[np.int32]:
@@ -47,30 +48,3 @@ class Adjacency:
         fresh = np.ones(len(ids), bool)
         fresh[1:] = ids[1:] != ids[:-1]
         return ids[fresh].astype(np.int64)
-
-
-def _grouped(owners: Facts, n_owners: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Bounds and members of every owner's group; owners: (n_facts, 1 or 2)."""
-    bounds = np.zeros(n_owners + 1, np.int64)
-    _count(owners, bounds[1:])
-    np.cumsum(bounds, out=bounds)
-    members = np.empty(bounds[-1], np.int32)
-    _distribute(owners, bounds[:-1].copy(), members)
-    return bounds, members
-
-
-@kernel
-def _count(owners, counts):
-    for i in range(owners.shape[0]):
-        for j in range(owners.shape[1]):
-            if j == 0 or owners[i, j] != owners[i, 0]:
-                counts[owners[i, j]] += 1
-
-
-@kernel
-def _distribute(owners, cursors, members):
-    for i in range(owners.shape[0]):
-        for j in range(owners.shape[1]):
-            if j == 0 or owners[i, j] != owners[i, 0]:
-                members[cursors[owners[i, j]]] = i
-                cursors[owners[i, j]] += 1

@@ -49,21 +49,22 @@ def role_of(parts: Sequence[str]) -> str:
 
 def filter_facts(situation: Situation, fact_ids: Ids, options: ExplainOptions) -> Ids:
     """The facts that the method, roles, relations and entities ask for."""
-    data = situation.trained.dataset
-    facts, keep = data.train[fact_ids], np.ones(len(fact_ids), bool)
+    data, contest = situation.trained.dataset, situation.contest
+    relations, entities = as_list(options.relation), as_list(options.entity)
+    if relations and data.two_way:
+        raise WhenceError("two-way data has no relations to choose from; leave out relation")
     if options.method in SAME_ANSWER:
-        keep &= facts[:, SUBJECT if situation.contest.asks == "subject" else OBJECT] == (
-            situation.target
-        )
+        column = SUBJECT if contest.asks == "subject" else OBJECT
+        fact_ids = fact_ids[data.train[fact_ids, column] == situation.target]
     if options.role is not None:
         shared = shared_parts(situation, fact_ids)
         several = options.role == "several"
-        keep &= shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
-    if relations := as_list(options.relation):
-        if data.two_way:
-            raise WhenceError("two-way data has no relations to choose from; leave out relation")
-        keep &= np.isin(facts[:, RELATION], [data.relations.find(str(r)) for r in relations])
-    if entities := as_list(options.entity):
+        keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
+        fact_ids = fact_ids[keep]
+    if relations:
+        ids = [data.relations.find(str(name)) for name in relations]
+        fact_ids = fact_ids[np.isin(data.train[fact_ids, RELATION], ids)]
+    if entities:
         ids = [data.entities.find(str(name)) for name in entities]
-        keep &= np.isin(facts[:, [SUBJECT, OBJECT]], ids).any(axis=1)
-    return fact_ids[keep]
+        fact_ids = fact_ids[np.isin(data.train[fact_ids][:, [SUBJECT, OBJECT]], ids).any(axis=1)]
+    return fact_ids

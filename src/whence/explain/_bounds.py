@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain._kernels import Changes, log_sums, score_queries
+from whence.explain._kernels import Changes, log_sums, quadratic_forms, score_queries
 from whence.explain._situation import Contest
 from whence.models._match import DOT
 from whence.types import Rows
@@ -81,9 +81,10 @@ class CloseBounds:
         slack = _slack(changes, candidates.reach)
         most = changes.size * candidates.reach + slack  # no score changes by more
         mass = max(self._mass, 1e-9)  # what is less drowns in rounding
-        mean = np.clip((changes.mean - x @ self._weights) / mass, -most, most)
-        queries = changes.queries[:, : self._rows.shape[1]].astype(np.float64)
-        moment = np.einsum("ij,ij->i", queries @ candidates.scatter, queries)
+        # No products by BLAS, whose own threads would get in the way of those that share the work.
+        mean = np.clip((changes.mean - np.einsum("ij,j->i", x, self._weights)) / mass, -most, most)
+        moment = np.empty(len(x))
+        quadratic_forms(changes.queries, candidates.scatter, moment)
         excess = _excess(self._most * moment / mass, _ranges(self.contest, changes))
         with np.errstate(over="ignore"):
             light = np.exp(np.minimum(mean + excess, most) + slack)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from whence._blas import one_blas_thread
 from whence.errors import WhenceError
 from whence.explain._explaining import explain_situation
 from whence.explain._explanation import Explanation
@@ -100,16 +99,15 @@ def _explain_ahead(
     explainer: "_Explainer", questions: Iterable[Question], threads: int
 ) -> Iterator[Explanation | Failed]:
     pool, ahead = ThreadPoolExecutor(threads), deque[Future[Explanation | Failed]]()
-    with one_blas_thread():
-        try:
-            for question in questions:
-                ahead.append(pool.submit(explainer.explain, question))
-                if len(ahead) > 4 * threads:
-                    yield ahead.popleft().result()
-            while ahead:
+    try:
+        for question in questions:
+            ahead.append(pool.submit(explainer.explain, question))
+            if len(ahead) > 4 * threads:
                 yield ahead.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _check(trained: Trained, options: ExplainOptions) -> None:

@@ -39,13 +39,15 @@ class View(NamedTuple):
 
 
 class Removals(NamedTuple):
-    """Sets of facts: removal i takes away facts[bounds[i]:bounds[i + 1]]."""
+    """Sets of facts: removal i takes away fact_ids[bounds[i]:bounds[i + 1]]."""
 
     bounds: NDArray[np.int64]
-    facts: NDArray[np.int32]
-    """(n, 3) the triples, removal by removal."""
+    fact_ids: NDArray[np.int64]
+    """(n,) removal by removal."""
     rows: NDArray[np.int64]
     """(n,) where the trace of each stands."""
+    facts: NDArray[np.int32]
+    """(n_facts, 3) all triples."""
 
 
 class Changes(NamedTuple):
@@ -129,19 +131,24 @@ def _subtract(i, view, removals, trace, scratch):
     for f in range(removals.bounds[i], removals.bounds[i + 1]):
         if f + _AHEAD < removals.rows.shape[0]:
             prefetch_row(trace, removals.rows[f + _AHEAD], trace.shape[1])
-        own_trace = trace[removals.rows[f]]
-        if removals.facts[f, 1] == view.relation:
-            for k in range(scratch.relation_row.shape[0]):
-                change = own_trace[view.relation_start + k]
-                taken += abs(change)
-                scratch.relation_row[k] -= change
+        own_trace, i_fact = trace[removals.rows[f]], removals.fact_ids[f]
+        if removals.facts[i_fact, 1] == view.relation:
+            taken += _take(own_trace, view.relation_start, scratch.relation_row)
         for end in range(2):
-            if removals.facts[f, 2 * end] == view.given:
-                for k in range(scratch.given_row.shape[0]):
-                    change = own_trace[end * view.object_start + k]
-                    taken += abs(change)
-                    scratch.given_row[k] -= change
+            if removals.facts[i_fact, 2 * end] == view.given:
+                taken += _take(own_trace, end * view.object_start, scratch.given_row)
     return taken > 0
+
+
+@inlined
+def _take(own_trace, start, row):
+    """Subtract a slot of a trace from a row; how much there was to take."""
+    # A slice of its own: with `start + k` for an index the loop would not be vectorised.
+    slot, taken = own_trace[start : start + row.shape[0]], 0.0
+    for k in range(row.shape[0]):
+        taken += abs(slot[k])
+        row[k] -= slot[k]
+    return taken
 
 
 @inlined
@@ -153,9 +160,9 @@ def _change_own(i, view, removals, trace, scratch, out):
     """
     width, n_own = view.rows.shape[1], 0
     for f in range(removals.bounds[i], removals.bounds[i + 1]):
-        own_trace = trace[removals.rows[f]]
+        own_trace, i_fact = trace[removals.rows[f]], removals.fact_ids[f]
         for end in range(2):
-            place, start = view.places[removals.facts[f, 2 * end]], end * view.object_start
+            place, start = view.places[removals.facts[i_fact, 2 * end]], end * view.object_start
             if place < 0:
                 continue
             j = scratch.own_of[place]
@@ -166,14 +173,15 @@ def _change_own(i, view, removals, trace, scratch, out):
                 out.own[i, j], out.own_changes[i, j] = place, 0.0
                 if view.kind != DOT:
                     scratch.own_rows[j] = 0
+            slot = own_trace[start : start + width]
             if view.kind == DOT:
                 product = 0.0
                 for k in range(width):
-                    product += scratch.query[k] * own_trace[start + k]
+                    product += scratch.query[k] * slot[k]
                 out.own_changes[i, j] -= product
             else:
                 for k in range(width):
-                    scratch.own_rows[j, k] += own_trace[start + k]
+                    scratch.own_rows[j, k] += slot[k]
     out.n_own[i] = n_own
 
 
@@ -187,9 +195,10 @@ def _copy(source, target):
 def _measure(i, view, mean, scratch, out):
     """Keep the query's change with its norm and its product with the mean row."""
     width, squares, total, along = view.rows.shape[1], 0.0, 0.0, 0.0
+    queries = out.queries[i]
     for k in range(width):
         change = scratch.query[k] - view.query[k]
-        out.queries[i, k] = change if view.kind == DOT else scratch.query[k]
+        queries[k] = change if view.kind == DOT else scratch.query[k]
         squares += change * change
         total += abs(change)
         along += change * mean[k]
@@ -293,6 +302,19 @@ def _distances(kind, rows, scores, four, x0, x1, x2, x3):
             a0, a1, a2, a3 = math.sqrt(a0), math.sqrt(a1), math.sqrt(a2), math.sqrt(a3)
         before = scores[c]
         x0[c], x1[c], x2[c], x3[c] = -a0 - before, -a1 - before, -a2 - before, -a3 - before
+
+
+@kernel
+def quadratic_forms(vectors, matrix, out):
+    """out: (n,) v^T M v of every vector; matrix: (width, width)."""
+    width = matrix.shape[0]
+    for i in range(out.shape[0]):
+        out[i] = 0
+        for j in range(width):
+            total = 0.0
+            for k in range(width):
+                total += matrix[j, k] * vectors[i, k]
+            out[i] += vectors[i, j] * total
 
 
 @kernel

@@ -26,7 +26,7 @@ from whence.explain._kernels import (
     stand_after,
 )
 from whence.explain._situation import Situation
-from whence.models._match import DOT, MATCH_IDS
+from whence.models._match import DOT, MATCH_IDS, add_query_gradients
 
 Numbers = NDArray[np.float64]
 
@@ -123,7 +123,8 @@ class Rollback:
         if target is not None:
             view = view._replace(target=target)
         trace, rows = _readable(situation.trained.need_trace(self.method), sets.fact_ids)
-        removals = Removals(sets.bounds, situation.trained.dataset.train[sets.fact_ids], rows)
+        facts = situation.trained.dataset.train
+        removals = Removals(sets.bounds, sets.fact_ids, rows, facts)
         most = 2 * int(np.diff(sets.bounds).max(initial=0))
         out = _room_for_changes(len(sets), most, view)
         scratch = _room_for_one(most, view)
@@ -242,10 +243,13 @@ class Rollback:
 
     @cached_property
     def _mean_row(self) -> Numbers:
-        """(width,) mean of the candidates' rows under the softmax."""
-        rows = self.situation.contest.candidates.rows
+        """(width,) mean of the candidates' rows under the softmax; distances do not ask."""
+        rows, kind = self.situation.contest.candidates.rows, self._view.kind
         weights = self.situation.contest.probabilities.astype(rows.dtype)
-        return np.asarray(weights @ rows, np.float64)
+        mean, everyone = np.zeros(rows.shape[1], rows.dtype), np.arange(len(rows))
+        if kind == DOT:
+            add_query_gradients(DOT, mean, rows, everyone, weights, rows.shape[1], mean)
+        return mean.astype(np.float64)
 
     @cached_property
     def _wide_bounds(self) -> WideBounds:
