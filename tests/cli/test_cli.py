@@ -118,10 +118,11 @@ def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
         assert "\x1b" not in done.stdout
 
 
-def test_demo_trains_and_asks(tmp_path: Path) -> None:
+def test_demo_trains_asks_and_explains(tmp_path: Path) -> None:
     done = whence("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Where do students from india go?" in done.stdout
+    assert "5 of 633 adjacent facts" in done.stdout
     assert (tmp_path / "runs" / "demo" / "manifest.json").exists()
 
 

@@ -7,6 +7,7 @@ import click
 from whence.cli._options import json_option, print_json
 
 _QUERY = ("india", "students")
+_TOP = 5
 
 
 @click.command("demo")
@@ -18,28 +19,37 @@ _QUERY = ("india", "students")
 )
 @json_option
 def command(out: Path | None, as_json: bool) -> None:
-    """Train on the bundled Nations and ask the model something."""
+    """Train on the bundled Nations, ask the model something, and ask it why."""
     from whence import api
+    from whence._jit import announced
+    from whence.cli._explained import show_explanation
     from whence.cli._screen import program
     from whence.cli._tables import answers_table, console, metrics_table
     from whence.cli._watch import TerminalWatch
+    from whence.explain import ExplainOptions
 
     path = out or api.free_path("demo")
     with TerminalWatch() as watch:
         watch.say("Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa).")
         run = api.train("nations", out=path, preset="paper", watch=watch)
-    prediction = run.predict(*_QUERY, top=5).to_dict()
+        prediction = run.predict(*_QUERY, top=_TOP).to_dict()
+        with announced(watch.compiling):
+            run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
+        explanation = run.explain(*_QUERY, None, top=_TOP).to_dict()
     if as_json:
-        print_json({"train": run.summary(), "predict": prediction})
+        print_json({"train": run.summary(), "predict": prediction, "explain": explanation})
         return
     screen, whence = console(), program()
     screen.print(metrics_table(run.metrics))
     screen.print()
     screen.print(answers_table("Where do students from india go?", prediction["answers"]))
+    screen.print("\nWhy the usa?", style="bold")
+    show_explanation(screen, explanation, ExplainOptions(top=_TOP))
     screen.print(
-        f"\nEvery fact's changes are in {path / 'trace.npy'}. Try next:\n"
-        f"  {whence} predict {run.path} israel conferences\n"
-        f"  {whence} info {run.path}\n"
+        f"\nTry next:\n"
+        f"  {whence} explain {path} india students usa --html why.html\n"
+        f"  {whence} explain {path} india students usa --instead-of uk\n"
+        f"  {whence} predict {path} israel conferences\n"
         f"  {whence} train YOUR.tsv",
         soft_wrap=True,
     )

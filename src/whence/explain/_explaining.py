@@ -68,7 +68,7 @@ class _Explaining:
             facts=self.describer.facts(wanted[ranked.chosen], ranked),
             contrast=self._contrast(),
             without=roll_back_jointly(self.rollback, group) if len(group) else None,
-            stability=self._stability(wanted) if options.stability else None,
+            stability=self._stability(adjacent) if options.stability else None,
             graph=find_graph(self.rollback, self.describer) if options.graph else None,
             notes=self._notes(),
             seconds=time.perf_counter() - start,
@@ -92,8 +92,9 @@ class _Explaining:
         influences = method.estimate(self.situation, slopes, fact_ids, self.options)
         return rank(influences, top, opposing=opposing)
 
-    def _stability(self, fact_ids: Ids) -> tuple[Joint, ...]:
-        """The prediction without its strongest supporters."""
+    def _stability(self, adjacent: Ids) -> tuple[Joint, ...]:
+        """The prediction without its strongest supporters, of those that were asked for."""
+        fact_ids = self._filtered(adjacent)
         best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]
         sizes = [size for size in _STEPS if size <= len(best)]
         return tuple(roll_back_jointly(self.rollback, best[:size]) for size in sizes)

@@ -344,7 +344,7 @@ def stand_after(x, contenders, place, scale, target, tops, ranks):
     """
     for b in range(x.shape[0]):
         mine, best = contenders[place] + scale * target[b], -math.inf
-        n_higher = 0
+        n_higher, tops[b] = 0, place
         for c in range(x.shape[1]):
             score = contenders[c] + scale * x[b, c]
             n_higher += score > mine and c != place
