@@ -114,7 +114,7 @@ def _check(trained: Trained, options: ExplainOptions) -> None:
     """Find everything that options name, so that it fails once and not for every question."""
     data = trained.dataset
     if METHODS[options.method].module is None or options.stability or options.graph:
-        trained.need_trace(options.method)
+        trained.need_trace()
     if not data.two_way:
         for name in as_list(options.relation):
             data.relations.find(str(name))

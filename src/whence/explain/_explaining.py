@@ -43,7 +43,7 @@ class _Explaining:
         self.situation, self.options = situation, options
         self.rival = find_rival(situation, options)
         self.of = "log_ratio" if self.rival is not None else find_what(situation.trained, options)
-        self.rollback = Rollback(situation, self.of, self._rival_place, options.method)
+        self.rollback = Rollback(situation, self.of, self._rival_place)
         self.describer = Describer(situation, self.rival)
 
     @property

@@ -102,7 +102,6 @@ class Rollback:
     """probability, score, loss or log_ratio."""
     rival: int | None = None
     """For log_ratio: where the answer to compare with stands among the candidates."""
-    method: str = "rollback"
 
     @property
     def has_close_bounds(self) -> bool:
@@ -122,7 +121,7 @@ class Rollback:
         situation, view = self.situation, self._view
         if target is not None:
             view = view._replace(target=target)
-        trace, rows = _readable(situation.trained.need_trace(self.method), sets.fact_ids)
+        trace, rows = _readable(situation.trained.need_trace(), sets.fact_ids)
         facts = situation.trained.dataset.train
         removals = Removals(sets.bounds, sets.fact_ids, rows, facts)
         most = 2 * int(np.diff(sets.bounds).max(initial=0))

@@ -96,11 +96,11 @@ class Trained:
         """Whether scores are ratings, so that probabilities mean nothing."""
         return self.config.loss == "squared"
 
-    def need_trace(self, method: str) -> NDArray[Any]:
+    def need_trace(self) -> NDArray[Any]:
         """The trace, or what to do without one."""
         if self.trace is None:
             raise WhenceError(
-                f"method {method} needs a trace and this run has none; train it without "
+                "rollback needs a trace and this run has none; train it without "
                 "--no-trace, or choose another method, such as gradient-dot"
             )
         return self.trace
