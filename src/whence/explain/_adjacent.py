@@ -47,7 +47,9 @@ def role_of(parts: Sequence[str]) -> str:
     return parts[0] if parts else "none"
 
 
-def filter_facts(situation: Situation, fact_ids: Ids, options: ExplainOptions) -> Ids:
+def filter_facts(
+    situation: Situation, fact_ids: Ids, options: ExplainOptions, rival: int | None = None
+) -> Ids:
     """The facts that the method, roles, relations and entities ask for."""
     data, contest = situation.trained.dataset, situation.contest
     relations, entities = as_list(options.relation), as_list(options.entity)
@@ -57,7 +59,7 @@ def filter_facts(situation: Situation, fact_ids: Ids, options: ExplainOptions) -
         column = SUBJECT if contest.asks == "subject" else OBJECT
         fact_ids = fact_ids[data.train[fact_ids, column] == situation.target]
     if options.role is not None:
-        shared = shared_parts(situation, fact_ids)
+        shared = shared_parts(situation, fact_ids, rival)
         several = options.role == "several"
         keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
         fact_ids = fact_ids[keep]

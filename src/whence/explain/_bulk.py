@@ -113,7 +113,7 @@ def _explain_ahead(
 def _check(trained: Trained, options: ExplainOptions) -> None:
     """Find everything that options name, so that it fails once and not for every question."""
     data = trained.dataset
-    if METHODS[options.method].module is None or options.stability or options.graph:
+    if METHODS[options.method].rolls_back or options.stability or options.without is not None:
         trained.need_trace()
     if not data.two_way:
         for name in as_list(options.relation):
