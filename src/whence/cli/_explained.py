@@ -94,7 +94,7 @@ def _facts(document: Document, facts: Sequence[Document], width: int) -> Rendera
         [
             Column("", [str(fact["rank"]) for fact in facts], right=True),
             *(Column(place, cells, cut=True) for place, cells in zip(places, names, strict=True)),
-            Column("shares", [" ".join(map(_LETTERS.__getitem__, f["shares"])) for f in facts]),
+            Column("parts", [" ".join(map(_LETTERS.__getitem__, f["parts"])) for f in facts]),
             _influences(facts),
             Column("without" if any(without) else "", without, right=True),
             Column("share", [f"{100 * fact['share']:.1f}%" for fact in facts], right=True),
@@ -111,12 +111,12 @@ def _influences(items: Sequence[Document]) -> Column:
 
 
 def _below(document: Document, options: ExplainOptions) -> Iterator[str]:
-    facts, shares = document["facts"], {part for f in document["facts"] for part in f["shares"]}
+    facts, parts = document["facts"], {part for f in document["facts"] for part in f["parts"]}
     tops = {fact["labels"]["top_answer_without"] for fact in facts if fact["top_answer_changes"]}
     if tops:
         other = on_one_line(tops.pop()) if len(tops) == 1 else "another"
         yield fitted("* without it the top answer would be {}", [other], _NARROWEST)
-    if "rival" in shares:
+    if "rival" in parts:
         yield "i: shares the other answer"
     took = document["seconds"]
     time = f"{1000 * took:.3g} ms" if took < 1 else f"{took:.3g} s"

@@ -69,7 +69,7 @@ def fact_text(fact: Document, *, full: bool = False) -> str:
 
 def role_text(fact: Document) -> str:
     """What a fact shares with the prediction."""
-    return ", ".join(fact["shares"]) or str(fact["role"])
+    return ", ".join(fact["parts"]) or str(fact["role"])
 
 
 def percent(value: float) -> str:
