@@ -62,8 +62,8 @@ class ExplainedFact:
     relation: str | None
     object: str
     role: str
-    """What it shares with the prediction: subject, relation or object; several of these; rival, only
-    the other answer of a contrast; or none, of a fact that was named and shares nothing."""
+    """What it shares with the prediction: subject, relation or object; several of these; rival,
+    only the other answer of a contrast; or none, of a fact that was named and shares nothing."""
     influence: float
     probability_without: float | None
     top_answer_changes: bool | None
