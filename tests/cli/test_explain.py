@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,15 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         assert line.endswith("*") == fact["top_answer_changes"]
     assert any(line.startswith(f"3 of {found['n_adjacent']} adjacent facts, in ") for line in lines)
     assert lines[-1] == "next: --opposing, --top all, --stability, --json"
+
+
+def test_the_heading_says_whose_numbers_they_are(run: str) -> None:
+    rolled_back = "Facts that support it, by influence on its probability"
+    assert rolled_back in shown(run, *EGYPT, "--method", "rollback-o")
+    lines = shown(run, *EGYPT, "--method", "gradient-dot", "--opposing")
+    assert "Facts that oppose it, by influence as gradient-dot estimates it" in lines
+    assert "its probability" not in "\n".join(lines)
+    assert lines[-1] == "next: --top all, --json"
 
 
 def test_another_top_answer_is_named(run: str) -> None:
@@ -246,6 +256,42 @@ def test_pictures_are_written_beside_the_table(run: str, tmp_path: Path) -> None
     forced = whence("explain", run, "egypt", "embassy", "uk", "--svg", str(picture), "--force")
     assert forced.returncode == 0, forced.stderr
     assert picture.read_bytes() != before
+
+
+def test_pictures_of_other_methods_have_the_listed_facts_alone(run: str, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    shown(run, *EGYPT, "--method", "random", "--top", "2", "--html", str(page))
+    text, facts = page.read_text(), document(run, *EGYPT, "--method", "random", "--top", "2")
+    drawn = {int(number) for number in re.findall(r"\nfact (\d+)</title>", text)}
+    assert drawn == {fact["fact_id"] for fact in facts["facts"]}
+    assert "as random estimates it" in text
+    assert "points" not in text
+
+
+def test_no_picture_is_written_where_one_is_refused(run: str, tmp_path: Path) -> None:
+    page, picture = tmp_path / "why.html", tmp_path / "why.svg"
+    picture.write_text("mine")
+    both = ["--html", str(page), "--svg", str(picture)]
+    # The names are bad too: files are looked at before anything is computed.
+    done = whence("explain", run, "egyp", "embassy", "usa", *both)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"whence: {picture} exists")
+    assert not done.stdout
+    assert not page.exists()
+    same = whence("explain", run, *EGYPT, "--html", str(page), "--svg", str(page), "--force")
+    assert same.returncode == 2
+    assert "--html and --svg name the same file" in same.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["why.svg"]
+    assert shown(run, *EGYPT, *both, "--force")[0] == "egypt embassy usa"
+    assert page.exists()
+    assert picture.read_text() != "mine"
+
+
+def test_the_table_is_printed_where_a_picture_cannot_be_written(run: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = whence("explain", run, *EGYPT, "--svg", str(tmp_path / "file" / "why.svg"))
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stdout.startswith("egypt embassy usa\n")
 
 
 def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:

@@ -54,8 +54,9 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     file. An open place, _, stands for its top new answer: SUBJECT RELATION _, or _ RELATION OBJECT
     in a run trained with --inverse.
 
-    Each fact comes with its influence: what the probability owes to it, with the probability that
-    would be left without it. Facts that support come first, unless --opposing asks for the others.
+    Each fact comes with its influence. By rollback that is what the probability owes to it, with
+    the probability that would be left without it; other methods have numbers of their own. Facts
+    that support come first, unless --opposing asks for the others.
 
     --predictions explains many into a file: top, the top new answer of every query of a split;
     true, the facts of the split; or a file with a prediction on every line, separated by TAB, or
@@ -124,12 +125,12 @@ def _explain_one(
     from whence.files import facts_csv
 
     options = ExplainOptions.from_dict(settings)
+    _check_free(files)
     drawn = files["html"] or files["svg"]
-    # Pictures have the graph, for which facts are rolled back.
-    graph = options.graph or bool(drawn and run.trace is not None)
+    # Pictures have the graph too where its facts, which are rolled back, go with those listed.
+    rolled_back = run.trace is not None and options.method.startswith("rollback")
+    graph = options.graph or bool(drawn and rolled_back)
     explanation = run.explain(*names, **settings | {"graph": graph})
-    if drawn:
-        _draw(explanation.to_dict(), files)
     shown = explanation if options.graph else replace(explanation, graph=None)
     if as_json:
         print_json(shown.to_dict())
@@ -137,6 +138,18 @@ def _explain_one(
         click.echo(facts_csv(shown), nl=False)
     else:
         show_explanation(console(), shown.to_dict(), options)
+    _draw(explanation.to_dict(), files)
+
+
+def _check_free(files: dict[str, Any]) -> None:
+    """Refuse pictures that cannot all be written, before anything is computed."""
+    from whence.files import check_free
+
+    places = [files[name] for name in ("html", "svg") if files[name] is not None]
+    for path in places:
+        check_free(path, force=files["force"])
+    if len({path.absolute() for path in places}) < len(places):
+        raise WhenceError("--html and --svg name the same file; choose another for one of them")
 
 
 def _draw(document: dict[str, Any], files: dict[str, Any]) -> None:
