@@ -355,6 +355,24 @@ def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
     assert "did you mean 'method'?" in whence("explain", run, "--config", str(config)).stderr
 
 
+def test_lists_in_a_file_keep_names_with_commas(tmp_path: Path) -> None:
+    names = ["Paris, Texas", "Rome, Georgia", "Athens, Ohio"]
+    facts = [(a, "twin, of", b) for a in names for b in names if a != b]
+    (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
+    run = library.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=4, epochs=3)
+    config = tmp_path / "whence.toml"
+    config.write_text(
+        f"[explain]\ncandidates = {json.dumps(names[:2])}\nentity = {json.dumps(names[1:])}\n"
+        f'relation = ["twin, of"]\nwithout = [2, {json.dumps(facts[4])}]\n'
+    )
+    found = document(str(run.path), *facts[0], "--config", str(config))
+    chosen = {"candidates": names[:2], "entity": names[1:], "relation": "twin, of"}
+    expected = run.explain(*facts[0], without=[2, facts[4]], **chosen).to_dict()
+    assert found["without"]["fact_ids"] == [2, 4]
+    assert found["prediction"]["n_candidates"] == 2
+    assert found | {"seconds": 0} == expected | {"seconds": 0}
+
+
 def test_candidates_may_stand_in_a_file(run: str, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("usa\nuk\n\n cuba \n")
     found = document(run, *EGYPT, "--candidates", str(tmp_path / "names.txt"))

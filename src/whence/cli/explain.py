@@ -109,9 +109,11 @@ def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
     return given
 
 
-def _candidates(wanted: str) -> str | list[str]:
+def _candidates(wanted: str | list[str]) -> str | list[str]:
     from whence.data._streams import read_lines
 
+    if isinstance(wanted, list):
+        return wanted
     if wanted in ("objects", "subjects", "entities", "seen") or not Path(wanted).is_file():
         return wanted
     return [line.strip() for line in read_lines(Path(wanted)) if line.strip()]
