@@ -347,6 +347,8 @@ def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
     assert found["prediction"]["n_candidates"] == 3
     over = document(run, *EGYPT, "--config", str(config), "--top", "1", "--relation", "treaties")
     assert [fact["relation"] for fact in over["facts"]] in ([], ["treaties"])
+    config.write_text("threads = 2\n")  # of training
+    assert document(run, *EGYPT, "--config", str(config))["facts"]
     config.write_text("[explain]\ntop = 0\n")
     done = whence("explain", run, *EGYPT, "--config", str(config))
     assert done.returncode == 2
@@ -400,6 +402,8 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("leave out --top", [run, *EGYPT, "--everything", "--top", "3"]),
         ("--csv goes with one PREDICTION", [run, "--predictions", "top", *out, "--csv"]),
         ("--split goes with --predictions", [run, *EGYPT, "--split", "valid"]),
+        ("--threads goes with --predictions", [run, *EGYPT, "--threads", "2"]),
+        ("threads is 0; give", [run, "--predictions", "top", *out, "--threads", "0"]),
         ("leave out of", [run, *EGYPT, "--instead-of", "uk", "--of", "score"]),
         (
             "limit is 0; give a number from 1 on",
@@ -432,7 +436,7 @@ def test_many_are_explained_into_a_file(run: str, tmp_path: Path) -> None:
     places = ("subject", "relation", "object")
     expected = document(run, *(found[9]["prediction"][place] for place in places), "--top", "2")
     assert {name: expected[name] for name in found[9]} == found[9]
-    more = ["--split", "valid", "--limit", "7", "--json", "--force"]
+    more = ["--split", "valid", "--limit", "7", "--threads", "1", "--json", "--force"]
     done = whence("explain", run, "--predictions", "true", "-o", str(out), *more)
     summary = json.loads(done.stdout)
     assert summary.pop("seconds") >= 0

@@ -256,6 +256,7 @@ def test_what_fails_for_all_leaves_nothing(run: whence.Run, tmp_path: Path) -> N
         "unknown relation": ("e.tsv", {"relation": "embasy"}),
         "unknown split 'tests'": ("e.tsv", {"split": "tests"}),
         "limit is 0": ("e.tsv", {"limit": 0}),
+        "threads is -1": ("e.tsv", {"threads": -1}),
         "unknown setting 'tops'": ("e.tsv", {"tops": 3}),
         "is a folder": ("folder.tsv", {}),
     }

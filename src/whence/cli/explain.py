@@ -46,6 +46,9 @@ _SPLITS = ("test", "valid", "train")
     **_BULK,
 )
 @click.option("--limit", type=int, metavar="N", help="Only the first so many.", **_BULK)
+@click.option(
+    "--threads", type=int, metavar="N", help="So many at a time  [default: all cores]", **_BULK
+)
 @click.option("--resume", is_flag=True, help="Go on with interrupted work, never begin.", **_BULK)
 def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Rank the training facts that made the model predict something.
@@ -89,7 +92,9 @@ def _check(
         )
     if many != (options["out"] is not None):
         raise WhenceError("--predictions and -o FILE go together: give both, or none")
-    of_others = ("as_csv", "html", "svg") if many else ("split", "limit", "resume")
+    of_others = (
+        ("as_csv", "html", "svg") if many else ("split", "limit", *_typed("threads"), "resume")
+    )
     for name in (name for name in of_others if options[name]):
         flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
         raise WhenceError(f"--{flag} goes with {kind}; leave it out")
@@ -97,6 +102,12 @@ def _check(
         raise WhenceError("--json and --csv both go to standard output; choose one of them")
     if options["everything"] and settings["top"] is not None:
         raise WhenceError("--everything lists every adjacent fact; leave out --top")
+
+
+def _typed(name: str) -> tuple[str, ...]:
+    """An option where it is typed: a file may have it for other commands."""
+    source = click.get_current_context().get_parameter_source(name)
+    return (name,) if source is click.core.ParameterSource.COMMANDLINE else ()
 
 
 def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
@@ -169,7 +180,9 @@ def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict
     from whence.cli._progress import progress
     from whence.training.results import Interrupted
 
-    asked = {name: files[name] for name in ("predictions", "out", "limit", "resume", "force")}
+    asked = {
+        name: files[name] for name in ("predictions", "out", "limit", "threads", "resume", "force")
+    }
     try:
         with progress("predictions") as advanced:
             split = files["split"] or "test"
