@@ -363,16 +363,18 @@ def test_lists_in_a_file_keep_names_with_commas(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
     run = library.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=4, epochs=3)
     config = tmp_path / "whence.toml"
-    config.write_text(
-        f"[explain]\ncandidates = {json.dumps(names[:2])}\nentity = {json.dumps(names[1:])}\n"
-        f'relation = ["twin, of"]\nwithout = [2, {json.dumps(facts[4])}]\n'
-    )
-    found = document(str(run.path), *facts[0], "--config", str(config))
-    chosen = {"candidates": names[:2], "entity": names[1:], "relation": "twin, of"}
-    expected = run.explain(*facts[0], without=[2, facts[4]], **chosen).to_dict()
+    common = f"[explain]\ncandidates = {json.dumps(names[:2])}\n"
+    for chosen in (
+        {"entity": names[1:], "relation": ["twin, of"]},
+        {"without": [2, list(facts[4])]},
+    ):
+        lines = [f"{name} = {json.dumps(value)}\n" for name, value in chosen.items()]
+        config.write_text(common + "".join(lines))
+        found = document(str(run.path), *facts[0], "--config", str(config))
+        expected = run.explain(*facts[0], candidates=names[:2], **chosen).to_dict()
+        assert found["prediction"]["n_candidates"] == 2
+        assert found | {"seconds": 0} == expected | {"seconds": 0}
     assert found["without"]["fact_ids"] == [2, 4]
-    assert found["prediction"]["n_candidates"] == 2
-    assert found | {"seconds": 0} == expected | {"seconds": 0}
 
 
 def test_candidates_may_stand_in_a_file(run: str, tmp_path: Path) -> None:

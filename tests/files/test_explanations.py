@@ -56,7 +56,9 @@ def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
         common = {f"prediction_{place}": document["prediction"][place] for place in places}
         common |= {name: document[name] for name in ("method", "of", "n_adjacent")}
         for fact in document["facts"]:
-            kept = {n: v for n, v in fact.items() if n not in ("parts", "labels")}
+            kept = {name: value for name, value in fact.items() if name != "labels"}
+            kept["parts"] = "+".join(fact["parts"])
+            kept |= {f"{place}_label": fact["labels"][place] for place in places[:3]}
             found.append(common | kept)
     return found
 

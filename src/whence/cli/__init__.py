@@ -1,5 +1,6 @@
 """The command line: one file a command, which parses, calls the api and presents."""
 
+import io
 import re
 import signal
 import sys
@@ -51,6 +52,9 @@ def main() -> None:
     # A reader that closes the pipe early, such as head, is no error.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names that the terminal cannot show
     try:
         sys.exit(cli.main(prog_name="whence", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -17,6 +17,8 @@ Document = dict[str, Any]
 _PLACES = ("subject", "relation", "object")
 _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
 _NARROWEST = 64
+_WIDE = 100
+"""Columns from which on there is room for the facts' ids."""
 
 
 def show_explanation(out: Console, document: Document, options: ExplainOptions) -> None:
@@ -100,8 +102,10 @@ def _facts(document: Document, facts: Sequence[Document], width: int) -> Rendera
     return aligned(
         [
             Column("", [str(fact["rank"]) for fact in facts], right=True),
+            *([Column("fact", [str(f["fact_id"]) for f in facts], right=True)] * (width >= _WIDE)),
             *(Column(place, cells, cut=True) for place, cells in zip(places, names, strict=True)),
             Column("parts", [" ".join(map(_LETTERS.__getitem__, f["parts"])) for f in facts]),
+            *_ratings(facts),
             _influences(facts),
             Column("without" if any(without) else "", without, right=True),
             Column("share", [f"{100 * fact['share']:.1f}%" for fact in facts], right=True),
@@ -109,6 +113,12 @@ def _facts(document: Document, facts: Sequence[Document], width: int) -> Rendera
         ],
         width,
     )
+
+
+def _ratings(facts: Sequence[Document]) -> Iterator[Column]:
+    """What users gave, in data with ratings."""
+    if any(fact["rating"] is not None for fact in facts):
+        yield Column("rating", [f"{fact['rating']:g}" for fact in facts], right=True)
 
 
 def _influences(items: Sequence[Document]) -> Column:
@@ -128,7 +138,8 @@ def _below(document: Document, options: ExplainOptions) -> Iterator[str]:
     took = document["seconds"]
     time = f"{1000 * took:.3g} ms" if took < 1 else f"{took:.3g} s"
     n_adjacent = counted(document["n_adjacent"], "adjacent fact")
-    yield f"{len(facts):,} of {n_adjacent}, in {time}; {document['method']}"
+    of = ", beside" if document["without"] else " of"
+    yield f"{len(facts):,}{of} {n_adjacent}, in {time}; {document['method']}"
     yield f"next: {', '.join(_next(document, options))}"
 
 
@@ -184,7 +195,7 @@ def _standings(
     return aligned(
         [
             Column(title, list(standings), right=bool(title)),
-            Column(noun, [f"{each[key]:.{digits}f}" for each in stands], right=True),
+            Column(noun, [_number(each[key], digits) for each in stands], right=True),
             Column("rank", [f"{each['rank']:,}" for each in stands], right=True),
             Column("top answer", tops, cut=True, styles=changed),
         ],
@@ -199,6 +210,8 @@ def _graph(document: Document, width: int) -> Iterator[RenderableType]:
         ("same_relation", "Facts of the same relation", _facts),
         ("paths", "Pairs that join the two through a third, by what both do together", _paths),
     ]
+    if document["prediction"]["relation"] is None:
+        del lists[1]  # two-way data has no relations
     for name, title, show in lists:
         yield Text(f"\n{title}", style="bold")
         yield show(document, graph[name], width) if graph[name] else "none that supports it"
@@ -242,15 +255,23 @@ def _is_rated(document: Document) -> bool:
 def _stands(item: Document) -> str:
     if item["probability"] is None:
         return f"rating {item['score']:.3f}"
-    return f"probability {item['probability']:.4f}"
+    return f"probability {_number(item['probability'])}"
 
 
 def _without(document: Document, item: Document) -> str:
-    """What the prediction would be without a fact: its rating, score or probability."""
+    """What the prediction would be without a fact: its rating, score, ratio or probability."""
     if document["of"] == "score" and is_rolled_back(document):
         return f"{document['prediction']['score'] - item['influence']:.3f}"
+    if document["contrast"] and is_rolled_back(document):
+        return f"{document['contrast']['log_ratio'] - item['influence']:+.3f}"
     probability = item["probability_without"]
-    return "" if probability is None else f"{probability:.4f}"
+    return "" if probability is None else _number(probability)
+
+
+def _number(value: float, digits: int = 4) -> str:
+    """A number in so many places, or two digits of a small one."""
+    small = 0 < abs(value) < 10.0 ** (1 - digits)
+    return f"{value:.1e}" if small else f"{value:.{digits}f}"
 
 
 def _signed(value: float) -> str:

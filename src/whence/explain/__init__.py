@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Joint,
         Path,
         Prediction,
+        fact_row,
     )
     from whence.explain._methods import METHODS
     from whence.explain._options import ExplainOptions
@@ -46,6 +47,7 @@ __all__ = [
     "explain",
     "explain_many",
     "explain_situation",
+    "fact_row",
     "top_questions",
     "true_questions",
 ]
@@ -72,6 +74,7 @@ __getattr__ = lazily(
         **dict.fromkeys(
             (
                 "FACT_COLUMNS",
+                "fact_row",
                 "Contrast",
                 "ExplainedFact",
                 "Explanation",

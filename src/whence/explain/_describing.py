@@ -64,6 +64,8 @@ class Describer:
             parts=parts,
             labels=_labels(data, fact) | {"top_answer_without": without.label},
             top_answer_without=without.top_answer,
+            score_without=without.score,
+            rating=None if data.ratings is None else float(data.ratings.train[fact_id]),
             source=None if sources is None else sources.names[sources.codes[fact_id]],
             **numbers,
         )
@@ -77,6 +79,7 @@ class Describer:
             contest.name(top),
             contest.label(top),
             top != self.situation.top,
+            float(outcomes.scores[index]),
         )
 
 
@@ -87,6 +90,7 @@ class _Without(NamedTuple):
     top_answer: str | None = None
     label: str | None = None
     changes: bool | None = None
+    score: float | None = None
 
 
 def _names(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:

@@ -77,6 +77,9 @@ class ExplainedFact:
     """Of subject, relation, object and the top answer without it."""
     top_answer_without: str | None
     """As in the prediction, without this fact."""
+    score_without: float | None
+    rating: float | None = None
+    """What the user gave the item, in data that says so."""
     source: str | None = None
     """Where the fact came from, in data that says so."""
 
@@ -148,10 +151,20 @@ class Explanation:
     def to_pandas(self) -> Any:
         """One row a fact, strongest first."""
         pandas = need("pandas", "pandas", "tables of pandas")
-        return pandas.DataFrame([self._row(fact) for fact in self.facts], columns=FACT_COLUMNS)
+        rows = [fact_row(_plain(fact)) for fact in self.facts]
+        return pandas.DataFrame(rows, columns=FACT_COLUMNS)
 
-    def _row(self, fact: ExplainedFact) -> dict[str, Any]:
-        return {name: getattr(fact, name) for name in FACT_COLUMNS}
+    def __str__(self) -> str:
+        """What is explained and how it stands, then one line a fact."""
+        stands = self.prediction
+        worth = (
+            f"score {stands.score:.3f}"
+            if stands.probability is None
+            else f"probability {stands.probability:.4g}"
+        )
+        lines = [f"{_words(stands.labels)}: {worth}, rank {stands.rank} of {stands.n_candidates}"]
+        lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from whence.drawing import explanation_html
@@ -163,6 +176,10 @@ class Explanation:
         from whence.drawing import plot_explanation
 
         return plot_explanation(self.to_dict(), ax)
+
+
+def _words(labels: dict[str, str | None]) -> str:
+    return " ".join(filter(None, (labels[place] for place in _PLACES)))
 
 
 _LEAVES = (str, int, float, bool, type(None))
@@ -190,6 +207,20 @@ FACT_COLUMNS = (
     "rank",
     "share",
     "top_answer_without",
+    "score_without",
+    "parts",
+    "subject_label",
+    "relation_label",
+    "object_label",
+    "rating",
     "source",
 )
 """Of tables with one row a fact."""
+_PLACES = ("subject", "relation", "object")
+
+
+def fact_row(fact: dict[str, Any]) -> tuple[Any, ...]:
+    """What a plain fact has in each of FACT_COLUMNS."""
+    cells = fact | {f"{place}_label": fact["labels"][place] for place in _PLACES}
+    cells["parts"] = "+".join(fact["parts"])
+    return tuple(cells[name] for name in FACT_COLUMNS)

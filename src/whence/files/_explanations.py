@@ -14,6 +14,7 @@ from whence.explain import (
     Explanation,
     Failed,
     Question,
+    fact_row,
 )
 from whence.files._formats import Layout, find_format, write_commas
 from whence.files._journal import Journal, Task, open_journal
@@ -30,6 +31,7 @@ _COMMON = ("method", "of", "n_adjacent")
 _TYPES = {
     **dict.fromkeys(("n_adjacent", "fact_id", "rank", "prediction_rank"), "int64"),
     **dict.fromkeys(("influence", "probability_without", "share"), "float64"),
+    **dict.fromkeys(("score_without", "rating"), "float64"),
     "prediction_probability": "float64",
     "top_answer_changes": "bool_",
 }
@@ -43,11 +45,11 @@ def _rows(document: Document) -> Iterator[tuple[Any, ...]]:
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
     for fact in document["facts"]:
-        yield (*common, *(fact[name] for name in FACT_COLUMNS))
+        yield (*common, *fact_row(fact))
 
 
 def _fact_rows(document: Document) -> Iterator[tuple[Any, ...]]:
-    return (tuple(fact[name] for name in FACT_COLUMNS) for fact in document["facts"])
+    return map(fact_row, document["facts"])
 
 
 def _layout(columns: Iterable[str], rows: Callable[[Document], Any]) -> Layout[Document]:
