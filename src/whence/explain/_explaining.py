@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.explain._adjacent import Ids, filter_facts, find_adjacent
+from whence.explain._adjacent import filter_facts, find_adjacent
 from whence.explain._describing import Describer
 from whence.explain._explanation import Contrast, Explanation, Joint
 from whence.explain._graph import find_graph
@@ -17,6 +17,7 @@ from whence.explain._rollback import Rollback, Sets
 from whence.explain._search import Ranked, rank, search
 from whence.explain._situation import Situation
 from whence.explain._trained import Trained
+from whence.types import FactIds
 
 _STEPS = (1, 3, 10)
 """Supporters taken away for the stability of a prediction."""
@@ -74,7 +75,7 @@ class _Explaining:
             seconds=time.perf_counter() - start,
         )
 
-    def _filtered(self, adjacent: Ids) -> Ids:
+    def _filtered(self, adjacent: FactIds) -> FactIds:
         wanted = filter_facts(self.situation, adjacent, self.options)
         if not len(wanted):
             raise WhenceError(
@@ -82,7 +83,7 @@ class _Explaining:
             )
         return wanted
 
-    def _rank(self, fact_ids: Ids, top: int | str | None, *, opposing: bool = False) -> Ranked:
+    def _rank(self, fact_ids: FactIds, top: int | str | None, *, opposing: bool = False) -> Ranked:
         method = METHODS[self.options.method]
         if method.module is None:
             exhaustive = self.options.exhaustive
@@ -92,7 +93,7 @@ class _Explaining:
         influences = method.estimate(self.situation, slopes, fact_ids, self.options)
         return rank(influences, top, opposing=opposing)
 
-    def _stability(self, adjacent: Ids) -> tuple[Joint, ...]:
+    def _stability(self, adjacent: FactIds) -> tuple[Joint, ...]:
         """The prediction without its strongest supporters, of those that were asked for."""
         fact_ids = self._filtered(adjacent)
         best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]

@@ -8,7 +8,6 @@ whose steps raise f support it.
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.errors import WhenceError
 from whence.explain._explaining import find_rival, find_what
@@ -19,13 +18,11 @@ from whence.explain._options import ExplainOptions
 from whence.explain._situation import Contest, Situation
 from whence.training._timeline import Timeline
 from whence.training.results import Checkpoint
-
-Numbers = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from whence.types import FactIds, Numbers
 
 
 def estimate_gradient_dot(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, slopes: Numbers, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) -grad L_i . grad f."""
     gradient = gradient_of(situation, slopes)
@@ -33,7 +30,7 @@ def estimate_gradient_dot(
 
 
 def estimate_gradient_cos(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, slopes: Numbers, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) cosine of the angle between -grad L_i and grad f; 0 where either vanishes."""
     gradient, losses = gradient_of(situation, slopes), Losses.of(situation.trained)
@@ -46,7 +43,7 @@ def estimate_gradient_cos(
 
 
 def estimate_tracin(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, slopes: Numbers, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) sum over the kept checkpoints of rate * -grad L_i . grad f, all as they were then."""
     trained = situation.trained

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.explain._gradient_kernels import Tables
 from whence.explain._gradients import gradient_of
@@ -30,9 +29,7 @@ from whence.explain._situation import Situation
 from whence.explain._trained import Trained
 from whence.models.scoring import Scorer
 from whence.training._sampling import shuffled
-
-Numbers = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from whence.types import FactIds, Numbers
 
 DAMPING = 1.0
 """Added to the curvature of every parameter, as weight decay of that strength would."""
@@ -49,7 +46,7 @@ _STEP = 1e-5
 
 
 def estimate_influence_function(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, slopes: Numbers, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) -grad f^T (H + damping)^-1 grad L_i."""
     trained = situation.trained
@@ -68,7 +65,7 @@ class Curvature:
     """Second derivatives of the summed training loss, as products with vectors."""
 
     losses: Losses
-    fact_ids: Ids
+    fact_ids: FactIds
     """The facts that stand for all."""
     weight: float
     """How many facts each of them stands for."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.data import Dataset
 from whence.errors import WhenceError
@@ -13,7 +12,7 @@ from whence.explain._options import ExplainOptions, as_list
 from whence.explain._situation import Contest, Situation
 from whence.explain._trained import Candidates, Trained
 from whence.predict import OPEN
-from whence.types import OBJECT, SUBJECT
+from whence.types import OBJECT, SUBJECT, FactIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     return trained.candidates(np.array(ids))
 
 
-def find_facts(trained: Trained, wanted: Any) -> NDArray[np.int64]:
+def find_facts(trained: Trained, wanted: Any) -> FactIds:
     """Training facts by id or by names, each once, in the order given."""
     found = [_find_fact(trained, text) for text in _split_ids(wanted)]
     return np.array(list(dict.fromkeys(found)), np.int64)

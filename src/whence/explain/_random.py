@@ -1,12 +1,12 @@
 """Adjacent facts in a random order: the paper's NH, which any method should beat."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence._jit import kernel
 from whence.explain._options import ExplainOptions
 from whence.explain._situation import Situation
 from whence.training._sampling import key_of
+from whence.types import FactIds, Numbers
 
 _STREAM = np.uint64(6)  # training has those before
 _11 = np.uint64(11)
@@ -14,10 +14,10 @@ _11 = np.uint64(11)
 
 def estimate_random(
     situation: Situation,
-    slopes: NDArray[np.float64],
-    fact_ids: NDArray[np.int64],
+    slopes: Numbers,
+    fact_ids: FactIds,
     options: ExplainOptions,
-) -> NDArray[np.float64]:
+) -> Numbers:
     """(n,) draws between 0 and 1, keyed by seed, prediction and fact.
 
     So a fact's draw does not depend on which other facts are there.

@@ -10,7 +10,7 @@ from whence.errors import WhenceError
 from whence.explain._explanation import Standing
 from whence.explain._trained import Candidates, Trained
 from whence.models.scoring import softmax
-from whence.types import OBJECT, RELATION, SUBJECT
+from whence.types import OBJECT, RELATION, SUBJECT, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,13 @@ class Contest:
         )
 
     @cached_property
-    def scores(self) -> NDArray[np.float64]:
+    def scores(self) -> Numbers:
         """(n_candidates,) as predicting sees them."""
         scorer, ids = self.trained.scorer, self.candidates.ids
         return scorer.scores(self.given, self.relation_row, ids).astype(np.float64)
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Numbers:
         """(n_candidates,) softmax of the scores."""
         return softmax(self.scores).astype(np.float64, copy=False)
 
@@ -115,7 +115,7 @@ class Situation:
         return float(self.contest.probabilities[self.place])
 
     @cached_property
-    def contenders(self) -> NDArray[np.float64]:
+    def contenders(self) -> Numbers:
         """(n_candidates,) scores of the answer and all new ones; the others at minus infinity."""
         allowed = self.contest.new.copy()
         allowed[self.place] = True
@@ -141,7 +141,7 @@ class Situation:
         """A probability, unless scores are ratings and it means nothing."""
         return None if self.trained.learned_ratings else float(probability)
 
-    def slopes(self, of: str, rival: int | None = None) -> NDArray[np.float64]:
+    def slopes(self, of: str, rival: int | None = None) -> Numbers:
         """(n_candidates,) slope of what is explained by every candidate's score.
 
         rival: where the answer of a contrast stands, for `log_ratio`.

@@ -14,7 +14,7 @@ from whence.models import Widths
 from whence.models.scoring import Scorer
 from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint
-from whence.types import Rows
+from whence.types import Numbers, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Candidates:
     """(n_entities,) where each entity stands among the candidates, or -1."""
 
     @cached_property
-    def squares(self) -> NDArray[np.float64]:
+    def squares(self) -> Numbers:
         """(n_candidates,) squared norms of the rows."""
         return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64))
 
@@ -47,7 +47,7 @@ class Candidates:
         return float(np.sqrt(squares.max() + 1e-6 * self.squares.max()))
 
     @cached_property
-    def scatter(self) -> NDArray[np.float64]:
+    def scatter(self) -> Numbers:
         """(width, width) sum over rows of (e - mean)(e - mean)^T, and a little more."""
         centred = self.rows - self._centre.astype(self.rows.dtype)
         scatter = (centred.T @ centred).astype(np.float64)
@@ -55,7 +55,7 @@ class Candidates:
         return np.asarray(scatter + 1e-5 * np.trace(scatter) * np.eye(len(scatter)))
 
     @cached_property
-    def _centre(self) -> NDArray[np.float64]:
+    def _centre(self) -> Numbers:
         return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.errors import WhenceError
 from whence.models import Model, Widths
@@ -16,7 +15,7 @@ from whence.training._sampling import ENTITY_STREAM, RELATION_STREAM, fill_unifo
 from whence.training._tables import Draw, Rule, Table
 from whence.training._update import CONSTRAINT_IDS, project
 from whence.training.config import NEGATIVES_UNSET, TrainConfig
-from whence.types import Facts, Rows
+from whence.types import Facts, Numbers, Rows
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Problem:
     n_relations: int
     subjects: range
     objects: range
-    targets: NDArray[np.float64] | None = None
+    targets: Numbers | None = None
     """(n_facts,) what the squared loss takes scores to."""
 
     def __post_init__(self) -> None:

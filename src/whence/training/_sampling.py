@@ -4,9 +4,9 @@ So the draw of one fact never depends on which other facts are there, nor on whe
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence._jit import kernel
+from whence.types import FactIds
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -106,7 +106,7 @@ def _order_keys(seed, epoch, keys):
         keys[i] = key_of(seed, ORDER_STREAM, np.uint64(i), epoch)
 
 
-def shuffled(seed: np.uint64, n_facts: int, epoch: int) -> NDArray[np.int64]:
+def shuffled(seed: np.uint64, n_facts: int, epoch: int) -> FactIds:
     """A seeded order of the facts for one epoch: taking a fact out leaves the others' order."""
     keys = np.empty(n_facts, np.uint64)
     _order_keys(seed, np.uint64(epoch), keys)
