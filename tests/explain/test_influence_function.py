@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from runs import train
 
 import whence
-from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of, slopes_of
+from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of
 from whence.explain import _influence_function as module
 from whence.explain._influence_function import Curvature, dense, solve_by_conjugate_gradients
 from whence.explain._methods import METHODS
 from whence.explain._options import ExplainOptions
+from whence.explain._situation import Aim
 
 Vector = NDArray[np.float64]
 METHOD = METHODS["influence-function"]
@@ -116,8 +117,8 @@ def test_influence_is_what_retraining_does(monkeypatch: pytest.MonkeyPatch) -> N
     everything = np.ones(len(FACTS))
     run = minimise(make_run("distmult"), everything, decay)
     situation, asked = situation_of(run, "e0", "r0", "e3"), ExplainOptions()
-    slopes, fact_ids = slopes_of(situation, asked), np.arange(len(FACTS))
-    found = METHOD.estimate(situation, slopes, fact_ids, asked)
+    aim, fact_ids = Aim("probability"), np.arange(len(FACTS))
+    found = METHOD.estimate(situation, aim, fact_ids, asked)
     assert np.abs(found).max() > 0.01
     without = []
     for fact in fact_ids:
@@ -142,11 +143,11 @@ def test_an_indefinite_hessian_gives_way_to_its_gauss_newton_part(
     assert np.linalg.eigvalsh(dense(curvature.hessian, size)).min() < -0.5
     assert np.linalg.eigvalsh(dense(curvature.gauss_newton, size)).min() > -1e-9
     situation, fact_ids = situation_of(run, "e0", "r0", "e3"), np.arange(len(FACTS))
-    slopes = slopes_of(situation, asked)
-    exact = METHOD.estimate(situation, slopes, fact_ids, asked)
+    aim = Aim("probability")
+    exact = METHOD.estimate(situation, aim, fact_ids, asked)
     monkeypatch.setattr(module, "MOST_DENSE", 0)
     monkeypatch.setattr(module, "_MOST_STEPS", 200)
-    by_steps = METHOD.estimate(situation, slopes, fact_ids, asked)
+    by_steps = METHOD.estimate(situation, aim, fact_ids, asked)
     np.testing.assert_allclose(by_steps, exact, rtol=1e-6)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from whence.errors import WhenceError
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
+from whence.explain._situation import Aim, Situation
 from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 DAMPING = 0.01
@@ -12,7 +12,7 @@ DAMPING = 0.01
 
 
 def estimate_criage(
-    situation: Situation, slopes: Numbers, fact_ids: FactIds, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) slope of what is explained times what the answer's score loses without the fact.
 
@@ -41,7 +41,7 @@ def estimate_criage(
     query = trained.scorer.queries(np.array([contest.given]), np.array([contest.relation_row]))
     through = np.linalg.solve(curvature, query[0, : z.shape[1]].astype(np.float64))
     z, misses = _queries(situation, fact_ids)
-    slope = slopes[situation.place] * trained.scorer.scale
+    slope = aim.slopes(situation)[situation.place] * trained.scorer.scale
     return np.asarray(slope * misses * (z @ through))
 
 

@@ -25,7 +25,7 @@ from whence.explain._gradient_kernels import Tables
 from whence.explain._gradients import gradient_of
 from whence.explain._losses import Losses
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
+from whence.explain._situation import Aim, Situation
 from whence.explain._trained import Trained
 from whence.models.scoring import Scorer
 from whence.training._sampling import shuffled
@@ -46,11 +46,11 @@ _STEP = 1e-5
 
 
 def estimate_influence_function(
-    situation: Situation, slopes: Numbers, fact_ids: FactIds, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) -grad f^T (H + damping)^-1 grad L_i."""
     trained = situation.trained
-    gradient = flatten(gradient_of(situation, slopes))
+    gradient = flatten(gradient_of(situation, aim))
     if len(gradient) <= MOST_DENSE:
         solved = np.asarray(np.linalg.solve(damped_hessian(trained, options.seed), gradient))
     else:

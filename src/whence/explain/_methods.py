@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whence.explain._options import ExplainOptions
-    from whence.explain._situation import Situation
+    from whence.explain._situation import Aim, Situation
     from whence.types import FactIds, Numbers
 
 
@@ -23,14 +23,14 @@ class Method:
     def estimate(
         self,
         situation: "Situation",
-        slopes: "Numbers",
+        aim: "Aim",
         fact_ids: "FactIds",
         options: "ExplainOptions",
     ) -> "Numbers":
-        """(n_facts,) influence of facts on what has these slopes; see `Situation.slopes`."""
+        """(n_facts,) influence of facts on what is explained."""
         module = import_module(f"whence.explain.{self.module}")
         function = getattr(module, "estimate_" + self.name.replace("-", "_"))
-        influences: Numbers = function(situation, slopes, fact_ids, options)
+        influences: Numbers = function(situation, aim, fact_ids, options)
         return influences
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from whence._jit import kernel
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
+from whence.explain._situation import Aim, Situation
 from whence.training._sampling import key_of
 from whence.types import FactIds, Numbers
 
@@ -14,7 +14,7 @@ _11 = np.uint64(11)
 
 def estimate_random(
     situation: Situation,
-    slopes: Numbers,
+    aim: Aim,
     fact_ids: FactIds,
     options: ExplainOptions,
 ) -> Numbers:
