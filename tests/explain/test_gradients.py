@@ -80,6 +80,23 @@ def test_cosine_is_zero_where_a_gradient_vanishes() -> None:
     np.testing.assert_array_equal(found, 0)
 
 
+def test_cosines_stay_within_one() -> None:
+    """Facts that are explained themselves, of which rounding takes some quotients past 1."""
+    for seed in range(20):
+        rows = np.random.default_rng(seed).normal(size=(8, 4))
+        run = whence.Run.from_arrays(
+            model="distmult",
+            entities=list("abcdefg"),
+            relations=["r"],
+            facts=[(0, 0, 1)],
+            entity_rows=rows[:7],
+            relation_rows=rows[7:],
+        )
+        (fact,) = run.explain("a", "r", "b", method="gradient-cos", top=None).facts
+        assert fact.influence == pytest.approx(1)
+        assert fact.influence <= 1
+
+
 def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
     """In single precision a product of such slopes would be nothing."""
     rng = np.random.default_rng(0)

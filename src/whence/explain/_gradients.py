@@ -38,7 +38,8 @@ def estimate_gradient_cos(
     products = losses.products(fact_ids, gradient)
     cosines = np.zeros(len(fact_ids))
     np.divide(-products, lengths, out=cosines, where=lengths > 0)
-    return cosines
+    # Rounding must not take a cosine past 1.
+    return np.clip(cosines, -1, 1)
 
 
 def estimate_tracin(
