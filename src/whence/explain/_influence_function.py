@@ -28,7 +28,7 @@ from whence.explain._options import ExplainOptions
 from whence.explain._situation import Aim, Situation
 from whence.explain._trained import Trained
 from whence.models.scoring import Scorer
-from whence.training._sampling import shuffled
+from whence.training._sampling import CURVATURE_STREAM, shuffled
 from whence.types import FactIds, Numbers
 
 DAMPING = 1.0
@@ -75,7 +75,8 @@ class Curvature:
         n_facts = trained.dataset.n_facts
         fact_ids = np.arange(n_facts)
         if n_facts > _MOST_FACTS:
-            fact_ids = np.sort(shuffled(np.uint64(seed), n_facts, 0)[:_MOST_FACTS])
+            order = shuffled(np.uint64(seed), n_facts, 0, CURVATURE_STREAM)
+            fact_ids = np.sort(order[:_MOST_FACTS])
         return cls(Losses.of(trained), fact_ids, n_facts / len(fact_ids))
 
     def gauss_newton(self, vector: Numbers) -> Numbers:

@@ -5,10 +5,9 @@ import numpy as np
 from whence._jit import kernel
 from whence.explain._options import ExplainOptions
 from whence.explain._situation import Aim, Situation
-from whence.training._sampling import key_of
+from whence.training._sampling import RANDOM_STREAM, key_of
 from whence.types import FactIds, Numbers
 
-_STREAM = np.uint64(6)  # training has those before
 _11 = np.uint64(11)
 
 
@@ -31,7 +30,7 @@ def estimate_random(
 @kernel
 def _draw(seed, prediction, fact_ids, out):
     subject, relation, object_ = prediction
-    query = key_of(seed, _STREAM, subject, relation)
+    query = key_of(seed, RANDOM_STREAM, subject, relation)
     for i in range(out.shape[0]):
-        key = key_of(query, _STREAM, object_, np.uint64(fact_ids[i]))
+        key = key_of(query, RANDOM_STREAM, object_, np.uint64(fact_ids[i]))
         out[i] = ((key >> _11) + 0.5) * 2.0**-53
