@@ -48,15 +48,15 @@ class Losses:
     inverse: bool
 
     @classmethod
-    def of(cls, trained: Trained, scorer: Scorer | None = None) -> "Losses":
-        """Those of a run, or with the rows of another scorer in place of its own."""
-        config, scorer = trained.config, scorer or trained.scorer
+    def of(cls, trained: Trained) -> "Losses":
+        """Those of a run under its own parameters."""
+        config = trained.config
         if config.loss == "squared" and trained.dataset.ratings is None:
             raise WhenceError(
                 "this run learned ratings and does not hold them, so its losses are not known; "
                 "choose another method, such as rollback"
             )
-        return cls(scorer, trained.dataset, config.loss, config.inverse)
+        return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
 
     def products(self, fact_ids: FactIds, direction: Tables) -> Numbers:
         """(n,) gradient of every fact's loss times a direction of the parameters."""
