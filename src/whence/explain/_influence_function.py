@@ -17,7 +17,6 @@ Of many facts, some thousand that are drawn by the seed stand for all.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -96,9 +95,12 @@ class Curvature:
         return self.weight * flatten(replace(self.losses, scorer=there).gradient(self.fact_ids))
 
 
-@lru_cache(maxsize=1)
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
     """(n_parameters, n_parameters) a positive definite one; it serves every prediction."""
+    return trained.hessian.get(seed, lambda: _damped_hessian(trained, seed))
+
+
+def _damped_hessian(trained: Trained, seed: int) -> Numbers:
     curvature = Curvature.of(trained, seed)
     scorer = curvature.losses.scorer
     doubled = _with_rows(scorer, Tables(*(part.astype(np.float64) for part in _rows(scorer))))

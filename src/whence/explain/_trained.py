@@ -1,8 +1,9 @@
 """What explanations are made from: a trained model, its facts and its trace."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,20 @@ class Candidates:
         return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
 
 
+class Kept:
+    """Numbers that take long to work out, under the key last asked for; threads wait for them."""
+
+    def __init__(self) -> None:
+        self._lock, self._key = Lock(), object()
+        self._numbers: Numbers = np.empty(0)
+
+    def get(self, key: object, make: Callable[[], Numbers]) -> Numbers:
+        with self._lock:
+            if key != self._key:
+                self._numbers, self._key = make(), key
+            return self._numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
     """A trained model with its facts, its trace and the index of which fact touches what."""
@@ -71,6 +86,8 @@ class Trained:
     """(n_facts, trace width); None where none was kept."""
     read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
     """The moments of training that were kept."""
+    hessian: Kept = field(init=False, repr=False, default_factory=Kept)
+    """By the seed of the facts that it is taken from; other rows have another."""
 
     def __post_init__(self) -> None:
         if self.trace is None:
