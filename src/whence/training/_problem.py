@@ -33,14 +33,7 @@ class Problem:
     """(n_facts,) what the squared loss takes scores to."""
 
     def __post_init__(self) -> None:
-        two_way = self.n_relations == 0
-        if self.model.two_way != two_way:
-            has, wants = ("two", "three") if two_way else ("three", "two")
-            other = "mf" if two_way else "distmult"
-            raise WhenceError(
-                f"model {self.model.name} takes facts of {wants} columns and these have {has}; "
-                f"choose another model, such as {other}"
-            )
+        self.model.check_columns(two_way=self.n_relations == 0)
         if self.config.loss == "squared":
             self._check_ratings()
         if self.config.negatives is None:
