@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
-from whence.run import ArrayRun, RunFolder, RunWriter, check_memory, gather_arrays
+from whence.run import ArrayRun, Arrays, RunFolder, RunWriter, check_memory, gather_arrays
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
 from whence.training.results import Interrupted, Parameters, Validation, Watch
@@ -151,10 +151,18 @@ class Run:
         labels
             Labels by name, for reading.
         """
-        rows = (entity_rows, relation_rows)
-        return cls(
-            gather_arrays(model, entities, relations, facts, *rows, trace, loss=loss, labels=labels)
+        arrays = Arrays(
+            model=model,
+            entities=entities,
+            relations=relations,
+            facts=facts,
+            entity_rows=entity_rows,
+            relation_rows=relation_rows,
+            trace=trace,
+            loss=loss,
+            labels=labels,
         )
+        return cls(gather_arrays(arrays))
 
     @classmethod
     def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:

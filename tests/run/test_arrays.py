@@ -118,6 +118,28 @@ def test_names_are_their_texts() -> None:
         assert [fact.influence for fact in found.facts] == [f.influence for f in wanted.facts]
 
 
+def test_names_may_be_arrays() -> None:
+    names = {"entities": np.array(["a", "b", "c", "d"]), "relations": np.array(["r", "q"])}
+    run = whence.Run.from_arrays(**_arrays(**names))
+    assert run.dataset.relations.names == ("r", "q")
+    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    assert run.explain("a", "r", "b", top=None).facts == wanted.facts
+
+
+@pytest.mark.parametrize("slots", [False, True])
+def test_more_than_double_precision_becomes_double(slots: bool) -> None:
+    arrays = _arrays()
+    wanted = whence.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
+    for name in ("entity_rows", "relation_rows", "trace"):
+        arrays[name] = arrays[name].astype(np.longdouble)
+    if slots:
+        arrays["trace"] = tuple(arrays["trace"][:, i] for i in range(3))
+    run = whence.Run.from_arrays(**arrays)
+    assert run.trace is not None
+    assert run.entity_rows.dtype == run.trace.dtype == np.float64
+    assert run.explain("a", "r", "b", top=None).facts == wanted.facts
+
+
 def test_labels_are_shown_and_found() -> None:
     run = whence.Run.from_arrays(**_arrays(labels={"a": "Egypt", "r": "embassy"}))
     found = run.explain("Egypt", "embassy", "b")
@@ -151,7 +173,15 @@ def test_two_way_facts_are_pairs() -> None:
     ("changes", "message"),
     [
         ({"model": "distmul"}, "unknown model 'distmul'; choose from"),
-        ({"model": "mf"}, r"relation_rows has width 3|relation"),
+        (
+            {"model": "mf"},
+            "model mf takes facts of two columns, without a relation, and these have one",
+        ),
+        (
+            {"relations": None, "relation_rows": np.zeros((1, 3))},
+            "with a relation, and these have none; choose another model, such as mf",
+        ),
+        ({"relations": []}, "model distmult takes facts of three columns, with a relation"),
         ({"entities": ["a", "b", "c"]}, "4 rows for 3 entities"),
         ({"entities": ["a", "b", "c", "a"]}, "entities has a name twice"),
         ({"relations": ["r", "r"]}, "relations has a name twice"),

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,40 +55,44 @@ class ArrayRun:
         return {"name": data.name, **sizes}
 
 
-def gather_arrays(
-    model: str,
-    entities: Sequence[Any],
-    relations: Sequence[Any] | None,
-    facts: ArrayLike,
-    entity_rows: ArrayLike,
-    relation_rows: ArrayLike | None,
-    trace: Any,
-    *,
-    loss: str,
-    labels: Mapping[str, str] | None,
-) -> ArrayRun:
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """What somebody else's training left; see `Run.from_arrays`."""
+
+    model: str
+    entities: Sequence[Any]
+    relations: Sequence[Any] | None
+    facts: ArrayLike
+    entity_rows: ArrayLike
+    relation_rows: ArrayLike | None
+    trace: Any
+    loss: str
+    labels: Mapping[str, str] | None
+
+
+def gather_arrays(arrays: Arrays) -> ArrayRun:
     """Check arrays against each other and make a run of them."""
-    rows = _floats(entity_rows, "entity_rows")
+    rows = _floats(arrays.entity_rows, "entity_rows")
     n_entities, width = rows.shape
-    if n_entities != len(entities):
-        raise WhenceError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
-    declared = find_model(model)
-    dim = _find_dim(declared, width)
-    widths = declared.widths(dim)
-    names = [str(name) for name in relations or ()]
-    relation = _relation_rows(relation_rows, len(names), widths, rows.dtype)
-    inverse = len(relation) == 2 * max(len(names), 1)
-    data = _dataset(entities, names, facts, labels or {})
+    if n_entities != len(arrays.entities):
+        raise WhenceError(f"entity_rows has {n_entities} rows for {len(arrays.entities)} entities")
+    model = find_model(arrays.model)
+    relations = [] if arrays.relations is None else [str(name) for name in arrays.relations]
+    model.check_columns(two_way=not relations)
+    dim = _find_dim(model, width)
+    widths = model.widths(dim)
+    relation_rows = _relation_rows(arrays.relation_rows, len(relations), widths, rows.dtype)
+    data = _dataset(arrays.entities, relations, arrays.facts, arrays.labels or {})
     config = TrainConfig(
-        model=model,
+        model=arrays.model,
         dim=dim,
-        inverse=inverse,
+        inverse=len(relation_rows) == 2 * max(len(relations), 1),
         precision=rows.dtype.name,
-        loss=loss,
-        trace=trace is not None,
+        loss=arrays.loss,
+        trace=arrays.trace is not None,
     )
-    slots = None if trace is None else _slots(trace, data.n_facts, widths, 1 + inverse)
-    return ArrayRun(data, config, (rows, relation), slots)
+    slots = _slots(arrays.trace, data.n_facts, widths, 1 + config.inverse)
+    return ArrayRun(data, config, (rows, relation_rows), slots)
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
@@ -169,8 +174,10 @@ def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
     return np.ascontiguousarray(ids, np.int32)
 
 
-def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any]:
+def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any] | None:
     """(n_facts, trace width) out of (n_facts, slots, width), a tuple of slots, or as it is."""
+    if trace is None:
+        return None
     wanted = [part.stop - part.start for part in widths.slots(n_directions)]
     if isinstance(trace, tuple):
         parts = [_native(part) for part in trace]
@@ -187,14 +194,14 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
 
 
 def _native(values: Any) -> NDArray[Any]:
-    """An array in the byte order of this machine, which kernels take for granted."""
+    """An array of a precision and byte order that kernels take."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise WhenceError("arrays are made of rows of one length; these are not") from None
     if array.dtype.kind not in "fiu":
         raise WhenceError(f"numbers are wanted, and these are {array.dtype}")
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
         return array.astype(np.float64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
