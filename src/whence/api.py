@@ -377,7 +377,7 @@ class Run:
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
         if isinstance(self._folder, ArrayRun):
-            return {**self.summary(), "config": self.config.to_dict()}
+            return {**self.summary(), "config": self._folder.known_settings}
         manifest = self._folder.manifest
         return {
             "format": manifest.format,

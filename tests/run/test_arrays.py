@@ -159,7 +159,16 @@ def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
 def test_such_a_run_predicts_and_tells_of_itself() -> None:
     run = whence.Run.from_arrays(**_arrays())
     assert repr(run) == "Run(in memory, distmult, 5 facts)"
-    assert run.info()["n_entities"] == 4
+    info = run.info()
+    assert info["n_entities"] == 4
+    assert info["config"] == {
+        "model": "distmult",
+        "dim": 3,
+        "inverse": False,
+        "precision": "float64",
+        "loss": "softmax",
+        "trace": True,
+    }
     assert len(run.predict("a", "r", top=None).answers) == 4
 
 

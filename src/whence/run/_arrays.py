@@ -16,6 +16,9 @@ from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint
 from whence.types import Facts, Rows
 
+_KNOWN = ("model", "dim", "inverse", "precision", "loss", "trace")
+"""Settings that arrays tell."""
+
 
 class ArrayRun:
     """What a run folder holds, held in memory instead; it knows nothing of how it was trained."""
@@ -37,6 +40,12 @@ class ArrayRun:
     @property
     def model(self) -> Model:
         return find_model(self.config.model)
+
+    @property
+    def known_settings(self) -> dict[str, Any]:
+        """The config as far as the arrays tell; how they were trained is not known."""
+        config = self.config.to_dict()
+        return {name: config[name] for name in _KNOWN}
 
     @property
     def fingerprint(self) -> str:
