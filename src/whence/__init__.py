@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from whence.api import Run, resume, train
     from whence.data import Dataset, ReadOptions
     from whence.data import read_dataset as read
-    from whence.explain import ExplainOptions, Explanation
+    from whence.explain import ExplainOptions, Explanation, Failed
     from whence.training import MachineOptions, TrainConfig
 
 __all__ = [
     "Dataset",
     "ExplainOptions",
     "Explanation",
+    "Failed",
     "MachineOptions",
     "ReadOptions",
     "Run",
@@ -34,6 +35,7 @@ __getattr__ = lazily(
         "Dataset": "whence.data",
         "ExplainOptions": "whence.explain",
         "Explanation": "whence.explain",
+        "Failed": "whence.explain",
         "MachineOptions": "whence.training",
         "ReadOptions": "whence.data",
         "Run": "whence.api",

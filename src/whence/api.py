@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -298,18 +298,22 @@ class Run:
         return explain(self._trained, names, ExplainOptions.from_dict(options))
 
     def explain_many(
-        self, predictions: Iterable[Sequence[str | None]], **options: Any
+        self,
+        predictions: Iterable[Sequence[str | None]],
+        *,
+        threads: int | None = None,
+        **options: Any,
     ) -> Iterator["Explanation | Failed"]:
         """Explanations of many predictions, in their order, computed while they are taken.
 
-        Each prediction is what `explain` takes, and `options` are the same; all cores share them.
-        One that cannot be explained becomes a record with `line`, its number from 1 on, and
-        `message`, and the others go on.
+        Each prediction is what `explain` takes, and `options` are the same; all cores share them,
+        or so many `threads`. One that cannot be explained becomes a `whence.Failed` with `line`,
+        its number from 1 on, and `message`, and the others go on.
         """
         from whence.explain import ExplainOptions, as_questions, explain_many
 
         chosen = ExplainOptions.from_dict(options)
-        return explain_many(self._trained, as_questions(predictions), chosen)
+        return explain_many(self._trained, as_questions(predictions), chosen, threads)
 
     def explain_file(
         self,
@@ -318,6 +322,7 @@ class Run:
         *,
         split: str = "test",
         limit: int | None = None,
+        threads: int | None = None,
         resume: bool = False,
         force: bool = False,
         advanced: "Advanced | None" = None,
@@ -341,6 +346,8 @@ class Run:
             For `top` and `true`: test, valid or train.
         limit
             Only the first so many.
+        threads
+            How many explain at a time; by default, one a core.
         resume
             Go on with work that was interrupted, and never begin it.
         force
@@ -350,16 +357,15 @@ class Run:
         **options
             As `explain` takes them.
         """
-        from whence.explain import ExplainOptions
+        from whence.explain import ExplainOptions, explain_many
         from whence.files import Task, find_questions, write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         questions = find_questions(self._trained, predictions, split, limit, chosen.asks)
         task = Task(Path(out), force=force, resume=resume)
+        explain = partial(explain_many, self._trained, options=chosen, threads=threads)
         run = self._folder.fingerprint
-        return write_explanations(
-            self._trained, questions, chosen, task, run=run, advanced=advanced
-        )
+        return write_explanations(explain, questions, chosen, task, run=run, advanced=advanced)
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""

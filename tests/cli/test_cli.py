@@ -122,6 +122,7 @@ def test_demo_trains_asks_and_explains(tmp_path: Path) -> None:
     done = whence("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Where do students from india go?" in done.stdout
+    assert "Why usa?\nindia students usa\n" in done.stdout
     assert "5 of 633 adjacent facts" in done.stdout
     assert (tmp_path / "runs" / "demo" / "manifest.json").exists()
 

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,7 +109,7 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         f"probability {prediction['probability']:.4f}, rank {prediction['rank']} of 14" in lines[1]
     )
     table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
-    columns = ["subject", "relation", "object", "shares", "influence", "without", "share"]
+    columns = ["subject", "relation", "object", "parts", "influence", "without", "share"]
     assert table[0].split() == columns
     for line, fact in zip(table[1:], found["facts"], strict=False):
         assert line.split()[0] == str(fact["rank"])
@@ -118,6 +119,15 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         assert line.endswith("*") == fact["top_answer_changes"]
     assert any(line.startswith(f"3 of {found['n_adjacent']} adjacent facts, in ") for line in lines)
     assert lines[-1] == "next: --opposing, --top all, --stability, --json"
+
+
+def test_the_heading_says_whose_numbers_they_are(run: str) -> None:
+    rolled_back = "Facts that support it, by influence on its probability"
+    assert rolled_back in shown(run, *EGYPT, "--method", "rollback-o")
+    lines = shown(run, *EGYPT, "--method", "gradient-dot", "--opposing")
+    assert "Facts that oppose it, by influence as gradient-dot estimates it" in lines
+    assert "its probability" not in "\n".join(lines)
+    assert lines[-1] == "next: --top all, --json"
 
 
 def test_another_top_answer_is_named(run: str) -> None:
@@ -248,13 +258,49 @@ def test_pictures_are_written_beside_the_table(run: str, tmp_path: Path) -> None
     assert picture.read_bytes() != before
 
 
+def test_pictures_of_other_methods_have_the_listed_facts_alone(run: str, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    shown(run, *EGYPT, "--method", "random", "--top", "2", "--html", str(page))
+    text, facts = page.read_text(), document(run, *EGYPT, "--method", "random", "--top", "2")
+    drawn = {int(number) for number in re.findall(r"\nfact (\d+)</title>", text)}
+    assert drawn == {fact["fact_id"] for fact in facts["facts"]}
+    assert "as random estimates it" in text
+    assert "points" not in text
+
+
+def test_no_picture_is_written_where_one_is_refused(run: str, tmp_path: Path) -> None:
+    page, picture = tmp_path / "why.html", tmp_path / "why.svg"
+    picture.write_text("mine")
+    both = ["--html", str(page), "--svg", str(picture)]
+    # The names are bad too: files are looked at before anything is computed.
+    done = whence("explain", run, "egyp", "embassy", "usa", *both)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"whence: {picture} exists")
+    assert not done.stdout
+    assert not page.exists()
+    same = whence("explain", run, *EGYPT, "--html", str(page), "--svg", str(page), "--force")
+    assert same.returncode == 2
+    assert "--html and --svg name the same file" in same.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["why.svg"]
+    assert shown(run, *EGYPT, *both, "--force")[0] == "egypt embassy usa"
+    assert page.exists()
+    assert picture.read_text() != "mine"
+
+
+def test_the_table_is_printed_where_a_picture_cannot_be_written(run: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = whence("explain", run, *EGYPT, "--svg", str(tmp_path / "file" / "why.svg"))
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stdout.startswith("egypt embassy usa\n")
+
+
 def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
     (tmp_path / "ratings.tsv").write_text("ann\tjaws\nann\tup\nbob\tup\nbob\tbig\ncy\tjaws\n")
     library.train(tmp_path / "ratings.tsv", out=tmp_path / "run", model="mf", dim=3, epochs=20)
     path = str(tmp_path / "run")
     lines = shown(path, "ann", "big", "--everything")
     assert lines[0] == "ann big"
-    assert lines[4].split()[:3] == ["subject", "object", "shares"]
+    assert lines[4].split()[:3] == ["subject", "object", "parts"]
     found = document(path, "ann", "_", "--without", "ann,up", "--without", "bob,up")
     assert found["prediction"]["relation"] is None
     assert len(found["without"]["fact_ids"]) == 2
@@ -301,12 +347,32 @@ def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
     assert found["prediction"]["n_candidates"] == 3
     over = document(run, *EGYPT, "--config", str(config), "--top", "1", "--relation", "treaties")
     assert [fact["relation"] for fact in over["facts"]] in ([], ["treaties"])
+    config.write_text("threads = 2\n")  # of training
+    assert document(run, *EGYPT, "--config", str(config))["facts"]
     config.write_text("[explain]\ntop = 0\n")
     done = whence("explain", run, *EGYPT, "--config", str(config))
     assert done.returncode == 2
     assert "give a number from 1 on, or all" in done.stderr
     config.write_text('[explain]\nmetod = "rollback"\n')
     assert "did you mean 'method'?" in whence("explain", run, "--config", str(config)).stderr
+
+
+def test_lists_in_a_file_keep_names_with_commas(tmp_path: Path) -> None:
+    names = ["Paris, Texas", "Rome, Georgia", "Athens, Ohio"]
+    facts = [(a, "twin, of", b) for a in names for b in names if a != b]
+    (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
+    run = library.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=4, epochs=3)
+    config = tmp_path / "whence.toml"
+    config.write_text(
+        f"[explain]\ncandidates = {json.dumps(names[:2])}\nentity = {json.dumps(names[1:])}\n"
+        f'relation = ["twin, of"]\nwithout = [2, {json.dumps(facts[4])}]\n'
+    )
+    found = document(str(run.path), *facts[0], "--config", str(config))
+    chosen = {"candidates": names[:2], "entity": names[1:], "relation": "twin, of"}
+    expected = run.explain(*facts[0], without=[2, facts[4]], **chosen).to_dict()
+    assert found["without"]["fact_ids"] == [2, 4]
+    assert found["prediction"]["n_candidates"] == 2
+    assert found | {"seconds": 0} == expected | {"seconds": 0}
 
 
 def test_candidates_may_stand_in_a_file(run: str, tmp_path: Path) -> None:
@@ -336,6 +402,8 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("leave out --top", [run, *EGYPT, "--everything", "--top", "3"]),
         ("--csv goes with one PREDICTION", [run, "--predictions", "top", *out, "--csv"]),
         ("--split goes with --predictions", [run, *EGYPT, "--split", "valid"]),
+        ("--threads goes with --predictions", [run, *EGYPT, "--threads", "2"]),
+        ("threads is 0; give", [run, "--predictions", "top", *out, "--threads", "0"]),
         ("leave out of", [run, *EGYPT, "--instead-of", "uk", "--of", "score"]),
         (
             "limit is 0; give a number from 1 on",
@@ -368,7 +436,7 @@ def test_many_are_explained_into_a_file(run: str, tmp_path: Path) -> None:
     places = ("subject", "relation", "object")
     expected = document(run, *(found[9]["prediction"][place] for place in places), "--top", "2")
     assert {name: expected[name] for name in found[9]} == found[9]
-    more = ["--split", "valid", "--limit", "7", "--json", "--force"]
+    more = ["--split", "valid", "--limit", "7", "--threads", "1", "--json", "--force"]
     done = whence("explain", run, "--predictions", "true", "-o", str(out), *more)
     summary = json.loads(done.stdout)
     assert summary.pop("seconds") >= 0

@@ -9,7 +9,7 @@ def fact(
     fact_id: int,
     names: tuple[str, str | None, str],
     influence: float,
-    shares: tuple[str, ...],
+    parts: tuple[str, ...],
     **changes: Any,
 ) -> dict[str, Any]:
     """One explained fact whose labels are its names."""
@@ -17,13 +17,13 @@ def fact(
     return {
         "fact_id": fact_id,
         **places,
-        "role": shares[0] if len(shares) == 1 else "several" if shares else "none",
+        "role": parts[0] if len(parts) == 1 else "several" if parts else "none",
         "influence": influence,
         "probability_without": 0.25,
         "top_answer_changes": influence > 0.3,
         "rank": fact_id + 1,
         "share": 0.5,
-        "shares": shares,
+        "parts": parts,
         "labels": places | {"top_answer_without": "rome"},
         "top_answer_without": "rome",
         "source": None,

@@ -44,6 +44,12 @@ def test_scores_stay_as_they_are() -> None:
     assert axes.get_xlabel() == "influence on score"
 
 
+def test_other_methods_have_no_points() -> None:
+    axes = plot_explanation(small() | {"method": "gradient-cos"})
+    assert axes.patches[0].get_width() == 0.4
+    assert axes.get_xlabel() == "influence, as gradient-cos estimates it"
+
+
 def test_axes_of_ones_own(pyplot: Any) -> None:
     _, axes = pyplot.subplots()
     assert plot_explanation(small(), axes) is axes

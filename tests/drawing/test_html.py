@@ -10,7 +10,8 @@ import pytest
 import whence
 from tests.drawing.documents import HOSTILE, explanation, fact, joint, ratings, small
 from tests.runs import train
-from whence.drawing import explanation_html, explanation_page, fact_text
+from whence.drawing import explanation_html, explanation_page
+from whence.drawing._text import fact_text
 
 VOID = {"meta", "br"}
 
@@ -130,7 +131,7 @@ def test_the_page_says_all_else() -> None:
     read = Reading(text)
     for said in (
         "<dt>method</dt><dd>rollback</dd>",
-        "<dt>influence on</dt><dd>log ratio</dd>",
+        "<dt>asked of</dt><dd>log ratio</dd>",
         "<dt>adjacent facts</dt><dd>77</dd>",
         "<dt>rather than</dt><dd>Cy (/m/9): probability 20.0%, rank 3</dd>",
         "<dt>log of their ratio</dt><dd>0.916</dd>",
@@ -141,6 +142,21 @@ def test_the_page_says_all_else() -> None:
     assert ["none", "50.0%", "1.25", "2", "", "", "paris"] in read.rows
     assert ["top 3", "5.0%", "-1.50", "1,032", "+0.450", "+0.550", "oslo"] in read.rows
     assert read.rows[-1] == ["together", "5.0%", "-1.50", "31", "+0.450", "+0.550", "oslo"]
+
+
+@pytest.mark.parametrize("draw", [explanation_html, explanation_page])
+def test_numbers_of_other_methods_are_no_falls(draw: Any) -> None:
+    text = draw(small() | {"method": "random"})
+    assert "+0.400" in text
+    assert "Influence is a plain number, as random estimates it" in text
+    assert "points" not in text
+    assert "less the probability" not in text
+
+
+def test_facts_rolled_back_together_are_falls_beside_any_method() -> None:
+    read = Reading(explanation_page(small() | {"method": "random", "without": joint(3, 1)}))
+    assert read.rows[-1][4:6] == ["+45.0 points", "+55.0 points"]
+    assert read.rows[1][3] == "+0.400"
 
 
 def test_a_page_of_ratings_has_scores() -> None:

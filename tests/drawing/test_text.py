@@ -7,24 +7,27 @@ from whence.drawing import (
     explanation_html,
     explanation_page,
     explanation_svg,
-    fact_text,
-    influence_text,
-    middle,
     named,
-    percent,
     plot_explanation,
-    prediction_text,
 )
 from whence.drawing._fitting import fit, text_width, wrap
+from whence.drawing._text import (
+    fact_text,
+    fall_text,
+    influence_text,
+    measure_text,
+    percent,
+    prediction_text,
+)
 from whence.errors import WhenceError
 
 
 @pytest.mark.parametrize(
-    ("text", "width", "cut"),
-    [("abcdef", 6, "abcdef"), ("abcdef", 5, "ab…ef"), ("abcdef", 4, "a…ef"), ("abcdef", 1, "…")],
+    ("text", "room", "cut"),
+    [("abcdeg", 4, "abcdeg"), ("abcdeg", 3.6, "ab…eg"), ("abcdeg", 3, "a…eg"), ("abcdeg", 1, "…")],
 )
-def test_long_texts_are_cut_in_the_middle(text: str, width: int, cut: str) -> None:
-    assert middle(text, width) == cut
+def test_long_texts_are_cut_in_the_middle(text: str, room: float, cut: str) -> None:
+    assert fit(text, room, 1) == cut
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,20 @@ def test_small_probabilities_keep_their_digits(value: float, text: str) -> None:
     ],
 )
 def test_influences_have_a_sign_and_a_unit(value: float, of: str, text: str) -> None:
-    assert influence_text(value, of) == text
+    assert influence_text(value, {"method": "rollback", "of": of}) == text
+    assert fall_text(value, of) == text
+
+
+@pytest.mark.parametrize("of", ["probability", "score", "loss", "log_ratio"])
+def test_only_rolling_back_makes_influences_falls(of: str) -> None:
+    falls = {"method": "rollback-o", "of": of}
+    assert measure_text(falls) == measure_text(falls | {"method": "rollback"})
+    assert "less the" in measure_text(falls) or "less without" in measure_text(falls)
+    for method in ("random", "gradient-cos", "influence-function"):
+        other = {"method": method, "of": of}
+        assert influence_text(0.4359, other) == "+0.436"
+        assert f"as {method} estimates it" in measure_text(other)
+        assert "less" not in measure_text(other)
 
 
 def test_a_prediction_in_one_line() -> None:

@@ -29,7 +29,7 @@ def test_roles_say_what_is_shared(nations: whence.Run) -> None:
                 for part, has in zip(("subject", "relation", "object"), shares, strict=True)
                 if has
             ]
-            assert list(fact.shares) == parts
+            assert list(fact.parts) == parts
             assert fact.role == (parts[0] if len(parts) == 1 else "several")
 
 
@@ -48,7 +48,7 @@ def test_a_role_keeps_the_facts_that_share_it(nations: whence.Run, role: str) ->
     wanted = [
         fact.fact_id
         for fact in everything.facts
-        if (role in fact.shares if role != "several" else len(fact.shares) > 1)
+        if (role in fact.parts if role != "several" else len(fact.parts) > 1)
     ]
     assert [fact.fact_id for fact in found.facts] == wanted
     assert 0 < len(wanted) < len(everything.facts)

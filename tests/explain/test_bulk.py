@@ -1,5 +1,6 @@
 """Many predictions: the same explanations as one at a time, in order, and faults as records."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -55,6 +56,20 @@ def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> 
     facts = run.dataset.test[:40]
     expected = [run.explain(*run.dataset.fact_names(fact), top=3) for fact in facts]
     assert timeless(found) == timeless(expected)
+    names = [run.dataset.fact_names(fact) for fact in facts]
+    assert timeless(run.explain_many(names, threads=threads, top=3)) == timeless(expected)
+
+
+def test_one_thread_is_one(run: whence.Run) -> None:
+    def explaining() -> int:
+        return sum("ThreadPool" in thread.name for thread in threading.enumerate())
+
+    before = explaining()
+    found = run.explain_many(NAMES * 20, threads=1, top=1)
+    next(found)
+    assert explaining() - before == 1
+    assert isinstance(list(found)[-1], whence.Explanation)
+    assert explaining() == before
 
 
 def test_nations_has_143_top_predictions_and_201_true_ones(run: whence.Run) -> None:
@@ -98,6 +113,7 @@ def test_a_bad_prediction_is_a_record(run: whence.Run) -> None:
     found = list(run.explain_many(names))
     kinds = [type(result) for result in found]
     assert kinds == [Explanation, Failed, Failed, Explanation]
+    assert whence.Failed is Failed
     first, second = (result for result in found if isinstance(result, Failed))
     assert (first.line, first.prediction) == (2, ("egyp", "embassy", "usa"))
     assert "did you mean 'egypt'" in first.message
@@ -121,6 +137,7 @@ def test_what_fails_for_all_is_refused_at_once(run: whence.Run, tmp_path: Path) 
         "unknown entity 'us'": {"instead_of": "us"},
         "no fact has id 99999": {"without": 99999},
         "candidates compete": {"candidates": "egypt"},
+        "threads is 0; give a number from 1 on": {"threads": 0},
     }
     for words, options in cases.items():
         with pytest.raises(whence.WhenceError, match=words):

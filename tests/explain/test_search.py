@@ -201,3 +201,61 @@ def test_rank_takes_the_asked_sign_and_number() -> None:
     assert rank(influences, "all", opposing=True).chosen.tolist() == [4, 2]
     assert rank(influences, 1, opposing=False).chosen.tolist() == [1]
     assert rank(influences, 9, opposing=True).influences.tolist() == [-3.0, -1.0]
+
+
+@pytest.mark.parametrize("heaviest", [5.0, 8.0, 12.0, 16.0])
+@pytest.mark.parametrize("noise", [0.3, 3.0])
+def test_bounds_hold_where_light_candidates_rise_together(heaviest: float, noise: float) -> None:
+    """One answer has nearly all the probability, and each fact held thousands of others down."""
+    rng = np.random.default_rng(0)
+    width, n_light, n_facts = 100, 4000, 200
+    light = rng.normal(size=width)
+    light *= 10 / np.linalg.norm(light)
+    heavy = rng.normal(size=width)
+    heavy -= (heavy @ light) / (light @ light) * light
+    given = -heaviest * light / (light @ light)
+    rise = rng.uniform(0.5, 1, (n_facts, 1)) * (heaviest - 2) * light / (light @ light)
+    subject = -(rise + noise * rng.normal(size=(n_facts, width)) / np.sqrt(width))
+    rows = np.vstack([given, heavy * 10 / np.linalg.norm(heavy), np.tile(light, (n_light, 1))])
+    run = whence.Run.from_arrays(
+        model="distmult",
+        entities=[f"e{i}" for i in range(len(rows))],
+        relations=["r0"],
+        facts=np.tile([0, 0, 1], (n_facts, 1)),
+        entity_rows=rows.astype(np.float32),
+        relation_rows=np.ones((1, width), np.float32),
+        trace=np.stack([subject, 0 * subject, 0 * subject], axis=1).astype(np.float32),
+    )
+    for of in ("probability", "loss"):
+        rollback = rollback_of(run, ("e0", "r0", "e1"), of)
+        _check_bounds(rollback, _adjacent(rollback))
+
+
+def test_scores_too_far_apart_for_probabilities_are_searched_all_the_same() -> None:
+    run = random_run("distmult", n_entities=300, n_facts=400, dim=8, size=5.0)
+    rows = run.entity_rows * 30
+    far = whence.Run.from_arrays(
+        model="distmult",
+        entities=run.dataset.entities.names,
+        relations=run.dataset.relations.names,
+        facts=run.dataset.train,
+        entity_rows=rows,
+        relation_rows=run.relation_rows[:2],
+        trace=np.ascontiguousarray(run.trace[:, :24]),
+    )
+    (ask,) = random_asks(far, 1)
+    names = names_of(far, ask)
+    assert np.ptp(rollback_of(far, names, "loss").situation.contest.scores) > 745
+    for of in ("probability", "loss"):
+        quick, full = (far.explain(*names, of=of, exhaustive=all_) for all_ in (False, True))
+        assert quick.facts == full.facts
+        assert all(np.isfinite(fact.influence) for fact in full.facts)
+
+
+@pytest.mark.parametrize("top", [10, None])
+def test_a_trace_of_what_is_no_number_is_said(top: int | None) -> None:
+    run = random_run("distmult", n_entities=1500, n_facts=800)
+    run.trace[3] = np.nan
+    names = run.dataset.fact_names(run.dataset.train[3])
+    with pytest.raises(whence.WhenceError, match="not finite"):
+        run.explain(*names, top=top)

@@ -56,7 +56,7 @@ def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
         common = {f"prediction_{place}": document["prediction"][place] for place in places}
         common |= {name: document[name] for name in ("method", "of", "n_adjacent")}
         for fact in document["facts"]:
-            kept = {n: v for n, v in fact.items() if n not in ("shares", "labels")}
+            kept = {n: v for n, v in fact.items() if n not in ("parts", "labels")}
             found.append(common | kept)
     return found
 
@@ -256,6 +256,7 @@ def test_what_fails_for_all_leaves_nothing(run: whence.Run, tmp_path: Path) -> N
         "unknown relation": ("e.tsv", {"relation": "embasy"}),
         "unknown split 'tests'": ("e.tsv", {"split": "tests"}),
         "limit is 0": ("e.tsv", {"limit": 0}),
+        "threads is -1": ("e.tsv", {"threads": -1}),
         "unknown setting 'tops'": ("e.tsv", {"tops": 3}),
         "is a folder": ("folder.tsv", {}),
     }

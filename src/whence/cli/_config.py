@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from whence.cli._options import EXPLAINING, SEVERAL, TRAINING, Setting
+from whence.cli._options import EXPLAINING, LISTED, SEVERAL, TRAINING, Setting
 from whence.data._nearest import nearest
 from whence.errors import WhenceError
 
-_COLUMNS = ("columns", "rating", "source", "candidates")
+_COLUMNS = ("columns", "rating", "source")
 """Texts that may stand as numbers or lists of them."""
 _SETTINGS = {"explain": EXPLAINING}
 """Of commands that have other settings than training."""
@@ -92,6 +92,11 @@ def _checked(settings: dict[str, Setting], name: str, value: Any) -> Any:
     if name in settings:
         table, item = settings[name]
         table.check(item, value)
-        if name in SEVERAL:
-            return list(map(str, value if isinstance(value, list) else [value]))
+        if name in SEVERAL or (name in LISTED and isinstance(value, list)):
+            return [_text(item) for item in (value if isinstance(value, list) else [value])]
     return value
+
+
+def _text(item: Any) -> str:
+    """A name, or those of a fact, which may have commas in them, by TAB."""
+    return "\t".join(map(str, item)) if isinstance(item, list) else str(item)

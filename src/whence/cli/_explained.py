@@ -8,6 +8,7 @@ from rich.text import Text
 
 from whence.cli._columns import Column, aligned, fitted, on_one_line
 from whence.cli._screen import counted
+from whence.drawing import is_rolled_back
 from whence.explain import ExplainOptions
 
 Document = dict[str, Any]
@@ -69,19 +70,25 @@ def _contrast(document: Document, width: int) -> Iterator[str]:
 
 
 def _title(document: Document, options: ExplainOptions) -> Text:
-    on = {
-        "probability": "influence on its probability",
-        "score": f"influence on its {'rating' if _is_rated(document) else 'score'}",
-        "loss": "how far they lower its loss",
-        "log_ratio": "influence on that",
-    }[document["of"]]
     if document["without"]:
         which = "These facts, each alone"
     elif options.top is None:
         which = "All facts that were asked for"
     else:
         which = f"Facts that {'oppose' if options.opposing else 'support'} it"
-    return Text(f"\n{which}, by {on}", style="bold")
+    return Text(f"\n{which}, by {_measure(document)}", style="bold")
+
+
+def _measure(document: Document) -> str:
+    """What influences are, in a few words."""
+    if not is_rolled_back(document):
+        return f"influence as {document['method']} estimates it"
+    return {
+        "probability": "influence on its probability",
+        "score": f"influence on its {'rating' if _is_rated(document) else 'score'}",
+        "loss": "how far they lower its loss",
+        "log_ratio": "influence on that",
+    }[str(document["of"])]
 
 
 def _facts(document: Document, facts: Sequence[Document], width: int) -> RenderableType:
@@ -94,7 +101,7 @@ def _facts(document: Document, facts: Sequence[Document], width: int) -> Rendera
         [
             Column("", [str(fact["rank"]) for fact in facts], right=True),
             *(Column(place, cells, cut=True) for place, cells in zip(places, names, strict=True)),
-            Column("shares", [" ".join(map(_LETTERS.__getitem__, f["shares"])) for f in facts]),
+            Column("parts", [" ".join(map(_LETTERS.__getitem__, f["parts"])) for f in facts]),
             _influences(facts),
             Column("without" if any(without) else "", without, right=True),
             Column("share", [f"{100 * fact['share']:.1f}%" for fact in facts], right=True),
@@ -107,16 +114,16 @@ def _facts(document: Document, facts: Sequence[Document], width: int) -> Rendera
 def _influences(items: Sequence[Document]) -> Column:
     values = [item["influence"] for item in items]
     colours = ["green" if value > 0 else "red" if value < 0 else "" for value in values]
-    return Column("influence", list(map(influence_text, values)), right=True, styles=colours)
+    return Column("influence", list(map(_signed, values)), right=True, styles=colours)
 
 
 def _below(document: Document, options: ExplainOptions) -> Iterator[str]:
-    facts, shares = document["facts"], {part for f in document["facts"] for part in f["shares"]}
+    facts, parts = document["facts"], {part for f in document["facts"] for part in f["parts"]}
     tops = {fact["labels"]["top_answer_without"] for fact in facts if fact["top_answer_changes"]}
     if tops:
         other = on_one_line(tops.pop()) if len(tops) == 1 else "another"
         yield fitted("* without it the top answer would be {}", [other], _NARROWEST)
-    if "rival" in shares:
+    if "rival" in parts:
         yield "i: shares the other answer"
     took = document["seconds"]
     time = f"{1000 * took:.3g} ms" if took < 1 else f"{took:.3g} s"
@@ -127,10 +134,11 @@ def _below(document: Document, options: ExplainOptions) -> Iterator[str]:
 
 def _next(document: Document, options: ExplainOptions) -> Iterator[str]:
     if options.top is not None and not document["without"]:
-        yield "--no-opposing" if options.opposing else "--opposing"
+        if not options.opposing:
+            yield "--opposing"
         if isinstance(options.top, int) and len(document["facts"]) == options.top:
             yield "--top all"
-    if not options.stability and document["method"].startswith("rollback"):
+    if not options.stability and is_rolled_back(document):
         yield "--stability"
     yield "--json"
 
@@ -148,8 +156,8 @@ def _joint(document: Document, width: int) -> Iterator[RenderableType]:
     standings = {"now": before, "without": joint}
     yield _standings(document, "", standings, width)
     yield (
-        f"influence {influence_text(joint['influence'])} together, "
-        f"{influence_text(joint['sum_of_single'])} as the sum of each alone"
+        f"influence {_signed(joint['influence'])} together, "
+        f"{_signed(joint['sum_of_single'])} as the sum of each alone"
     )
 
 
@@ -239,12 +247,12 @@ def _stands(item: Document) -> str:
 
 def _without(document: Document, item: Document) -> str:
     """What the prediction would be without a fact: its rating, score or probability."""
-    if document["of"] == "score" and document["method"].startswith("rollback"):
+    if document["of"] == "score" and is_rolled_back(document):
         return f"{document['prediction']['score'] - item['influence']:.3f}"
     probability = item["probability_without"]
     return "" if probability is None else f"{probability:.4f}"
 
 
-def influence_text(value: float) -> str:
-    """With its sign, to four places, or two digits of what is smaller."""
+def _signed(value: float) -> str:
+    """A number with its sign, to four places, or two digits of what is smaller."""
     return f"{value:+.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:+.1e}"

@@ -68,6 +68,9 @@ _CALLBACKS = {
 SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT"}
 """Settings that may be given again, and what each time."""
 
+LISTED = ("candidates",)
+"""Settings that are one text on the command line, and may be a list in a file."""
+
 _COMPLETIONS = {"model": complete_model}
 
 
@@ -111,6 +114,8 @@ def _option(item: Field[Any], kinds: tuple[type, ...]) -> tuple[list[str], dict[
     if item.name in _CALLBACKS:
         metavar, callback = _CALLBACKS[item.name]
         return [flag], {"metavar": metavar, "callback": callback, "help": about}
+    if item.name in LISTED:
+        return [flag], {"type": click.UNPROCESSED, "help": about}
     choices = item.metadata.get("choices")
     kind = click.Choice(choices) if choices else kinds[0]
     complete = _COMPLETIONS.get(item.name)

@@ -43,7 +43,7 @@ def command(out: Path | None, as_json: bool) -> None:
     screen.print(metrics_table(run.metrics))
     screen.print()
     screen.print(answers_table("Where do students from india go?", prediction["answers"]))
-    screen.print("\nWhy the usa?", style="bold")
+    screen.print(f"\nWhy {explanation['prediction']['labels']['object']}?", style="bold")
     show_explanation(screen, explanation, ExplainOptions(top=_TOP))
     screen.print(
         f"\nTry next:\n"

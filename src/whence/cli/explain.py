@@ -46,6 +46,9 @@ _SPLITS = ("test", "valid", "train")
     **_BULK,
 )
 @click.option("--limit", type=int, metavar="N", help="Only the first so many.", **_BULK)
+@click.option(
+    "--threads", type=int, metavar="N", help="So many at a time  [default: all cores]", **_BULK
+)
 @click.option("--resume", is_flag=True, help="Go on with interrupted work, never begin.", **_BULK)
 def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Rank the training facts that made the model predict something.
@@ -54,8 +57,9 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     file. An open place, _, stands for its top new answer: SUBJECT RELATION _, or _ RELATION OBJECT
     in a run trained with --inverse.
 
-    Each fact comes with its influence: what the probability owes to it, with the probability that
-    would be left without it. Facts that support come first, unless --opposing asks for the others.
+    Each fact comes with its influence. By rollback that is what the probability owes to it, with
+    the probability that would be left without it; other methods have numbers of their own. Facts
+    that support come first, unless --opposing asks for the others.
 
     --predictions explains many into a file: top, the top new answer of every query of a split;
     true, the facts of the split; or a file with a prediction on every line, separated by TAB, or
@@ -88,7 +92,9 @@ def _check(
         )
     if many != (options["out"] is not None):
         raise WhenceError("--predictions and -o FILE go together: give both, or none")
-    of_others = ("as_csv", "html", "svg") if many else ("split", "limit", "resume")
+    of_others = (
+        ("as_csv", "html", "svg") if many else ("split", "limit", *_typed("threads"), "resume")
+    )
     for name in (name for name in of_others if options[name]):
         flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
         raise WhenceError(f"--{flag} goes with {kind}; leave it out")
@@ -96,6 +102,12 @@ def _check(
         raise WhenceError("--json and --csv both go to standard output; choose one of them")
     if options["everything"] and settings["top"] is not None:
         raise WhenceError("--everything lists every adjacent fact; leave out --top")
+
+
+def _typed(name: str) -> tuple[str, ...]:
+    """An option where it is typed: a file may have it for other commands."""
+    source = click.get_current_context().get_parameter_source(name)
+    return (name,) if source is click.core.ParameterSource.COMMANDLINE else ()
 
 
 def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
@@ -108,9 +120,11 @@ def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
     return given
 
 
-def _candidates(wanted: str) -> str | list[str]:
+def _candidates(wanted: str | list[str]) -> str | list[str]:
     from whence.data._streams import read_lines
 
+    if isinstance(wanted, list):
+        return wanted
     if wanted in ("objects", "subjects", "entities", "seen") or not Path(wanted).is_file():
         return wanted
     return [line.strip() for line in read_lines(Path(wanted)) if line.strip()]
@@ -124,12 +138,12 @@ def _explain_one(
     from whence.files import facts_csv
 
     options = ExplainOptions.from_dict(settings)
+    _check_free(files)
     drawn = files["html"] or files["svg"]
-    # Pictures have the graph, for which facts are rolled back.
-    graph = options.graph or bool(drawn and run.trace is not None)
+    # Pictures have the graph too where its facts, which are rolled back, go with those listed.
+    rolled_back = run.trace is not None and options.method.startswith("rollback")
+    graph = options.graph or bool(drawn and rolled_back)
     explanation = run.explain(*names, **settings | {"graph": graph})
-    if drawn:
-        _draw(explanation.to_dict(), files)
     shown = explanation if options.graph else replace(explanation, graph=None)
     if as_json:
         print_json(shown.to_dict())
@@ -137,6 +151,18 @@ def _explain_one(
         click.echo(facts_csv(shown), nl=False)
     else:
         show_explanation(console(), shown.to_dict(), options)
+    _draw(explanation.to_dict(), files)
+
+
+def _check_free(files: dict[str, Any]) -> None:
+    """Refuse pictures that cannot all be written, before anything is computed."""
+    from whence.files import check_free
+
+    places = [files[name] for name in ("html", "svg") if files[name] is not None]
+    for path in places:
+        check_free(path, force=files["force"])
+    if len({path.absolute() for path in places}) < len(places):
+        raise WhenceError("--html and --svg name the same file; choose another for one of them")
 
 
 def _draw(document: dict[str, Any], files: dict[str, Any]) -> None:
@@ -154,7 +180,9 @@ def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict
     from whence.cli._progress import progress
     from whence.training.results import Interrupted
 
-    asked = {name: files[name] for name in ("predictions", "out", "limit", "resume", "force")}
+    asked = {
+        name: files[name] for name in ("predictions", "out", "limit", "threads", "resume", "force")
+    }
     try:
         with progress("predictions") as advanced:
             split = files["split"] or "test"

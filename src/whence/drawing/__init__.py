@@ -9,26 +9,15 @@ if TYPE_CHECKING:
     from whence.drawing._html import explanation_html
     from whence.drawing._page import explanation_page
     from whence.drawing._svg import explanation_svg
-    from whence.drawing._text import (
-        fact_text,
-        influence_text,
-        middle,
-        named,
-        percent,
-        prediction_text,
-    )
+    from whence.drawing._text import is_rolled_back, named
 
 __all__ = [
     "explanation_html",
     "explanation_page",
     "explanation_svg",
-    "fact_text",
-    "influence_text",
-    "middle",
+    "is_rolled_back",
     "named",
-    "percent",
     "plot_explanation",
-    "prediction_text",
 ]
 
 __getattr__ = lazily(
@@ -37,10 +26,8 @@ __getattr__ = lazily(
         "explanation_html": "whence.drawing._html",
         "explanation_page": "whence.drawing._page",
         "explanation_svg": "whence.drawing._svg",
+        "is_rolled_back": "whence.drawing._text",
+        "named": "whence.drawing._text",
         "plot_explanation": "whence.drawing._bars",
-        **dict.fromkeys(
-            ("fact_text", "influence_text", "middle", "named", "percent", "prediction_text"),
-            "whence.drawing._text",
-        ),
     },
 )

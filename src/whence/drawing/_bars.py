@@ -4,7 +4,8 @@ from typing import Any
 
 from whence._extras import need
 from whence.drawing._colours import sign_of
-from whence.drawing._text import Document, check, fact_text, middle, stands_text
+from whence.drawing._fitting import fit
+from whence.drawing._text import Document, check, fact_text, is_rolled_back, stands_text
 
 _AXES = {
     "probability": "influence on probability, in percentage points",
@@ -12,8 +13,8 @@ _AXES = {
     "loss": "influence on loss",
     "log_ratio": "influence on the log of the ratio",
 }
-_LABEL = 50
-"""Characters of a fact beside its bar."""
+_LABEL = 32
+"""Room of a fact beside its bar, in heights of its letters."""
 
 
 def plot_explanation(document: Document, ax: Any = None) -> Any:
@@ -32,19 +33,35 @@ def plot_explanation(document: Document, ax: Any = None) -> Any:
     if ax is None:
         size = (8, max(1.6 + 0.32 * len(facts), 2.4))
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
-    scale = 100 if document["of"] == "probability" else 1
     places = range(len(facts))
     ax.barh(
         places,
-        [scale * fact["influence"] for fact in facts],
+        [_scale(document) * fact["influence"] for fact in facts],
         color=[sign_of(fact["influence"]).line for fact in facts],
     )
-    # A dollar sign would begin a formula.
-    names = [middle(fact_text(fact), _LABEL).replace("$", r"\$") for fact in facts]
-    ax.set_yticks(places, names)
+    ax.set_yticks(places, [_name(fact) for fact in facts])
     ax.invert_yaxis()
     ax.axvline(0, color="#222222", linewidth=0.8)
-    ax.set_xlabel(_AXES[document["of"]])
-    title = f"{middle(fact_text(document['prediction']), _LABEL)}\n{stands_text(document)}"
-    ax.set_title(title.replace("$", r"\$"), fontsize="medium")
+    ax.set_xlabel(_axis(document))
+    stands = _literal(stands_text(document))
+    ax.set_title(f"{_name(document['prediction'])}\n{stands}", fontsize="medium")
     return ax
+
+
+def _scale(document: Document) -> int:
+    return 100 if document["of"] == "probability" and is_rolled_back(document) else 1
+
+
+def _axis(document: Document) -> str:
+    if is_rolled_back(document):
+        return _AXES[document["of"]]
+    return f"influence, as {document['method']} estimates it"
+
+
+def _name(fact: Document) -> str:
+    return _literal(fit(fact_text(fact), _LABEL, 1))
+
+
+def _literal(text: str) -> str:
+    """A text in which a dollar sign begins no formula."""
+    return text.replace("$", r"\$")

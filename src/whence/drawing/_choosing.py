@@ -36,7 +36,7 @@ class Ends:
 
     def _end(self, fact: Document, place: str) -> str | None:
         for own in (place, _OPPOSITE[place]) if self.is_mixed else (place,):
-            if own in fact["shares"] and fact[place] == self.prediction[own]:
+            if own in fact["parts"] and fact[place] == self.prediction[own]:
                 return own
         return None
 
@@ -155,13 +155,13 @@ class _Sorting:
 def _is_loop(prediction: Document, facts: Sequence[Document]) -> bool:
     if prediction["relation"] is None or prediction["subject"] != prediction["object"]:
         return False
-    return all(("subject" in fact["shares"]) == ("object" in fact["shares"]) for fact in facts)
+    return all(("subject" in fact["parts"]) == ("object" in fact["parts"]) for fact in facts)
 
 
 def _crosses(prediction: Document, fact: Document) -> bool:
     """Whether one of the prediction's entities stands in the other place, beyond doubt."""
     return any(
-        other in fact["shares"]
+        other in fact["parts"]
         and fact[place] == prediction[other]
         and fact[other] != prediction[other]
         for place, other in _OPPOSITE.items()

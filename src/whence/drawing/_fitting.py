@@ -2,8 +2,6 @@
 
 import unicodedata
 
-from whence.drawing._text import middle
-
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{} /\\`-\"")
 _BROAD = frozenset("mwMW@%…—")
 _LONGEST = 300
@@ -17,11 +15,11 @@ def text_width(text: str, size: float) -> float:
 
 def fit(text: str, room: float, size: float) -> str:
     """A text cut in the middle until it is no wider than its room."""
-    cut = text = middle(" ".join(text.split()), _LONGEST)
+    cut = text = _cut(" ".join(text.split()), _LONGEST)
     width = len(text)
     while text_width(cut, size) > room and width > 1:
         width -= 1
-        cut = middle(text, width)
+        cut = _cut(text, width)
     return cut
 
 
@@ -38,6 +36,14 @@ def wrap(text: str, room: float, size: float, most: int) -> tuple[str, ...]:
     if words:
         lines.append(fit(" ".join(words), room, size))
     return tuple(lines)
+
+
+def _cut(text: str, length: int) -> str:
+    """A text of at most so many characters, without its middle."""
+    if len(text) <= length:
+        return text
+    head = (length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
 
 def _char_width(char: str) -> float:

@@ -22,7 +22,7 @@ from whence.drawing._scene import (
     fact_look,
     prediction_look,
 )
-from whence.drawing._text import Document, fact_text, influence_text, label_of, named, stands_text
+from whence.drawing._text import Document, fact_text, fall_text, label_of, named, stands_text
 
 _MARGIN, _PILLAR, _GAP, _BOX = 16, 150, 230, 168
 """Widths: pillars and boxes, with the gaps that edges cross."""
@@ -43,7 +43,7 @@ class _Laying:
     """A scene in the making, from top to bottom."""
 
     def __init__(self, document: Document, chosen: Chosen) -> None:
-        self.document, self.chosen, self.of = document, chosen, document["of"]
+        self.document, self.chosen = document, chosen
         self.prediction = document["prediction"]
         self.y: float = _TOP
         self.boxes: list[Box] = []
@@ -91,7 +91,7 @@ class _Laying:
     def _add_third(self, third: Third) -> None:
         """A box in the middle, as high as its lanes on either side and its words."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
-        note = "" if third.pair is None else f"pair {influence_text(third.pair, self.of)}"
+        note = "" if third.pair is None else self._pair(third.pair)
         lanes = max(map(len, third.sides.values()))
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (self.middle, top + 3, _BOX, height - 6)
@@ -156,4 +156,8 @@ class _Laying:
             self.words.append(Words(_MARGIN, self.y - 6, more, SMALL))
 
     def _look(self, fact: Document) -> Look:
-        return fact_look(fact, self.of, self.most)
+        return fact_look(fact, self.document, self.most)
+
+    def _pair(self, influence: float) -> str:
+        """What both facts of a pair do; pairs are always rolled back."""
+        return f"pair {fall_text(influence, self.document['of'])}"

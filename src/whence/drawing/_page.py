@@ -9,7 +9,7 @@ from whence.drawing._text import (
     Document,
     check,
     fact_text,
-    influence_text,
+    fall_text,
     named,
     percent,
     plain,
@@ -53,7 +53,7 @@ def _about(document: Document) -> Iterator[str]:
         items.append(("log of their ratio", plain(other["log_ratio"])))
     items.append(("top new answer", prediction["labels"]["top_answer"]))
     items.append(("method", document["method"]))
-    items.append(("influence on", document["of"].replace("_", " ")))
+    items.append(("asked of", document["of"].replace("_", " ")))
     items.append(("adjacent facts", f"{document['n_adjacent']:,}"))
     items.append(("listed facts", f"{len(document['facts']):,}"))
     yield "<dl>"
@@ -122,7 +122,7 @@ def _joint_row(name: str, joint: Document, of: str) -> dict[str, str]:
         "probability": "" if probability is None else percent(probability),
         "score": plain(joint["score"]),
         "rank": f"{joint['rank']:,}",
-        "influence": influence_text(joint["influence"], of) if has else "",
-        "sum of single": influence_text(joint["sum_of_single"], of) if has else "",
+        "influence": fall_text(joint["influence"], of) if has else "",
+        "sum of single": fall_text(joint["sum_of_single"], of) if has else "",
         "top answer": joint["labels"]["top_answer"],
     }

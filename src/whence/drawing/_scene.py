@@ -83,10 +83,10 @@ def prediction_look(prediction: Document) -> Look:
     return Look(PREDICTED, 3.0, label_of(prediction, "relation") or "predicted", stands, title)
 
 
-def fact_look(fact: Document, of: str, most: float) -> Look:
+def fact_look(fact: Document, document: Document, most: float) -> Look:
     """A fact's edge, as thick as its influence is strong; `most` is that of the strongest."""
     share = strength(fact["influence"]) / most if most else 0.0
-    sign, note = sign_of(fact["influence"]), influence_text(fact["influence"], of)
+    sign, note = sign_of(fact["influence"]), influence_text(fact["influence"], document)
     lines = [fact_text(fact, full=True), f"influence {note}: {sign.word}"]
     if fact["probability_without"] is not None:
         lines.append(f"probability without it {percent(fact['probability_without'])}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from whence.drawing._colours import OPPOSES, PREDICTED, SUPPORTS
 from whence.drawing._layout import lay_out
 from whence.drawing._scene import PLAIN, SMALL, Box, Edge, Scene, Words
-from whence.drawing._text import MEASURES, Document, check, prediction_text, safe
+from whence.drawing._text import Document, check, measure_text, prediction_text, safe
 
 _FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 _INK, _MUTED, _RIM, _GROUND = "#222222", "#555555", "#9a9a9a", "#ffffff"
@@ -18,7 +18,7 @@ def explanation_svg(document: Document) -> str:
     check(document)
     scene = lay_out(document)
     title = prediction_text(document)
-    about = f"{MEASURES[document['of']]}. Positive supports, negative opposes."
+    about = f"{measure_text(document)}. Positive supports, negative opposes."
     size = f"{scene.width:g} {scene.height:g}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{scene.width:g}" '

@@ -6,12 +6,12 @@ from typing import Any
 
 from whence.drawing._colours import sign_of
 from whence.drawing._text import (
-    MEASURES,
     PLACES,
     Document,
     fact_text,
     influence_text,
     label_of,
+    measure_text,
     percent,
     role_text,
     safe,
@@ -30,14 +30,13 @@ class Column:
 
 def fact_columns(document: Document, *, full: bool = False) -> list[Column]:
     """The columns of a table of facts; those that no fact fills are left out."""
-    of = document["of"]
     columns = {
         "rank": Column("rank", lambda fact: str(fact["rank"]), _taken("rank")),
         "fact": Column("fact", _full_fact if full else _fact, fact_text, is_number=False),
         "role": Column("role", lambda fact: safe(role_text(fact)), role_text, is_number=False),
         "influence": Column(
             "influence",
-            lambda fact: _signed(fact, influence_text(fact["influence"], of)),
+            lambda fact: _signed(fact, influence_text(fact["influence"], document)),
             _taken("influence"),
         ),
         "probability_without": Column(
@@ -82,7 +81,7 @@ def heads(columns: Sequence[Column]) -> str:
 def caption(document: Document) -> str:
     """What the numbers of the table mean."""
     return (
-        f"{MEASURES[document['of']]}; positive supports the prediction, negative opposes it. "
+        f"{measure_text(document)}; positive supports the prediction, negative opposes it. "
         "Share is of the influence of all listed facts, whatever its sign."
     )
 

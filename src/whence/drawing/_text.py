@@ -13,7 +13,7 @@ Document = Mapping[str, Any]
 
 PLACES = ("subject", "relation", "object")
 
-MEASURES = {
+_FALLS = {
     "probability": "Influence is the probability with all facts less the probability without the "
     "fact, in percentage points",
     "score": "Influence is the score with all facts less the score without the fact",
@@ -21,7 +21,7 @@ MEASURES = {
     "log_ratio": "Influence is on the log of the probability of the prediction over that of the "
     "other answer: with all facts less without the fact",
 }
-"""What the influences of an explanation mean."""
+"""What the influences of rollback mean."""
 
 _NEEDED = ("prediction", "method", "of", "n_adjacent", "facts")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -47,14 +47,6 @@ def named(name: str, label: str) -> str:
     return name if label == name else f"{label} ({name})"
 
 
-def middle(text: str, width: int) -> str:
-    """A text cut in the middle where it is longer than width."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
-
-
 def label_of(fact: Document, place: str) -> str:
     """How a part of a fact is called; nothing for the relation of two-way data."""
     return fact["labels"][place] or fact[place] or ""
@@ -69,7 +61,7 @@ def fact_text(fact: Document, *, full: bool = False) -> str:
 
 def role_text(fact: Document) -> str:
     """What a fact shares with the prediction."""
-    return ", ".join(fact["shares"]) or str(fact["role"])
+    return ", ".join(fact["parts"]) or str(fact["role"])
 
 
 def percent(value: float) -> str:
@@ -79,8 +71,28 @@ def percent(value: float) -> str:
     return f"{_digits(100 * value)}%"
 
 
-def influence_text(value: float, of: str) -> str:
-    """An influence with its sign; on a probability, in percentage points."""
+def is_rolled_back(document: Document) -> bool:
+    """Whether influences are falls of what is explained; other methods have scales of their own."""
+    return str(document["method"]).startswith("rollback")
+
+
+def measure_text(document: Document) -> str:
+    """What the influences of an explanation mean."""
+    if is_rolled_back(document):
+        return _FALLS[document["of"]]
+    return (
+        f"Influence is a plain number, as {document['method']} estimates it: "
+        "to be compared with others of this method alone"
+    )
+
+
+def influence_text(value: float, document: Document) -> str:
+    """An influence of an explanation with its sign, and its unit where it has one."""
+    return fall_text(value, document["of"] if is_rolled_back(document) else "")
+
+
+def fall_text(value: float, of: str) -> str:
+    """What rolling back takes away, with its sign; of a probability, in percentage points."""
     if of == "probability":
         return f"{_sign(value)}{_digits(100 * abs(value))} points"
     return f"{_sign(value)}{plain(abs(value))}"

@@ -44,7 +44,9 @@ def role_of(parts: Sequence[str]) -> str:
     return parts[0] if parts else "none"
 
 
-def filter_facts(situation: Situation, fact_ids: FactIds, options: ExplainOptions) -> FactIds:
+def filter_facts(
+    situation: Situation, fact_ids: FactIds, options: ExplainOptions, rival: int | None = None
+) -> FactIds:
     """The facts that the method, roles, relations and entities ask for."""
     data, contest = situation.trained.dataset, situation.contest
     relations, entities = as_list(options.relation), as_list(options.entity)
@@ -54,7 +56,7 @@ def filter_facts(situation: Situation, fact_ids: FactIds, options: ExplainOption
         column = SUBJECT if contest.asks == "subject" else OBJECT
         fact_ids = fact_ids[data.train[fact_ids, column] == situation.target]
     if options.role is not None:
-        shared = shared_parts(situation, fact_ids)
+        shared = shared_parts(situation, fact_ids, rival)
         several = options.role == "several"
         keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
         fact_ids = fact_ids[keep]

@@ -25,6 +25,8 @@ Numbers = NDArray[np.float64]
 Bounds = tuple[Numbers, Numbers]
 """(n,) each: what log S is at least and at most."""
 
+_EXPONENTIALS = 1e-12
+"""How far a sum of exponentials can be off, as a part of it."""
 _HEAVY = 1024
 """Candidates, the most probable ones, that close bounds score."""
 
@@ -38,13 +40,12 @@ class WideBounds:
     """(width,) mean of the candidates' rows under the softmax."""
 
     def log_sums(self, changes: Changes) -> Bounds:
-        candidates = self.contest.candidates
         if self.contest.trained.scorer.model.match == "dot":
             excess = _excess(self._spread * changes.size**2, _ranges(self.contest, changes))
             low, high = changes.mean, changes.mean + excess
         else:
             low, high = -changes.size, changes.size
-        slack = _slack(changes, candidates.reach)
+        slack = _slack(changes, self.contest)
         with np.errstate(over="ignore"):
             return _logs(np.exp(low - slack), np.exp(high + slack), changes)
 
@@ -73,25 +74,30 @@ class CloseBounds:
         self._mass = max(1.0 - float(self._weights.sum()), 0.0)
 
     def log_sums(self, changes: Changes) -> Bounds:
-        candidates = self.contest.candidates
         x = np.empty((len(changes.moved), len(self._rows)), self._rows.dtype)
-        score_queries(DOT, self._rows, x[0], changes.queries, np.arange(len(x)), x)
-        heavy = np.empty(len(x))
-        log_sums(x, self._weights, heavy)
-        slack = _slack(changes, candidates.reach)
-        most = changes.size * candidates.reach + slack  # no score changes by more
-        mass = max(self._mass, 1e-9)  # what is less drowns in rounding
-        # No products by BLAS, whose own threads would get in the way of those that share the work.
-        mean = np.clip((changes.mean - np.einsum("ij,j->i", x, self._weights)) / mass, -most, most)
-        moment = np.empty(len(x))
-        quadratic_forms(changes.queries, candidates.scatter, moment)
-        excess = _excess(self._most * moment / mass, _ranges(self.contest, changes))
+        score_queries(DOT, self._rows, self._weights, changes.queries, np.arange(len(x)), x)
+        heavy, slack = np.empty(len(x)), _slack(changes, self.contest)
+        log_sums(x, self._weights, np.log(self._weights), heavy)
+        low, high = self._light(x, changes, slack)
         with np.errstate(over="ignore"):
-            light = np.exp(np.minimum(mean + excess, most) + slack)
-            floor = self._mass * np.exp(mean - slack) if self._mass > 1e-6 else 0.0
-            return _logs(
-                np.exp(heavy - slack) + floor, np.exp(heavy + slack) + mass * light, changes
-            )
+            return _logs(np.exp(heavy - slack) + low, np.exp(heavy + slack) + high, changes)
+
+    def _light(self, x: Rows, changes: Changes, slack: Numbers) -> tuple[Numbers | float, Numbers]:
+        """What the light candidates add to the sum at least and at most."""
+        # No score changes by more.
+        most = changes.size * self.contest.candidates.reach + slack
+        with np.errstate(over="ignore"):
+            if self._mass < 1e-6:  # their mean would be rounding
+                return 0.0, (self._mass + 1e-12) * np.exp(most)
+            # No product by BLAS: its own threads get in the way of those that share the work.
+            mean = (changes.mean - np.einsum("ij,j->i", x, self._weights)) / self._mass
+            moment = np.empty(len(x))
+            quadratic_forms(changes.queries, self.contest.candidates.scatter, moment)
+            excess = _excess(self._most * moment / self._mass, _ranges(self.contest, changes))
+            loose = slack / self._mass
+            low = np.clip(mean - loose, -most, most)
+            high = np.clip(mean + loose + excess, -most, most)
+            return self._mass * np.exp(low), self._mass * np.exp(high)
 
 
 def _ranges(contest: Contest, changes: Changes) -> Numbers:
@@ -105,14 +111,19 @@ def _excess(variances: Numbers, ranges: Numbers) -> Numbers:
     return np.minimum(variances * growth, ranges**2 / 8)
 
 
-def _slack(changes: Changes, reach: float) -> Numbers:
-    """What rounding can make of scores that are worked out in the precision of the rows."""
-    return np.asarray(8 * _precision(changes) * (1 + changes.size) * (1 + reach))
+def _slack(changes: Changes, contest: Contest) -> Numbers:
+    """What rounding can make of the change of a score, and of a sum of exponentials.
+
+    A product of vectors is off by no more than its width times the precision times both norms.
+    """
+    width, reach = changes.queries.shape[1] + 2, contest.candidates.reach
+    rounding = width * np.finfo(changes.queries.dtype).eps * changes.size * reach
+    return np.asarray(rounding + _EXPONENTIALS * (1 + reach))
 
 
 def _precision(changes: Changes) -> float:
     """Of scores, and of their exponentials."""
-    return float(np.finfo(changes.queries.dtype).eps) + 1e-12
+    return float(np.finfo(changes.queries.dtype).eps) + _EXPONENTIALS
 
 
 def _logs(floor: Numbers, ceiling: Numbers, changes: Changes) -> Bounds:

@@ -45,8 +45,11 @@ class Failed:
     """A prediction that could not be explained."""
 
     line: int
+    """Its number in the file or list, from 1 on."""
     prediction: tuple[str | None, ...]
+    """Its names, as far as it has them; None is an open place."""
     message: str
+    """What is wrong, and what to do."""
 
 
 def top_questions(trained: Trained, split: str, asks: str = "object") -> list[Question]:
@@ -87,10 +90,12 @@ def explain_many(
     options: ExplainOptions,
     threads: int | None = None,
 ) -> Iterator[Explanation | Failed]:
-    """Explanations in the order of the questions, a few computed ahead.
+    """Explanations in the order of the questions, a few computed ahead; by all cores or so many.
 
     What no question could be explained with is refused at once.
     """
+    if threads is not None and threads < 1:
+        raise WhenceError(f"threads is {threads}; give a number from 1 on")
     _check(trained, options)
     return _explain_ahead(_Explainer(trained, options), questions, threads or os.cpu_count() or 1)
 
@@ -113,7 +118,7 @@ def _explain_ahead(
 def _check(trained: Trained, options: ExplainOptions) -> None:
     """Find everything that options name, so that it fails once and not for every question."""
     data = trained.dataset
-    if METHODS[options.method].module is None or options.stability or options.graph:
+    if METHODS[options.method].rolls_back or options.stability or options.without is not None:
         trained.need_trace()
     if not data.two_way:
         for name in as_list(options.relation):

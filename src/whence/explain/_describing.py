@@ -61,7 +61,7 @@ class Describer:
             role=role_of(parts),
             probability_without=without.probability,
             top_answer_changes=without.changes,
-            shares=parts,
+            parts=parts,
             labels=_labels(data, fact) | {"top_answer_without": without.label},
             top_answer_without=without.top_answer,
             source=None if sources is None else sources.names[sources.codes[fact_id]],

@@ -71,7 +71,7 @@ class _Explaining:
         )
 
     def _filtered(self, adjacent: FactIds) -> FactIds:
-        wanted = filter_facts(self.situation, adjacent, self.options)
+        wanted = filter_facts(self.situation, adjacent, self.options, self.rival)
         if not len(wanted):
             raise WhenceError(
                 f"none of the {len(adjacent)} adjacent facts is left; ask for other ones"
@@ -80,7 +80,7 @@ class _Explaining:
 
     def _rank(self, fact_ids: FactIds, top: int | str | None, *, opposing: bool = False) -> Ranked:
         method = METHODS[self.options.method]
-        if method.module is None:
+        if method.rolls_back:
             exhaustive = self.options.exhaustive
             sets = Sets.each(fact_ids)
             return search(self.rollback, sets, top, opposing=opposing, exhaustive=exhaustive)
@@ -109,7 +109,10 @@ class _Explaining:
         )
 
     def _notes(self) -> tuple[str, ...]:
-        loss = self.situation.trained.config.loss
-        if self.options.method == "criage" and loss != "sigmoid":
-            return (f"criage supposes the sigmoid loss; this run was trained with {loss}",)
-        return ()
+        method, loss, notes = self.options.method, self.situation.trained.config.loss, []
+        if method == "criage" and loss != "sigmoid":
+            notes.append(f"criage supposes the sigmoid loss; this run was trained with {loss}")
+        asked = [name for name in ("without", "stability") if getattr(self.options, name)]
+        if asked and not METHODS[method].rolls_back:
+            notes.append(f"{' and '.join(asked)}: worked out by rollback")
+        return tuple(notes)

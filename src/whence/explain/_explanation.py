@@ -16,7 +16,7 @@ class Standing:
     rank: int
     """Skips answers known from training and validation, other than this one."""
     top_answer: str
-    """The best answer that is not known from training or validation."""
+    """The best answer that is not known from training or validation, or is the prediction."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Prediction:
     rank: int
     score: float
     top_answer: str
+    """The best answer that is not known from training or validation, or is the prediction."""
     asks: str
     """The place whose candidates compete: object or subject."""
     labels: dict[str, str | None]
@@ -61,7 +62,8 @@ class ExplainedFact:
     relation: str | None
     object: str
     role: str
-    """What it shares with the prediction: subject, relation, object, or several of them."""
+    """What it shares with the prediction: subject, relation or object; several of these; rival,
+    only the other answer of a contrast; or none, of a fact that was named and shares nothing."""
     influence: float
     probability_without: float | None
     top_answer_changes: bool | None
@@ -69,11 +71,12 @@ class ExplainedFact:
     """From 1 on, in the order of the list."""
     share: float
     """Of the listed facts' influence, all taken as positive."""
-    shares: tuple[str, ...]
-    """The parts of the prediction that it shares."""
+    parts: tuple[str, ...]
+    """All that it shares with the prediction: subject, relation, object, rival."""
     labels: dict[str, str | None]
     """Of subject, relation, object and the top answer without it."""
     top_answer_without: str | None
+    """As in the prediction, without this fact."""
     source: str | None = None
     """Where the fact came from, in data that says so."""
 
@@ -90,6 +93,7 @@ class Joint:
     score: float
     rank: int
     top_answer: str
+    """The best answer that is not known from training or validation, or is the prediction."""
     top_answer_changes: bool
     labels: dict[str, str]
     """Of the top answer."""

@@ -37,6 +37,11 @@ class View(NamedTuple):
     """Where the trace holds the change of the relation's row; likewise of the object's."""
     object_start: int
 
+    @property
+    def dtype(self) -> "np.dtype[np.floating]":
+        """Of changes of scores: differences of distances ask for more than their rows have."""
+        return self.rows.dtype if self.kind == DOT else np.dtype(np.float64)
+
 
 class Removals(NamedTuple):
     """Sets of facts: removal i takes away fact_ids[bounds[i]:bounds[i + 1]]."""
@@ -54,7 +59,8 @@ class Changes(NamedTuple):
     """What removals change in the scores of a prediction's candidates."""
 
     queries: Rows
-    """(n, query width) the change of the query, or, for distances, the query after it."""
+    """(n, query width) the change of the query; or, for distances, the query after it, in double
+    precision."""
     moved: NDArray[np.bool_]
     """(n,) whether the query changes at all."""
     size: NDArray[np.float64]
@@ -137,7 +143,7 @@ def _subtract(i, view, removals, trace, scratch):
         for end in range(2):
             if removals.facts[i_fact, 2 * end] == view.given:
                 taken += _take(own_trace, end * view.object_start, scratch.given_row)
-    return taken > 0
+    return taken != 0  # so that what is not a number does not pass for no change
 
 
 @inlined
@@ -282,11 +288,12 @@ def _dots(rows, four, x0, x1, x2, x3):
 
 @inlined
 def _distances(kind, rows, scores, four, x0, x1, x2, x3):
+    """In double precision: the change is a small difference of large numbers."""
     q0, q1, q2, q3 = four
     width = rows.shape[1]
     for c in range(rows.shape[0]):
         row = rows[c]
-        a0 = a1 = a2 = a3 = rows.dtype.type(0)
+        a0 = a1 = a2 = a3 = 0.0
         if kind == L1:
             for k in range(width):
                 a0 += abs(q0[k] - row[k])
@@ -305,6 +312,21 @@ def _distances(kind, rows, scores, four, x0, x1, x2, x3):
 
 
 @kernel
+def mean_row(rows, weights, out):
+    """out: (width,) sum of the rows times their weights, in double precision; four at a time."""
+    n = rows.shape[0]
+    out[:] = 0
+    for c in range(0, n - n % 4, 4):
+        r0, r1, r2, r3 = rows[c], rows[c + 1], rows[c + 2], rows[c + 3]
+        w0, w1, w2, w3 = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
+        for k in range(out.shape[0]):
+            out[k] += w0 * r0[k] + w1 * r1[k] + w2 * r2[k] + w3 * r3[k]
+    for c in range(n - n % 4, n):
+        for k in range(out.shape[0]):
+            out[k] += weights[c] * rows[c, k]
+
+
+@kernel
 def quadratic_forms(vectors, matrix, out):
     """out: (n,) v^T M v of every vector; matrix: (width, width)."""
     width = matrix.shape[0]
@@ -318,10 +340,13 @@ def quadratic_forms(vectors, matrix, out):
 
 
 @kernel
-def log_sums(x, probabilities, out):
-    """out: (n,) log of the sum over candidates of p e^x, for x (n, n_candidates)."""
+def log_sums(x, probabilities, logs, out):
+    """out: (n,) log of the sum over candidates of p e^x, for x (n, n_candidates).
+
+    logs: (n_candidates,) log p, which large changes ask for: p itself may be too small to hold.
+    """
     for b in range(x.shape[0]):
-        highest, lowest = -math.inf, math.inf
+        highest, lowest = x[b, 0], x[b, 0]
         for c in range(x.shape[1]):
             highest, lowest = max(highest, x[b, c]), min(lowest, x[b, c])
         total = 0.0
@@ -330,9 +355,12 @@ def log_sums(x, probabilities, out):
                 total += probabilities[c] * _tame_exp(np.float64(x[b, c]))
             out[b] = math.log(total)
         else:
+            top = -math.inf
             for c in range(x.shape[1]):
-                total += probabilities[c] * math.exp(np.float64(x[b, c]) - highest)
-            out[b] = highest + math.log(total)
+                top = max(top, logs[c] + x[b, c])
+            for c in range(x.shape[1]):
+                total += math.exp(logs[c] + x[b, c] - top)
+            out[b] = top + math.log(total)
 
 
 @kernel

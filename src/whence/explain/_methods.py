@@ -20,6 +20,10 @@ class Method:
     module: str | None = None
     """Where its function is; None for rollback, which has a search of its own."""
 
+    @property
+    def rolls_back(self) -> bool:
+        return self.module is None
+
     def estimate(
         self,
         situation: "Situation",

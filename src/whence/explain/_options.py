@@ -63,6 +63,10 @@ class ExplainOptions(Settings):
             raise WhenceError(f"top is {top!r}; give a number from 1 on, or all")
         if self.instead_of is not None and self.of is not None:
             raise WhenceError("instead_of asks for influence on the log of a ratio; leave out of")
+        if self.graph and not METHODS[self.method].rolls_back:
+            raise WhenceError(f"graph is of rollback; leave it out with method {self.method}")
+        if self.without is not None and (self.role or self.relation or self.entity):
+            raise WhenceError("without names the facts itself; leave out role, relation and entity")
 
 
 def as_list(value: Any) -> list[Any]:

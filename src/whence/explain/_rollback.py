@@ -20,13 +20,14 @@ from whence.explain._kernels import (
     Scratch,
     View,
     log_sums,
+    mean_row,
     roll_back,
     score_after,
     score_queries,
     stand_after,
 )
 from whence.explain._situation import Situation
-from whence.models._match import DOT, MATCH_IDS, add_query_gradients
+from whence.models._match import DOT, MATCH_IDS
 
 Numbers = NDArray[np.float64]
 
@@ -169,7 +170,7 @@ class Rollback:
         tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
         place, contenders = situation.place, situation.contenders
         for block, x in self._scored(changes):
-            log_sums(x, situation.contest.probabilities, log_sum[block])
+            log_sums(x, *self._weights, log_sum[block])
             stand_after(
                 x, contenders, place, scale, changes.target[block], tops[block], ranks[block]
             )
@@ -179,7 +180,7 @@ class Rollback:
         )
         return Outcomes(
             influences=influences,
-            probabilities=situation.probability * np.exp(changes.target - log_sum),
+            probabilities=np.exp(self._log_probability + changes.target - log_sum),
             scores=situation.standing.score + scale * (changes.target + changes.offset),
             ranks=ranks,
             tops=tops,
@@ -189,8 +190,10 @@ class Rollback:
         log_ratio = changes.target - log_sum
         if self.of == "loss":
             return np.asarray(-log_ratio) + 0.0  # no influence is 0, not -0
-        with np.errstate(over="ignore"):  # a lower bound may be very low
-            return np.asarray(-self.situation.probability * np.expm1(log_ratio)) + 0.0
+        before = self.situation.probability
+        fall = -before * np.expm1(np.minimum(log_ratio, 1.0))  # keeps the digits of small ones
+        after = np.exp(np.minimum(self._log_probability + log_ratio, 0.0))
+        return np.asarray(np.where(log_ratio > 1.0, before - after, fall)) + 0.0
 
     def _direct(self, sets: Sets, changes: Changes) -> Numbers:
         scale = self.situation.trained.scorer.scale
@@ -208,7 +211,7 @@ class Rollback:
         candidates, scores = self.situation.contest.candidates, self._scores_before
         n_sets, n_candidates = len(changes.moved), len(candidates.ids)
         size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
-        room = np.empty((size, n_candidates), changes.queries.dtype)
+        room = np.empty((size, n_candidates), self._view.dtype)
         for start in range(0, n_sets, max(size, 1)):
             block = slice(start, min(start + size, n_sets))
             x = room[: block.stop - start]
@@ -218,37 +221,40 @@ class Rollback:
 
     @cached_property
     def _view(self) -> View:
-        situation = self.situation
-        trained, given = situation.trained, situation.contest.given
+        situation, contest = self.situation, self.situation.contest
+        trained = situation.trained
         slots = trained.slots
-        scorer = trained.scorer
-        given_row = scorer.entity_rows[given].astype(np.float64)
-        relation_row = scorer.relation_rows[situation.contest.relation_row].astype(np.float64)
-        query = np.empty(trained.widths.query)
-        row_function(scorer.model.query, 3, "float64")(given_row, relation_row, query)
         return View(
-            kind=MATCH_IDS[scorer.model.match],
-            given=given,
+            kind=MATCH_IDS[trained.scorer.model.match],
+            given=contest.given,
             relation=-1 if trained.dataset.two_way else situation.relation,
-            given_row=given_row,
-            relation_row=relation_row,
-            query=query,
-            rows=situation.contest.candidates.rows,
-            places=situation.contest.candidates.places,
+            given_row=contest.given_row,
+            relation_row=contest.relation_vector,
+            query=contest.query,
+            rows=contest.candidates.rows,
+            places=contest.candidates.places,
             target=situation.place,
-            relation_start=slots[3 if situation.contest.asks == "subject" else 1].start,
+            relation_start=slots[3 if contest.asks == "subject" else 1].start,
             object_start=slots[2].start,
         )
+
+    @property
+    def _log_probability(self) -> float:
+        return float(self.situation.contest.log_probabilities[self.situation.place])
+
+    @property
+    def _weights(self) -> tuple[Numbers, Numbers]:
+        """(n_candidates,) each: probabilities and their logarithms."""
+        return self.situation.contest.probabilities, self.situation.contest.log_probabilities
 
     @cached_property
     def _mean_row(self) -> Numbers:
         """(width,) mean of the candidates' rows under the softmax; distances do not ask."""
-        rows, kind = self.situation.contest.candidates.rows, self._view.kind
-        weights = self.situation.contest.probabilities.astype(rows.dtype)
-        mean, everyone = np.zeros(rows.shape[1], rows.dtype), np.arange(len(rows))
-        if kind == DOT:
-            add_query_gradients(DOT, mean, rows, everyone, weights, rows.shape[1], mean)
-        return mean.astype(np.float64)
+        rows = self.situation.contest.candidates.rows
+        mean = np.zeros(rows.shape[1])
+        if self._view.kind == DOT:
+            mean_row(rows, self.situation.contest.probabilities, mean)
+        return mean
 
     @cached_property
     def _wide_bounds(self) -> WideBounds:
@@ -259,24 +265,22 @@ class Rollback:
         return CloseBounds(self.situation.contest)
 
     @cached_property
-    def _scores_before(self) -> NDArray[Any]:
+    def _scores_before(self) -> Numbers:
         """(n_candidates,) distances, rounded like those after a change; dot products ask for none.
 
         So what does not change has a change of exactly 0.
         """
-        rows = self.situation.contest.candidates.rows
-        x, nothing = np.zeros((1, len(rows)), rows.dtype), np.zeros(len(rows), rows.dtype)
-        if self._view.kind != DOT:
-            query = self._view.query.astype(rows.dtype)[None]
-            score_queries(self._view.kind, rows, nothing, query, np.zeros(1, np.int64), x)
+        rows, view = self.situation.contest.candidates.rows, self._view
+        x, nothing = np.zeros((1, len(rows))), np.zeros(len(rows))
+        if view.kind != DOT:
+            score_queries(view.kind, rows, nothing, view.query[None], np.zeros(1, np.int64), x)
         return np.asarray(x[0])
 
     @cached_property
     def _log_sum_before(self) -> float:
         """The log of the sum of all probabilities, as near to 0 as rounding lets it."""
-        probabilities, out = self.situation.contest.probabilities, np.empty(1)
-        nothing = np.zeros((1, len(probabilities)), self.situation.contest.candidates.rows.dtype)
-        log_sums(nothing, probabilities, out)
+        out = np.empty(1)
+        log_sums(np.zeros((1, len(self._weights[0])), self._view.dtype), *self._weights, out)
         return float(out[0])
 
 
@@ -297,7 +301,7 @@ def _room_for_changes(n_sets: int, most: int, view: View) -> Changes:
         return np.zeros(n_sets)
 
     return Changes(
-        queries=np.empty((n_sets, len(view.query)), view.rows.dtype),
+        queries=np.empty((n_sets, len(view.query)), view.dtype),
         moved=np.empty(n_sets, np.bool_),
         size=numbers(),
         mean=numbers(),

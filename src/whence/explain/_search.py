@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from whence.errors import WhenceError
 from whence.explain._rollback import Outcomes, Rollback, Sets
 
 _BATCH = 16
 """Sets that are scored before the bar for the next ones is raised."""
+_FAR = 600.0
+"""Between scores that lie farther apart, some probabilities are too small for bounds to see."""
 _FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
 """Up to which bounds are not worth their while."""
 
@@ -32,12 +35,12 @@ def search(
     exhaustive: bool = False,
 ) -> Ranked:
     """The strongest sets of facts, by the shortest way that finds the same ones."""
-    n_candidates = len(rollback.situation.contest.scores)
-    few = n_candidates <= _FEW_CANDIDATES or len(sets) * n_candidates <= _FEW_SCORES
+    scores = rollback.situation.contest.scores
+    few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
     if rollback.is_direct:
         ranked = rank(rollback.direct(sets), top, opposing=opposing)
         return replace(ranked, outcomes=rollback.outcomes(sets.take(ranked.chosen)))
-    if not isinstance(top, int) or exhaustive or few:
+    if not isinstance(top, int) or exhaustive or few or np.ptp(scores) > _FAR:
         return _rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
 
@@ -47,6 +50,10 @@ def rank(influences: NDArray[np.float64], top: int | str | None, *, opposing: bo
 
     Facts stand in the order of their ids, so ties go to the lower one.
     """
+    if not np.isfinite(influences).all():
+        raise WhenceError(
+            "influences are not finite: rows or trace hold numbers that are too large"
+        )
     signed = -influences if opposing else influences
     order = np.argsort(-signed, kind="stable")
     if top is not None:
@@ -68,17 +75,18 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
     `top` best so far.
     """
     queue, upper = _queue(rollback, sets, top, opposing=opposing)
-    parts = [rollback.outcomes(sets.take(queue[:_BATCH]))]
-    for start in range(_BATCH, len(queue), _BATCH):
+    scored, parts = [queue[:0]], [rollback.outcomes(sets.take(queue[:0]))]
+    for start in range(0, len(queue), _BATCH):
         found = np.concatenate([part.influences for part in parts])
-        if upper[start] < _bar(-found if opposing else found, top):
+        if start and upper[start] < _bar(-found if opposing else found, top):
             break
-        parts.append(rollback.outcomes(sets.take(queue[start : start + _BATCH])))
-    outcomes = Outcomes.joined(parts)
-    scored = queue[: len(outcomes.influences)]
-    in_order = np.argsort(scored)
-    ranked = _rank_outcomes(outcomes.take(in_order), top, opposing=opposing)
-    return replace(ranked, chosen=scored[in_order][ranked.chosen])
+        scored.append(np.sort(queue[start : start + _BATCH]))  # traces are read in their order
+        parts.append(rollback.outcomes(sets.take(scored[-1])))
+    chosen = np.concatenate(scored)
+    in_order = np.argsort(chosen)
+    outcomes = Outcomes.joined(parts).take(in_order)
+    ranked = _rank_outcomes(outcomes, top, opposing=opposing)
+    return replace(ranked, chosen=chosen[in_order][ranked.chosen])
 
 
 def _queue(
@@ -100,6 +108,7 @@ def _signed_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds on influence, turned round for facts that oppose."""
     lower, upper = rollback.bounds(sets, close=close)
+    lower, upper = np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
     return (-upper, -lower) if opposing else (lower, upper)
 
 

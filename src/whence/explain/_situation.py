@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from whence._jit import row_function
 from whence.errors import WhenceError
 from whence.explain._explanation import Standing
 from whence.explain._trained import Candidates, Trained
-from whence.models.scoring import softmax
+from whence.models._match import MATCH_IDS, score_rows
 from whence.types import OBJECT, RELATION, SUBJECT, Numbers
 
 
@@ -38,10 +39,39 @@ class Contest:
         scorer, ids = self.trained.scorer, self.candidates.ids
         return scorer.scores(self.given, self.relation_row, ids).astype(np.float64)
 
+    @property
+    def given_row(self) -> Numbers:
+        return np.asarray(self.trained.scorer.entity_rows[self.given], np.float64)
+
+    @property
+    def relation_vector(self) -> Numbers:
+        """The relation's row."""
+        return np.asarray(self.trained.scorer.relation_rows[self.relation_row], np.float64)
+
+    @cached_property
+    def query(self) -> Numbers:
+        """(query width,)."""
+        query = np.empty(self.trained.widths.query)
+        function = row_function(self.trained.scorer.model.query, 3, "float64")
+        function(self.given_row, self.relation_vector, query)
+        return query
+
+    @cached_property
+    def log_probabilities(self) -> Numbers:
+        """(n_candidates,) of the softmax, in double precision from the scores on.
+
+        So that a small influence is not lost in the rounding of scores.
+        """
+        rows, kind = self.candidates.rows, MATCH_IDS[self.trained.scorer.model.match]
+        scores = np.empty(len(rows))
+        score_rows(kind, self.query, rows, np.arange(len(rows)), rows.shape[1], scores)
+        scores -= scores.max()
+        return np.asarray(scores - np.log(np.exp(scores).sum()))
+
     @cached_property
     def probabilities(self) -> Numbers:
-        """(n_candidates,) softmax of the scores."""
-        return softmax(self.scores).astype(np.float64, copy=False)
+        """(n_candidates,)."""
+        return np.exp(self.log_probabilities)
 
     @cached_property
     def new(self) -> NDArray[np.bool_]:
@@ -87,7 +117,7 @@ class Situation:
         if self.place < 0:
             name = self.trained.dataset.entities.name(self.target)
             n_candidates = len(self.contest.candidates.ids)
-            raise WhenceError(f"{name!r} is not among the {n_candidates} candidates; add it")
+            raise WhenceError(f"{name!r} is not among the {n_candidates} candidates; choose others")
 
     @property
     def trained(self) -> Trained:

@@ -4,13 +4,14 @@ from whence.files._answers import Written, write_answers
 from whence.files._explanations import WrittenExplanations, facts_csv, write_explanations
 from whence.files._journal import Task
 from whence.files._reading import find_questions, read_queries
-from whence.files._writing import Advanced, write_text
+from whence.files._writing import Advanced, check_free, write_text
 
 __all__ = [
     "Advanced",
     "Task",
     "Written",
     "WrittenExplanations",
+    "check_free",
     "facts_csv",
     "find_questions",
     "read_queries",

@@ -14,12 +14,13 @@ from whence.explain import (
     Explanation,
     Failed,
     Question,
-    Trained,
-    explain_many,
 )
 from whence.files._formats import Layout, find_format, write_commas
 from whence.files._journal import Journal, Task, open_journal
 from whence.files._writing import Advanced, new_file
+
+Explain = Callable[[Sequence[Question]], Iterator[Explanation | Failed]]
+"""Explains questions in their order; what none could be explained with is refused at once."""
 
 Document = dict[str, Any]
 """What is kept of an explanation: plain values, without the time it took."""
@@ -74,7 +75,7 @@ class WrittenExplanations:
 
 
 def write_explanations(
-    trained: Trained,
+    explain: Explain,
     questions: Sequence[Question],
     options: ExplainOptions,
     task: Task,
@@ -85,13 +86,13 @@ def write_explanations(
     """Explain questions into a file, in the format that its name ends in.
 
     What is finished is kept in a journal, and a later call for the same goes on after it: `run`
-    tells runs apart.
+    and `options`, by which `explain` works, tell calls apart.
     """
     start, fill = time.perf_counter(), find_format(task.path, _LAYOUT)
-    explain_many(trained, (), options)  # says what is wrong before anything is written
+    explain(())  # says what is wrong before anything is written
     with open_journal(task, _header(run, questions, options)) as journal:
         n_resumed, n_facts = journal.n_done, 0
-        for result in explain_many(trained, questions[n_resumed:], options):
+        for result in explain(questions[n_resumed:]):
             _keep(journal, questions[journal.n_done].line, result)
             if advanced is not None:
                 advanced(journal.n_done, len(questions))
