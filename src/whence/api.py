@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.models import Model, find_model
-from whence.run import ArrayRun, RunFolder, RunWriter, check_memory, gather_arrays
+from whence.run import ArrayRun, Arrays, RunFolder, RunWriter, check_memory, gather_arrays
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
 from whence.training.results import Interrupted, Parameters, Validation, Watch
@@ -130,6 +130,7 @@ class Run:
         trace: Any = None,
         loss: str = "softmax",
         labels: Mapping[str, str] | None = None,
+        n_subjects: int | None = None,
     ) -> "Run":
         """A run in memory, out of somebody's own training; single and double precision stay.
 
@@ -150,11 +151,23 @@ class Run:
             What it was trained with: softmax, sigmoid or squared.
         labels
             Labels by name, for reading.
+        n_subjects
+            In two-way data, how many of the entities are subjects: they come first, and only the
+            others compete as objects. Unless given, all before the first that is an object.
         """
-        rows = (entity_rows, relation_rows)
-        return cls(
-            gather_arrays(model, entities, relations, facts, *rows, trace, loss=loss, labels=labels)
+        arrays = Arrays(
+            model=model,
+            entities=entities,
+            relations=relations,
+            facts=facts,
+            entity_rows=entity_rows,
+            relation_rows=relation_rows,
+            trace=trace,
+            loss=loss,
+            labels=labels,
+            n_subjects=n_subjects,
         )
+        return cls(gather_arrays(arrays))
 
     @classmethod
     def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
@@ -375,7 +388,7 @@ class Run:
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
         if isinstance(self._folder, ArrayRun):
-            return {**self.summary(), "config": self.config.to_dict()}
+            return {**self.summary(), "config": self._folder.known_settings}
         manifest = self._folder.manifest
         return {
             "format": manifest.format,

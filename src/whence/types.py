@@ -14,3 +14,9 @@ Facts: TypeAlias = NDArray[np.int32]
 
 Rows: TypeAlias = NDArray[np.floating]
 """(n, width) one vector per entity or relation."""
+
+FactIds: TypeAlias = NDArray[np.int64]
+"""(n,) rows of the training facts."""
+
+Numbers: TypeAlias = NDArray[np.float64]
+"""Numbers in double precision, whatever the precision of the rows."""

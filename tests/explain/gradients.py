@@ -10,7 +10,6 @@ from models.formulas import FORMULAS
 from numpy.typing import NDArray
 
 import whence
-from whence.explain._explaining import find_rival, find_what
 from whence.explain._naming import find_situation
 from whence.explain._options import ExplainOptions
 from whence.explain._situation import Situation
@@ -60,14 +59,6 @@ def make_rated_run(folder: Path) -> whence.Run:
 
 def situation_of(run: whence.Run, *names: str, **options: Any) -> Situation:
     return find_situation(run._trained, names, ExplainOptions(**options))
-
-
-def slopes_of(situation: Situation, options: ExplainOptions) -> Vector:
-    """The slopes that an explanation hands to its method."""
-    rival = find_rival(situation, options)
-    if rival is None:
-        return situation.slopes(find_what(situation.trained, options))
-    return situation.slopes("log_ratio", situation.contest.place_of(rival))
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ import pytest
 from models.formulas import FORMULAS
 
 import whence
-from explain.gradients import make_run, situation_of, slopes_of
+from explain.gradients import make_run, situation_of
 from whence.errors import WhenceError
 from whence.explain._criage import DAMPING
-from whence.explain._options import ExplainOptions
+from whence.explain._situation import Aim
 from whence.models import MODELS
 
 DOTS = [name for name, model in MODELS.items() if model.match == "dot"]
@@ -39,7 +39,7 @@ def test_influence_is_what_the_formula_says(model: str, asks: str) -> None:
     names = ("e0", "e3") if MODELS[model].two_way else ("e0", "r0", "e3")
     found = run.explain(*names, method="criage", asks=asks, of="probability", top=None)
     situation = situation_of(run, *names, asks=asks)
-    slope = slopes_of(situation, ExplainOptions(of="probability"))[situation.place]
+    slope = Aim("probability").slopes(situation)[situation.place]
     given, target = situation.contest.given, situation.target
     wanted = falls_by_hand(run, given, situation.contest.relation_row, target)
     assert {fact.fact_id for fact in found.facts} == set(wanted)

@@ -8,11 +8,12 @@ import pytest
 from runs import train
 
 import whence
-from explain.gradients import Oracle, make_rated_run, make_run, situation_of, slopes_of
+from explain.gradients import Oracle, make_rated_run, make_run, situation_of
 from whence.errors import WhenceError
 from whence.explain._losses import Losses
 from whence.explain._methods import METHODS
 from whence.explain._options import ExplainOptions
+from whence.explain._situation import Aim
 from whence.models import MODELS
 
 CASES = [
@@ -24,7 +25,7 @@ CASES = [
 
 def check(run: whence.Run, names: tuple[str, ...], of: str, **options: Any) -> None:
     """Both similarities of all facts against the oracle's gradients."""
-    oracle, asked = Oracle(run), ExplainOptions(of=of, **options)
+    oracle, asked, aim = Oracle(run), ExplainOptions(of=of, **options), Aim(of)
     situation = situation_of(run, *names, **options)
     wanted = oracle.gradient(lambda x: oracle.value(x, situation, of))
     losses = np.array(
@@ -33,12 +34,12 @@ def check(run: whence.Run, names: tuple[str, ...], of: str, **options: Any) -> N
             for fact in range(run.dataset.n_facts)
         ]
     )
-    fact_ids, slopes = np.arange(len(losses)), slopes_of(situation, asked)
+    fact_ids = np.arange(len(losses))
     products = -losses @ wanted
     lengths = np.linalg.norm(losses, axis=1) * np.linalg.norm(wanted)
-    dots = METHODS["gradient-dot"].estimate(situation, slopes, fact_ids, asked)
+    dots = METHODS["gradient-dot"].estimate(situation, aim, fact_ids, asked)
     np.testing.assert_allclose(dots, products, rtol=1e-6, atol=1e-8)
-    cosines = METHODS["gradient-cos"].estimate(situation, slopes, fact_ids, asked)
+    cosines = METHODS["gradient-cos"].estimate(situation, aim, fact_ids, asked)
     np.testing.assert_allclose(cosines, products / lengths, rtol=1e-6, atol=1e-7)
 
 
@@ -69,18 +70,39 @@ def test_ratings_that_are_not_there_are_asked_for() -> None:
 
 
 def test_cosine_is_zero_where_a_gradient_vanishes() -> None:
+    """A query of nothing has no slopes, whatever those of the facts are."""
     run = make_run("distmult")
-    situation = situation_of(run, "e0", "r0", "e3")
-    nothing = np.zeros(len(situation.contest.scores))
-    fact_ids = np.arange(run.dataset.n_facts)
-    found = METHODS["gradient-cos"].estimate(situation, nothing, fact_ids, ExplainOptions())
+    run.entity_rows[0] = run.relation_rows[0] = 0
+    situation, fact_ids = situation_of(run, "e0", "r0", "e3"), np.arange(run.dataset.n_facts)
+    assert Losses.of(run._trained).norms(fact_ids).max() > 0
+    aim, asked = Aim("probability"), ExplainOptions()
+    found = METHODS["gradient-cos"].estimate(situation, aim, fact_ids, asked)
     np.testing.assert_array_equal(found, 0)
+
+
+def test_cosines_stay_within_one() -> None:
+    """Facts that are explained themselves, of which rounding takes some quotients past 1."""
+    for seed in range(20):
+        rows = np.random.default_rng(seed).normal(size=(8, 4))
+        run = whence.Run.from_arrays(
+            model="distmult",
+            entities=list("abcdefg"),
+            relations=["r"],
+            facts=[(0, 0, 1)],
+            entity_rows=rows[:7],
+            relation_rows=rows[7:],
+        )
+        (fact,) = run.explain("a", "r", "b", method="gradient-cos", top=None).facts
+        assert fact.influence == pytest.approx(1)
+        assert fact.influence <= 1
 
 
 def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
     """In single precision a product of such slopes would be nothing."""
     rng = np.random.default_rng(0)
     rows = [rng.normal(size=shape) for shape in ((5, 3), (1, 3))]
+    query = rows[0][0] * rows[1][0]
+    rows[0][2] = -140 * query / (query @ query)
     found = []
     for dtype in (np.float32, np.float64):
         run = whence.Run.from_arrays(
@@ -92,9 +114,9 @@ def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
             relation_rows=rows[1].astype(dtype),
         )
         situation = situation_of(run, "a", "r", "c")
-        slopes = 1e-60 * situation.slopes("probability")
-        dot = METHODS["gradient-dot"]
-        found.append(dot.estimate(situation, slopes, np.arange(3), ExplainOptions()))
+        assert 0 < situation.probability < 1e-60
+        dot, aim = METHODS["gradient-dot"], Aim("probability")
+        found.append(dot.estimate(situation, aim, np.arange(3), ExplainOptions()))
     assert np.abs(found[1]).min() > 0
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
 
@@ -102,11 +124,11 @@ def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
 def test_facts_are_the_same_alone_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     run, asked = make_run("transe", inverse=True), ExplainOptions()
     situation = situation_of(run, "e0", "r0", "e3")
-    slopes, fact_ids = slopes_of(situation, asked), np.arange(run.dataset.n_facts)
+    aim, fact_ids = Aim("probability"), np.arange(run.dataset.n_facts)
 
     def both() -> list[Any]:
         names = ("gradient-dot", "gradient-cos")
-        return [METHODS[name].estimate(situation, slopes, fact_ids, asked) for name in names]
+        return [METHODS[name].estimate(situation, aim, fact_ids, asked) for name in names]
 
     together = both()
     monkeypatch.setattr("whence.explain._losses._CELLS", 3 * run.dataset.n_entities)

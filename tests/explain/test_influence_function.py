@@ -1,19 +1,31 @@
 """Influence functions: their curvature by formula, their size by retraining."""
 
+import gc
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from runs import train
 
 import whence
-from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of, slopes_of
+from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of
+from explain.helpers import random_run
 from whence.explain import _influence_function as module
-from whence.explain._influence_function import Curvature, dense, solve_by_conjugate_gradients
+from whence.explain._influence_function import (
+    Curvature,
+    damped_hessian,
+    dense,
+    solve_by_conjugate_gradients,
+)
+from whence.explain._losses import Losses
 from whence.explain._methods import METHODS
 from whence.explain._options import ExplainOptions
+from whence.explain._situation import Aim
+from whence.training._sampling import shuffled
 
 Vector = NDArray[np.float64]
 METHOD = METHODS["influence-function"]
@@ -116,8 +128,8 @@ def test_influence_is_what_retraining_does(monkeypatch: pytest.MonkeyPatch) -> N
     everything = np.ones(len(FACTS))
     run = minimise(make_run("distmult"), everything, decay)
     situation, asked = situation_of(run, "e0", "r0", "e3"), ExplainOptions()
-    slopes, fact_ids = slopes_of(situation, asked), np.arange(len(FACTS))
-    found = METHOD.estimate(situation, slopes, fact_ids, asked)
+    aim, fact_ids = Aim("probability"), np.arange(len(FACTS))
+    found = METHOD.estimate(situation, aim, fact_ids, asked)
     assert np.abs(found).max() > 0.01
     without = []
     for fact in fact_ids:
@@ -142,11 +154,11 @@ def test_an_indefinite_hessian_gives_way_to_its_gauss_newton_part(
     assert np.linalg.eigvalsh(dense(curvature.hessian, size)).min() < -0.5
     assert np.linalg.eigvalsh(dense(curvature.gauss_newton, size)).min() > -1e-9
     situation, fact_ids = situation_of(run, "e0", "r0", "e3"), np.arange(len(FACTS))
-    slopes = slopes_of(situation, asked)
-    exact = METHOD.estimate(situation, slopes, fact_ids, asked)
+    aim = Aim("probability")
+    exact = METHOD.estimate(situation, aim, fact_ids, asked)
     monkeypatch.setattr(module, "MOST_DENSE", 0)
     monkeypatch.setattr(module, "_MOST_STEPS", 200)
-    by_steps = METHOD.estimate(situation, slopes, fact_ids, asked)
+    by_steps = METHOD.estimate(situation, aim, fact_ids, asked)
     np.testing.assert_allclose(by_steps, exact, rtol=1e-6)
 
 
@@ -158,16 +170,77 @@ def test_conjugate_gradients_solve_a_known_system() -> None:
     np.testing.assert_array_equal(nothing, 0)
 
 
-def test_some_facts_stand_for_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = train(tmp_path / "run", dim=2, trace=False)
+def test_drawn_facts_are_keyed_by_the_seed_and_not_those_that_training_began_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trained = random_run("distmult", n_entities=30, n_facts=500)._trained
     monkeypatch.setattr(module, "_MOST_FACTS", 100)
-    first, again, other = (Curvature.of(run._trained, seed) for seed in (0, 0, 1))
+    first, again, other = (Curvature.of(trained, seed) for seed in (0, 0, 1))
+    n_facts = trained.dataset.n_facts
     assert len(np.unique(first.fact_ids)) == 100
-    assert first.weight == run.dataset.n_facts / 100
+    assert first.weight == n_facts / 100
     np.testing.assert_array_equal(first.fact_ids, again.fact_ids)
     assert not np.array_equal(first.fact_ids, other.fact_ids)
-    monkeypatch.setattr(module, "_MOST_FACTS", 10**6)
-    everything = Curvature.of(run._trained, 0)
-    vector = np.random.default_rng(0).normal(size=run.entity_rows.size + run.relation_rows.size)
-    whole, part = (vector @ c.gauss_newton(vector) for c in (everything, first))
-    assert part == pytest.approx(whole, rel=0.5)
+    epoch = np.sort(shuffled(np.uint64(0), n_facts, 0)[:100])
+    assert not np.array_equal(first.fact_ids, epoch)
+
+
+def test_some_facts_stand_for_all_without_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean over seeds lies within four standard errors of the product of all facts."""
+    monkeypatch.setattr(module, "_MOST_FACTS", 3)
+    trained = make_run("distmult", inverse=True)._trained
+    size = trained.scorer.entity_rows.size + trained.scorer.relation_rows.size
+    vector = np.random.default_rng(0).normal(size=size)
+    whole = Curvature(Losses.of(trained), np.arange(len(FACTS)), 1.0)
+    wanted = vector @ whole.gauss_newton(vector)
+    n_seeds = 400
+    drawn = np.array(
+        [vector @ Curvature.of(trained, seed).gauss_newton(vector) for seed in range(n_seeds)]
+    )
+    error = drawn.std() / np.sqrt(n_seeds)
+    assert error < 0.03 * wanted, "too coarse to tell"
+    assert abs(drawn.mean() - wanted) < 4 * error
+
+
+@pytest.mark.parametrize("most", [len(FACTS), 10**6])
+def test_few_facts_stand_for_themselves(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(module, "_MOST_FACTS", most)
+    curvature = Curvature.of(make_run("distmult")._trained, 5)
+    np.testing.assert_array_equal(curvature.fact_ids, np.arange(len(FACTS)))
+    assert curvature.weight == 1
+
+
+def test_the_hessian_is_worked_out_once_for_all_predictions_and_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trained, made = make_run("distmult")._trained, []
+
+    def counted(product: Callable[[Vector], Vector], size: int) -> Vector:
+        made.append(size)
+        return dense(product, size)
+
+    monkeypatch.setattr(module, "dense", counted)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: damped_hessian(trained, 0), range(8)))
+    once = len(made)
+    assert once in (1, 2), "the Hessian, and its Gauss-Newton part where it is indefinite"
+    assert all(matrix is found[0] for matrix in found)
+    damped_hessian(trained, 1)
+    assert len(made) == 2 * once
+
+
+def test_a_hessian_does_not_outlive_its_run() -> None:
+    run = make_run("distmult")
+    run.explain("e0", "r0", "e3", method="influence-function")
+    trained = weakref.ref(run._trained)
+    del run
+    gc.collect()
+    assert trained() is None
+
+
+def test_other_parameters_have_another_hessian() -> None:
+    trained = make_run("distmult")._trained
+    before = damped_hessian(trained, 0)
+    scorer = replace(trained.scorer, entity_rows=2 * trained.scorer.entity_rows)
+    after = damped_hessian(replace(trained, scorer=scorer), 0)
+    assert not np.allclose(before, after)

@@ -118,6 +118,28 @@ def test_names_are_their_texts() -> None:
         assert [fact.influence for fact in found.facts] == [f.influence for f in wanted.facts]
 
 
+def test_names_may_be_arrays() -> None:
+    names = {"entities": np.array(["a", "b", "c", "d"]), "relations": np.array(["r", "q"])}
+    run = whence.Run.from_arrays(**_arrays(**names))
+    assert run.dataset.relations.names == ("r", "q")
+    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    assert run.explain("a", "r", "b", top=None).facts == wanted.facts
+
+
+@pytest.mark.parametrize("slots", [False, True])
+def test_more_than_double_precision_becomes_double(slots: bool) -> None:
+    arrays = _arrays()
+    wanted = whence.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
+    for name in ("entity_rows", "relation_rows", "trace"):
+        arrays[name] = arrays[name].astype(np.longdouble)
+    if slots:
+        arrays["trace"] = tuple(arrays["trace"][:, i] for i in range(3))
+    run = whence.Run.from_arrays(**arrays)
+    assert run.trace is not None
+    assert run.entity_rows.dtype == run.trace.dtype == np.float64
+    assert run.explain("a", "r", "b", top=None).facts == wanted.facts
+
+
 def test_labels_are_shown_and_found() -> None:
     run = whence.Run.from_arrays(**_arrays(labels={"a": "Egypt", "r": "embassy"}))
     found = run.explain("Egypt", "embassy", "b")
@@ -137,7 +159,16 @@ def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
 def test_such_a_run_predicts_and_tells_of_itself() -> None:
     run = whence.Run.from_arrays(**_arrays())
     assert repr(run) == "Run(in memory, distmult, 5 facts)"
-    assert run.info()["n_entities"] == 4
+    info = run.info()
+    assert info["n_entities"] == 4
+    assert info["config"] == {
+        "model": "distmult",
+        "dim": 3,
+        "inverse": False,
+        "precision": "float64",
+        "loss": "softmax",
+        "trace": True,
+    }
     assert len(run.predict("a", "r", top=None).answers) == 4
 
 
@@ -151,7 +182,15 @@ def test_two_way_facts_are_pairs() -> None:
     ("changes", "message"),
     [
         ({"model": "distmul"}, "unknown model 'distmul'; choose from"),
-        ({"model": "mf"}, r"relation_rows has width 3|relation"),
+        (
+            {"model": "mf"},
+            "model mf takes facts of two columns, without a relation, and these have one",
+        ),
+        (
+            {"relations": None, "relation_rows": np.zeros((1, 3))},
+            "with a relation, and these have none; choose another model, such as mf",
+        ),
+        ({"relations": []}, "model distmult takes facts of three columns, with a relation"),
         ({"entities": ["a", "b", "c"]}, "4 rows for 3 entities"),
         ({"entities": ["a", "b", "c", "a"]}, "entities has a name twice"),
         ({"relations": ["r", "r"]}, "relations has a name twice"),
@@ -197,3 +236,37 @@ def test_however_many_slots_are_given_the_line_stays_short() -> None:
     with pytest.raises(whence.WhenceError, match="of other data or another model") as caught:
         whence.Run.from_arrays(**_arrays(trace=trace))
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("n_subjects", [None, 3])
+@pytest.mark.parametrize("form", ["slots", "tuple", "flat"])
+def test_of_users_and_items_only_items_compete(n_subjects: int | None, form: str) -> None:
+    rng = np.random.default_rng(0)
+    trace = rng.normal(scale=0.1, size=(3, 2, 4))
+    run = whence.Run.from_arrays(
+        model="mf",
+        entities=["1", "2", "3", "1", "2"],  # user 1 is not item 1
+        facts=[(0, 3), (1, 3), (2, 4)],
+        entity_rows=rng.normal(size=(5, 4)),
+        trace={"slots": trace, "tuple": tuple(trace.swapaxes(0, 1)), "flat": trace.reshape(3, 8)}[
+            form
+        ],
+        n_subjects=n_subjects,
+    )
+    explanation = run.explain("1", "_", top=None)
+    assert explanation.prediction.n_candidates == 2
+    assert explanation.prediction.object == "2"
+    assert [fact.fact_id for fact in explanation.facts if "object" in fact.parts] == [2]
+    np.testing.assert_array_equal(run.trace, trace.reshape(3, 8))
+
+
+def test_a_run_may_have_no_facts_to_explain_by() -> None:
+    empty = {"facts": np.zeros((0, 3), int), "trace": np.zeros((0, 3, 3))}
+    run = whence.Run.from_arrays(**_arrays() | empty)
+    with pytest.raises(whence.WhenceError, match="no training fact shares"):
+        run.explain("a", "r", "b")
+
+
+def test_more_subjects_than_entities_are_refused() -> None:
+    with pytest.raises(whence.WhenceError, match="n_subjects is 9; choose 1 to 3"):
+        whence.Run.from_arrays(**_arrays(), n_subjects=9)

@@ -41,10 +41,11 @@ def test_a_model_takes_facts_of_its_own_number_of_columns(model: str) -> None:
             kind, TrainConfig(model=model, negatives=3), make_facts(), N_ENTITIES, n_relations,
             everyone, everyone,
         )  # fmt: skip
-    wants, has = ("two", "three") if kind.two_way else ("three", "two")
-    other = "distmult" if kind.two_way else "mf"
+    wants, has, other = "three columns, with a relation", "none", "mf"
+    if kind.two_way:
+        wants, has, other = "two columns, without a relation", "one", "distmult"
     assert str(error.value) == (
-        f"model {model} takes facts of {wants} columns and these have {has}; "
+        f"model {model} takes facts of {wants}, and these have {has}; "
         f"choose another model, such as {other}"
     )
 

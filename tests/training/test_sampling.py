@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from whence.training._sampling import (
+    CURVATURE_STREAM,
     OBJECT_STREAM,
+    ORDER_STREAM,
     SUBJECT_STREAM,
     draw_negatives,
     fill_uniform,
@@ -121,6 +123,15 @@ def test_orders_differ_by_epoch_and_seed() -> None:
         tuple(shuffled(np.uint64(seed), 50, epoch)) for seed in range(3) for epoch in range(3)
     }
     assert len(orders) == 9
+
+
+def test_explaining_does_not_repeat_the_order_of_training() -> None:
+    order, other = (
+        shuffled(np.uint64(0), 50, 0, stream) for stream in (ORDER_STREAM, CURVATURE_STREAM)
+    )
+    assert order.tolist() == shuffled(np.uint64(0), 50, 0).tolist()
+    assert sorted(other) == sorted(order)
+    assert other.tolist() != order.tolist()
 
 
 def test_every_place_in_an_order_is_equally_likely() -> None:

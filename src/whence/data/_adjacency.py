@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.types import OBJECT, RELATION, SUBJECT, Facts
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Adjacency:
         bounds = self.relation_bounds
         return self.relation_facts[bounds[relation] : bounds[relation + 1]]
 
-    def adjacent(self, entities: Iterable[int], relation: int) -> NDArray[np.int64]:
+    def adjacent(self, entities: Iterable[int], relation: int) -> FactIds:
         """The ids of all facts with any of the entities or the relation, ascending."""
         lists = [*map(self.facts_of_entity, set(entities)), self.facts_of_relation(relation)]
         ids = np.sort(np.concatenate(lists))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         top_questions,
         true_questions,
     )
-    from whence.explain._explaining import explain, explain_situation
+    from whence.explain._explaining import explain
     from whence.explain._explanation import (
         FACT_COLUMNS,
         Contrast,
@@ -46,7 +46,6 @@ __all__ = [
     "as_questions",
     "explain",
     "explain_many",
-    "explain_situation",
     "fact_row",
     "top_questions",
     "true_questions",
@@ -59,7 +58,6 @@ __getattr__ = lazily(
         "ExplainOptions": "whence.explain._options",
         "Trained": "whence.explain._trained",
         "explain": "whence.explain._explaining",
-        "explain_situation": "whence.explain._explaining",
         **dict.fromkeys(
             (
                 "Failed",

@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 from whence.errors import WhenceError
 from whence.explain._options import ExplainOptions, as_list
 from whence.explain._situation import Situation
-from whence.types import OBJECT, RELATION, SUBJECT
-
-Ids = NDArray[np.int64]
-"""(n,) fact ids."""
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds
 
 PARTS = ("subject", "relation", "object", "rival")
 """Parts of a prediction that a fact can share; the rival is the answer of a contrast."""
@@ -20,14 +17,14 @@ SAME_ANSWER = ("rollback-o", "criage")
 """Methods that look only at facts with the same answer, in the same place."""
 
 
-def find_adjacent(situation: Situation, rival: int | None = None) -> Ids:
+def find_adjacent(situation: Situation, rival: int | None = None) -> FactIds:
     """Every fact that has the prediction's subject, relation or object, or the rival."""
     entities = [situation.subject, situation.object] + ([] if rival is None else [rival])
     return situation.trained.adjacency.adjacent(entities, situation.relation)
 
 
 def shared_parts(
-    situation: Situation, fact_ids: Ids, rival: int | None = None
+    situation: Situation, fact_ids: FactIds, rival: int | None = None
 ) -> NDArray[np.bool_]:
     """(n, 4) which of PARTS facts share with a prediction; entities count in either place."""
     data = situation.trained.dataset
@@ -48,8 +45,8 @@ def role_of(parts: Sequence[str]) -> str:
 
 
 def filter_facts(
-    situation: Situation, fact_ids: Ids, options: ExplainOptions, rival: int | None = None
-) -> Ids:
+    situation: Situation, fact_ids: FactIds, options: ExplainOptions, rival: int | None = None
+) -> FactIds:
     """The facts that the method, roles, relations and entities ask for."""
     data, contest = situation.trained.dataset, situation.contest
     relations, entities = as_list(options.relation), as_list(options.entity)

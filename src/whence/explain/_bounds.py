@@ -14,14 +14,12 @@ times the farthest row's distance from their mean. Distances change by no more t
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.explain._kernels import Changes, log_sums, quadratic_forms, score_queries
 from whence.explain._situation import Contest
 from whence.models._match import DOT
-from whence.types import Rows
+from whence.types import Numbers, Rows
 
-Numbers = NDArray[np.float64]
 Bounds = tuple[Numbers, Numbers]
 """(n,) each: what log S is at least and at most."""
 

@@ -1,22 +1,18 @@
 """CRIAGE: how the answer's row moves when one of its facts goes."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.errors import WhenceError
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
-from whence.types import OBJECT, RELATION, SUBJECT
-
-Numbers = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from whence.explain._situation import Aim, Situation
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 DAMPING = 0.01
 """Added to the diagonal of the curvature, as a share of its mean."""
 
 
 def estimate_criage(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) slope of what is explained times what the answer's score loses without the fact.
 
@@ -45,11 +41,11 @@ def estimate_criage(
     query = trained.scorer.queries(np.array([contest.given]), np.array([contest.relation_row]))
     through = np.linalg.solve(curvature, query[0, : z.shape[1]].astype(np.float64))
     z, misses = _queries(situation, fact_ids)
-    slope = slopes[situation.place] * trained.scorer.scale
+    slope = aim.slopes(situation)[situation.place] * trained.scorer.scale
     return np.asarray(slope * misses * (z @ through))
 
 
-def _queries(situation: Situation, fact_ids: Ids) -> tuple[Numbers, Numbers]:
+def _queries(situation: Situation, fact_ids: FactIds) -> tuple[Numbers, Numbers]:
     """Queries of facts with the answer asked for, without offsets, and 1 - phi of each."""
     trained, asks = situation.trained, situation.contest.asks
     facts, scorer = trained.dataset.train[fact_ids], trained.scorer

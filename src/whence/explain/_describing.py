@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whence.data import Dataset
-from whence.explain._adjacent import PARTS, Ids, role_of, shared_parts
+from whence.explain._adjacent import PARTS, role_of, shared_parts
 from whence.explain._explanation import ExplainedFact, Prediction
 from whence.explain._rollback import Outcomes
 from whence.explain._search import Ranked
 from whence.explain._situation import Situation
-from whence.types import OBJECT, RELATION, SUBJECT, Facts
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
 
 
 class Describer:
@@ -34,7 +34,7 @@ class Describer:
             n_candidates=len(situation.contest.candidates.ids),
         )
 
-    def facts(self, fact_ids: Ids, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+    def facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
         """Facts in the order of the list."""
         total = float(np.abs(ranked.influences).sum()) or 1.0
         shared = shared_parts(self.situation, fact_ids, self.rival)

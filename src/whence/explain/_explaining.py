@@ -5,18 +5,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.explain._adjacent import Ids, filter_facts, find_adjacent
+from whence.explain._adjacent import filter_facts, find_adjacent
 from whence.explain._describing import Describer
 from whence.explain._explanation import Contrast, Explanation, Joint
 from whence.explain._graph import find_graph
 from whence.explain._joint import roll_back_jointly
 from whence.explain._methods import METHODS
-from whence.explain._naming import find_facts, find_situation
+from whence.explain._naming import find_aim, find_facts, find_situation
 from whence.explain._options import ExplainOptions
 from whence.explain._rollback import Rollback, Sets
 from whence.explain._search import Ranked, rank, search
 from whence.explain._situation import Situation
 from whence.explain._trained import Trained
+from whence.types import FactIds
 
 _STEPS = (1, 3, 10)
 """Supporters taken away for the stability of a prediction."""
@@ -41,15 +42,10 @@ class _Explaining:
 
     def __init__(self, situation: Situation, options: ExplainOptions) -> None:
         self.situation, self.options = situation, options
-        self.rival = find_rival(situation, options)
-        self.of = "log_ratio" if self.rival is not None else find_what(situation.trained, options)
-        self.rollback = Rollback(situation, self.of, self._rival_place)
+        self.aim = find_aim(situation, options)
+        self.of, self.rival = self.aim.of, self.aim.rival
+        self.rollback = Rollback(situation, self.of, self.aim.rival_place(situation))
         self.describer = Describer(situation, self.rival)
-
-    @property
-    def _rival_place(self) -> int | None:
-        """Where the answer of a contrast stands among the candidates."""
-        return None if self.rival is None else self.situation.contest.place_of(self.rival)
 
     def explanation(self, start: float) -> Explanation:
         options = self.options
@@ -74,7 +70,7 @@ class _Explaining:
             seconds=time.perf_counter() - start,
         )
 
-    def _filtered(self, adjacent: Ids) -> Ids:
+    def _filtered(self, adjacent: FactIds) -> FactIds:
         wanted = filter_facts(self.situation, adjacent, self.options, self.rival)
         if not len(wanted):
             raise WhenceError(
@@ -82,17 +78,16 @@ class _Explaining:
             )
         return wanted
 
-    def _rank(self, fact_ids: Ids, top: int | str | None, *, opposing: bool = False) -> Ranked:
+    def _rank(self, fact_ids: FactIds, top: int | str | None, *, opposing: bool = False) -> Ranked:
         method = METHODS[self.options.method]
         if method.rolls_back:
             exhaustive = self.options.exhaustive
             sets = Sets.each(fact_ids)
             return search(self.rollback, sets, top, opposing=opposing, exhaustive=exhaustive)
-        slopes = self.situation.slopes(self.of, self._rival_place)
-        influences = method.estimate(self.situation, slopes, fact_ids, self.options)
+        influences = method.estimate(self.situation, self.aim, fact_ids, self.options)
         return rank(influences, top, opposing=opposing)
 
-    def _stability(self, adjacent: Ids) -> tuple[Joint, ...]:
+    def _stability(self, adjacent: FactIds) -> tuple[Joint, ...]:
         """The prediction without its strongest supporters, of those that were asked for."""
         fact_ids = self._filtered(adjacent)
         best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]
@@ -121,24 +116,3 @@ class _Explaining:
         if asked and not METHODS[method].rolls_back:
             notes.append(f"{' and '.join(asked)}: worked out by rollback")
         return tuple(notes)
-
-
-def find_rival(situation: Situation, options: ExplainOptions) -> int | None:
-    """The entity that the prediction is to be compared with."""
-    if options.instead_of is None:
-        return None
-    data, asks = situation.trained.dataset, situation.contest.asks
-    place = data.subjects if asks == "subject" else data.objects
-    rival = data.entities.find(options.instead_of, place)
-    if rival == situation.target:
-        raise WhenceError(f"{options.instead_of!r} is the prediction itself; name another answer")
-    return Situation(situation.contest, rival).target
-
-
-def find_what(trained: Trained, options: ExplainOptions) -> str:
-    """What influence is on."""
-    if not trained.learned_ratings:
-        return options.of or "probability"
-    if options.of in ("probability", "loss"):
-        raise WhenceError(f"this run learned ratings, which have no {options.of}; ask of score")
-    return "score"

@@ -8,45 +8,42 @@ whose steps raise f support it.
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.errors import WhenceError
-from whence.explain._explaining import find_rival, find_what
 from whence.explain._gradient_kernels import Tables
 from whence.explain._jacobian import Jacobian, zeros
 from whence.explain._losses import Losses
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Contest, Situation
+from whence.explain._situation import Aim, Contest, Situation
 from whence.training._timeline import Timeline
 from whence.training.results import Checkpoint
-
-Numbers = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from whence.types import FactIds, Numbers
 
 
 def estimate_gradient_dot(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) -grad L_i . grad f."""
-    gradient = gradient_of(situation, slopes)
+    gradient = gradient_of(situation, aim)
     return -Losses.of(situation.trained).products(fact_ids, gradient)
 
 
 def estimate_gradient_cos(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) cosine of the angle between -grad L_i and grad f; 0 where either vanishes."""
-    gradient, losses = gradient_of(situation, slopes), Losses.of(situation.trained)
+    gradient, losses = gradient_of(situation, aim), Losses.of(situation.trained)
     size = np.sqrt(sum(float(np.vdot(part, part)) for part in gradient))
     lengths = losses.norms(fact_ids) * size
     products = losses.products(fact_ids, gradient)
     cosines = np.zeros(len(fact_ids))
     np.divide(-products, lengths, out=cosines, where=lengths > 0)
-    return cosines
+    # Rounding must not take a cosine past 1.
+    return np.clip(cosines, -1, 1)
 
 
 def estimate_tracin(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) sum over the kept checkpoints of rate * -grad L_i . grad f, all as they were then."""
     trained = situation.trained
@@ -64,16 +61,13 @@ def estimate_tracin(
     total = np.zeros(len(fact_ids))
     for checkpoint, rate in zip(checkpoints, rates, strict=True):
         then = _as_of(checkpoint, situation)
-        rival = find_rival(then, options)
-        place = None if rival is None else then.contest.place_of(rival)
-        of = "log_ratio" if rival is not None else find_what(trained, options)
-        total += rate * estimate_gradient_dot(then, then.slopes(of, place), fact_ids, options)
+        total += rate * estimate_gradient_dot(then, aim, fact_ids, options)
     return total
 
 
-def gradient_of(situation: Situation, slopes: Numbers) -> Tables:
-    """The gradient by all parameters of what has these slopes by the candidates' scores."""
-    contest, scorer = situation.contest, situation.trained.scorer
+def gradient_of(situation: Situation, aim: Aim) -> Tables:
+    """The gradient by all parameters of what is explained."""
+    contest, scorer, slopes = situation.contest, situation.trained.scorer, aim.slopes(situation)
     jacobian = Jacobian(scorer, contest.candidates.ids)
     queries = jacobian.queries(np.array([contest.given]), np.array([contest.relation_row]))
     out = zeros(scorer)

@@ -5,14 +5,15 @@ join the two entities through a third, ranked by what both together do.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whence.explain._adjacent import Ids, find_adjacent
+from whence.explain._adjacent import find_adjacent
 from whence.explain._describing import Describer
 from whence.explain._explanation import ExplainedFact, Graph, Path
 from whence.explain._rollback import Outcomes, Rollback, Sets
 from whence.explain._search import Ranked, search
 from whence.explain._situation import Situation
-from whence.types import OBJECT, SUBJECT
+from whence.types import OBJECT, SUBJECT, FactIds
 
 _SHOWN = 5
 """Facts or pairs of each kind."""
@@ -36,7 +37,7 @@ def find_graph(rollback: Rollback, describer: Describer) -> Graph:
 
 
 def _strongest(
-    rollback: Rollback, describer: Describer, fact_ids: Ids
+    rollback: Rollback, describer: Describer, fact_ids: FactIds
 ) -> tuple[ExplainedFact, ...]:
     ranked = search(rollback, Sets.each(fact_ids), _SHOWN)
     return describer.facts(fact_ids[ranked.chosen], ranked)
@@ -53,7 +54,7 @@ def _paths(rollback: Rollback, describer: Describer) -> tuple[Path, ...]:
     )
 
 
-def _path(rollback: Rollback, describer: Describer, pair: Ids, together: Outcomes) -> Path:
+def _path(rollback: Rollback, describer: Describer, pair: FactIds, together: Outcomes) -> Path:
     situation = rollback.situation
     data = situation.trained.dataset
     alone = rollback.outcomes(Sets.each(pair))
@@ -69,7 +70,7 @@ def _path(rollback: Rollback, describer: Describer, pair: Ids, together: Outcome
     )
 
 
-def _find_pairs(situation: Situation) -> Ids:
+def _find_pairs(situation: Situation) -> FactIds:
     """(n_pairs, 2) facts of the subject and of the object that meet in a third entity."""
     ends = [situation.subject, situation.object]
     sides = []
@@ -88,7 +89,7 @@ def _find_pairs(situation: Situation) -> Ids:
     return np.column_stack([np.repeat(first, counts), second[np.repeat(starts, counts) + within]])
 
 
-def _other_ends(situation: Situation, fact_ids: Ids, entity: int) -> Ids:
+def _other_ends(situation: Situation, fact_ids: FactIds, entity: int) -> NDArray[np.int64]:
     """The entity at the other end of each fact of an entity."""
     facts = situation.trained.dataset.train[fact_ids].astype(np.int64)
     return np.where(facts[:, SUBJECT] == entity, facts[:, OBJECT], facts[:, SUBJECT])

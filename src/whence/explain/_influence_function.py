@@ -17,22 +17,18 @@ Of many facts, some thousand that are drawn by the seed stand for all.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.explain._gradient_kernels import Tables
 from whence.explain._gradients import gradient_of
 from whence.explain._losses import Losses
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
+from whence.explain._situation import Aim, Situation
 from whence.explain._trained import Trained
 from whence.models.scoring import Scorer
-from whence.training._sampling import shuffled
-
-Numbers = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from whence.training._sampling import CURVATURE_STREAM, shuffled
+from whence.types import FactIds, Numbers
 
 DAMPING = 1.0
 """Added to the curvature of every parameter, as weight decay of that strength would."""
@@ -49,11 +45,11 @@ _STEP = 1e-5
 
 
 def estimate_influence_function(
-    situation: Situation, slopes: Numbers, fact_ids: Ids, options: ExplainOptions
+    situation: Situation, aim: Aim, fact_ids: FactIds, options: ExplainOptions
 ) -> Numbers:
     """(n,) -grad f^T (H + damping)^-1 grad L_i."""
     trained = situation.trained
-    gradient = flatten(gradient_of(situation, slopes))
+    gradient = flatten(gradient_of(situation, aim))
     if len(gradient) <= MOST_DENSE:
         solved = np.asarray(np.linalg.solve(damped_hessian(trained, options.seed), gradient))
     else:
@@ -68,7 +64,7 @@ class Curvature:
     """Second derivatives of the summed training loss, as products with vectors."""
 
     losses: Losses
-    fact_ids: Ids
+    fact_ids: FactIds
     """The facts that stand for all."""
     weight: float
     """How many facts each of them stands for."""
@@ -78,7 +74,8 @@ class Curvature:
         n_facts = trained.dataset.n_facts
         fact_ids = np.arange(n_facts)
         if n_facts > _MOST_FACTS:
-            fact_ids = np.sort(shuffled(np.uint64(seed), n_facts, 0)[:_MOST_FACTS])
+            order = shuffled(np.uint64(seed), n_facts, 0, CURVATURE_STREAM)
+            fact_ids = np.sort(order[:_MOST_FACTS])
         return cls(Losses.of(trained), fact_ids, n_facts / len(fact_ids))
 
     def gauss_newton(self, vector: Numbers) -> Numbers:
@@ -98,9 +95,12 @@ class Curvature:
         return self.weight * flatten(replace(self.losses, scorer=there).gradient(self.fact_ids))
 
 
-@lru_cache(maxsize=1)
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
     """(n_parameters, n_parameters) a positive definite one; it serves every prediction."""
+    return trained.hessian.get(seed, lambda: _damped_hessian(trained, seed))
+
+
+def _damped_hessian(trained: Trained, seed: int) -> Numbers:
     curvature = Curvature.of(trained, seed)
     scorer = curvature.losses.scorer
     doubled = _with_rows(scorer, Tables(*(part.astype(np.float64) for part in _rows(scorer))))

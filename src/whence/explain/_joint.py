@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from whence.explain._adjacent import Ids
 from whence.explain._explanation import Joint
 from whence.explain._rollback import Rollback, Sets
+from whence.types import FactIds
 
 
-def roll_back_jointly(rollback: Rollback, fact_ids: Ids) -> Joint:
+def roll_back_jointly(rollback: Rollback, fact_ids: FactIds) -> Joint:
     """How the prediction stands without these facts."""
     situation, together = rollback.situation, Sets(fact_ids, np.array([0, len(fact_ids)]))
     after = rollback.outcomes(together)

@@ -20,10 +20,7 @@ from whence.explain._trained import Trained
 from whence.models._match import MATCH_IDS
 from whence.models.scoring import Scorer
 from whence.training._losses import LOSS_IDS
-from whence.types import OBJECT, RELATION, SUBJECT, Rows
-
-Numbers = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22
 """Scores that are held in memory at a time."""
@@ -51,17 +48,17 @@ class Losses:
     inverse: bool
 
     @classmethod
-    def of(cls, trained: Trained, scorer: Scorer | None = None) -> "Losses":
-        """Those of a run, or with the rows of another scorer in place of its own."""
-        config, scorer = trained.config, scorer or trained.scorer
+    def of(cls, trained: Trained) -> "Losses":
+        """Those of a run under its own parameters."""
+        config = trained.config
         if config.loss == "squared" and trained.dataset.ratings is None:
             raise WhenceError(
                 "this run learned ratings and does not hold them, so its losses are not known; "
                 "choose another method, such as rollback"
             )
-        return cls(scorer, trained.dataset, config.loss, config.inverse)
+        return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
 
-    def products(self, fact_ids: Ids, direction: Tables) -> Numbers:
+    def products(self, fact_ids: FactIds, direction: Tables) -> Numbers:
         """(n,) gradient of every fact's loss times a direction of the parameters."""
         size = max((float(np.abs(part).max(initial=0)) for part in direction), default=0.0)
         if size == 0:
@@ -75,7 +72,7 @@ class Losses:
                 out[part] += np.einsum("ij,ij->i", block.slopes, changes)
         return size * out
 
-    def norms(self, fact_ids: Ids) -> Numbers:
+    def norms(self, fact_ids: FactIds) -> Numbers:
         """(n,) length of the gradient of every fact's loss."""
         squares, entity_rows = np.zeros(len(fact_ids)), self.scorer.entity_rows
         kind = MATCH_IDS[self.scorer.model.match]
@@ -86,7 +83,7 @@ class Losses:
             squares[part] += relation_squares
         return np.sqrt(squares)
 
-    def gradient(self, fact_ids: Ids) -> Tables:
+    def gradient(self, fact_ids: FactIds) -> Tables:
         """The gradient of the sum of these facts' losses."""
         out = zeros(self.scorer)
         for _, blocks in self._blocks(fact_ids):
@@ -94,7 +91,7 @@ class Losses:
                 block.jacobian.pull(block.queries, block.slopes, out)
         return out
 
-    def curve(self, fact_ids: Ids, direction: Tables) -> Tables:
+    def curve(self, fact_ids: FactIds, direction: Tables) -> Tables:
         """A direction times the Gauss-Newton part of the Hessian of these facts' losses.
 
         That part is J^T C J, with J the slopes of the scores and C the second derivatives of the
@@ -143,14 +140,14 @@ class Losses:
         relations = np.stack([part.relations for part in pulled]).astype(np.float64)
         return gradients, np.einsum("dij,dij->i", relations, relations)
 
-    def _blocks(self, fact_ids: Ids) -> Iterator[tuple[slice, list[_Block]]]:
+    def _blocks(self, fact_ids: FactIds) -> Iterator[tuple[slice, list[_Block]]]:
         """Which facts, and they in every direction; few enough to be held in memory."""
         size = max(_CELLS // len(self.scorer.entity_rows), 1)
         for start in range(0, len(fact_ids), size):
             part = slice(start, min(start + size, len(fact_ids)))
             yield part, [self._block(fact_ids[part], d) for d in range(1 + self.inverse)]
 
-    def _block(self, fact_ids: Ids, direction: int) -> _Block:
+    def _block(self, fact_ids: FactIds, direction: int) -> _Block:
         data, jacobian = self.dataset, self._jacobians[direction]
         facts = data.train[fact_ids]
         given, asked = (OBJECT, SUBJECT) if direction else (SUBJECT, OBJECT)

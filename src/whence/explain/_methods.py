@@ -5,11 +5,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from whence.explain._options import ExplainOptions
-    from whence.explain._situation import Situation
+    from whence.explain._situation import Aim, Situation
+    from whence.types import FactIds, Numbers
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,14 @@ class Method:
     def estimate(
         self,
         situation: "Situation",
-        slopes: "NDArray[np.float64]",
-        fact_ids: "NDArray[np.int64]",
+        aim: "Aim",
+        fact_ids: "FactIds",
         options: "ExplainOptions",
-    ) -> "NDArray[np.float64]":
-        """(n_facts,) influence of facts on what has these slopes; see `Situation.slopes`."""
+    ) -> "Numbers":
+        """(n_facts,) influence of facts on what is explained."""
         module = import_module(f"whence.explain.{self.module}")
         function = getattr(module, "estimate_" + self.name.replace("-", "_"))
-        influences: NDArray[np.float64] = function(situation, slopes, fact_ids, options)
+        influences: Numbers = function(situation, aim, fact_ids, options)
         return influences
 
 

@@ -1,19 +1,18 @@
-"""From names to ids: predictions, candidates and facts."""
+"""From names to ids: predictions, what is explained of them, candidates and facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.data import Dataset
 from whence.errors import WhenceError
 from whence.explain._options import ExplainOptions, as_list
-from whence.explain._situation import Contest, Situation
+from whence.explain._situation import Aim, Contest, Situation
 from whence.explain._trained import Candidates, Trained
 from whence.predict import OPEN
-from whence.types import OBJECT, SUBJECT
+from whence.types import OBJECT, SUBJECT, FactIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +72,26 @@ def check_asks(trained: Trained, asks: str) -> None:
         raise WhenceError("this run cannot be asked for subjects; train one with --inverse")
 
 
+def find_aim(situation: Situation, options: ExplainOptions) -> Aim:
+    """What influence is on: the answer, or the answer rather than another one."""
+    if options.instead_of is not None:
+        return Aim("log_ratio", _find_rival(situation, options.instead_of))
+    if not situation.trained.learned_ratings:
+        return Aim(options.of or "probability")
+    if options.of in ("probability", "loss"):
+        raise WhenceError(f"this run learned ratings, which have no {options.of}; ask of score")
+    return Aim("score")
+
+
+def _find_rival(situation: Situation, name: str) -> int:
+    """The entity that the prediction is to be compared with."""
+    data, asks = situation.trained.dataset, situation.contest.asks
+    rival = data.entities.find(name, data.subjects if asks == "subject" else data.objects)
+    if rival == situation.target:
+        raise WhenceError(f"{name!r} is the prediction itself; name another answer")
+    return Situation(situation.contest, rival).target
+
+
 def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> Candidates:
     """The entities that compete for an answer, by a word or by names."""
     data = trained.dataset
@@ -97,7 +116,7 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     return trained.candidates(np.array(ids))
 
 
-def find_facts(trained: Trained, wanted: Any) -> NDArray[np.int64]:
+def find_facts(trained: Trained, wanted: Any) -> FactIds:
     """Training facts by id or by names, each once, in the order given."""
     found = [_find_fact(trained, text) for text in _split_ids(wanted)]
     return np.array(list(dict.fromkeys(found)), np.int64)

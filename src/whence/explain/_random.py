@@ -1,23 +1,22 @@
 """Adjacent facts in a random order: the paper's NH, which any method should beat."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence._jit import kernel
 from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
-from whence.training._sampling import key_of
+from whence.explain._situation import Aim, Situation
+from whence.training._sampling import RANDOM_STREAM, key_of
+from whence.types import FactIds, Numbers
 
-_STREAM = np.uint64(6)  # training has those before
 _11 = np.uint64(11)
 
 
 def estimate_random(
     situation: Situation,
-    slopes: NDArray[np.float64],
-    fact_ids: NDArray[np.int64],
+    aim: Aim,
+    fact_ids: FactIds,
     options: ExplainOptions,
-) -> NDArray[np.float64]:
+) -> Numbers:
     """(n,) draws between 0 and 1, keyed by seed, prediction and fact.
 
     So a fact's draw does not depend on which other facts are there.
@@ -31,7 +30,7 @@ def estimate_random(
 @kernel
 def _draw(seed, prediction, fact_ids, out):
     subject, relation, object_ = prediction
-    query = key_of(seed, _STREAM, subject, relation)
+    query = key_of(seed, RANDOM_STREAM, subject, relation)
     for i in range(out.shape[0]):
-        key = key_of(query, _STREAM, object_, np.uint64(fact_ids[i]))
+        key = key_of(query, RANDOM_STREAM, object_, np.uint64(fact_ids[i]))
         out[i] = ((key >> _11) + 0.5) * 2.0**-53

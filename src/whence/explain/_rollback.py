@@ -28,8 +28,7 @@ from whence.explain._kernels import (
 )
 from whence.explain._situation import Situation
 from whence.models._match import DOT, MATCH_IDS
-
-Numbers = NDArray[np.float64]
+from whence.types import Numbers
 
 _BLOCK, _SCORES = 16, 1 << 18
 """Removals that are scored against all candidates at a time, more if that makes few scores."""

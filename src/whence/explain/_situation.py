@@ -11,9 +11,7 @@ from whence.errors import WhenceError
 from whence.explain._explanation import Standing
 from whence.explain._trained import Candidates, Trained
 from whence.models._match import MATCH_IDS, score_rows
-from whence.types import OBJECT, RELATION, SUBJECT
-
-Numbers = NDArray[np.float64]
+from whence.types import OBJECT, RELATION, SUBJECT, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class Contest:
         )
 
     @cached_property
-    def scores(self) -> NDArray[np.float64]:
+    def scores(self) -> Numbers:
         """(n_candidates,) as predicting sees them."""
         scorer, ids = self.trained.scorer, self.candidates.ids
         return scorer.scores(self.given, self.relation_row, ids).astype(np.float64)
@@ -147,7 +145,7 @@ class Situation:
         return float(self.contest.probabilities[self.place])
 
     @cached_property
-    def contenders(self) -> NDArray[np.float64]:
+    def contenders(self) -> Numbers:
         """(n_candidates,) scores of the answer and all new ones; the others at minus infinity."""
         allowed = self.contest.new.copy()
         allowed[self.place] = True
@@ -173,19 +171,34 @@ class Situation:
         """A probability, unless scores are ratings and it means nothing."""
         return None if self.trained.learned_ratings else float(probability)
 
-    def slopes(self, of: str, rival: int | None = None) -> NDArray[np.float64]:
-        """(n_candidates,) slope of what is explained by every candidate's score.
 
-        rival: where the answer of a contrast stands, for `log_ratio`.
-        """
-        slopes = np.zeros(len(self.contest.scores))
-        slopes[self.place] = 1
-        if of == "log_ratio":
-            assert rival is not None
+@dataclass(frozen=True)
+class Aim:
+    """What influence is on."""
+
+    of: str
+    """probability, score or loss of the prediction; log_ratio of a contrast."""
+    rival: int | None = None
+    """The entity that is the other answer of a contrast."""
+
+    def __post_init__(self) -> None:
+        assert (self.of == "log_ratio") == (self.rival is not None)
+
+    def rival_place(self, situation: Situation) -> int | None:
+        """Where the other answer stands among the candidates."""
+        return None if self.rival is None else situation.contest.place_of(self.rival)
+
+    def slopes(self, situation: Situation) -> Numbers:
+        """(n_candidates,) slope of what is explained by every candidate's score."""
+        contest, place = situation.contest, situation.place
+        rival = self.rival_place(situation)
+        slopes = np.zeros(len(contest.scores))
+        slopes[place] = 1
+        if rival is not None:
             slopes[rival] -= 1
-        elif of == "loss" and self.trained.config.loss == "sigmoid":
-            slopes[self.place] = 1 / (1 + np.exp(self.standing.score))
-        elif of != "score":
-            slopes -= self.contest.probabilities
-            slopes *= self.probability if of == "probability" else 1.0
+        elif self.of == "loss" and situation.trained.config.loss == "sigmoid":
+            slopes[place] = 1 / (1 + np.exp(situation.standing.score))
+        elif self.of != "score":
+            slopes -= contest.probabilities
+            slopes *= situation.probability if self.of == "probability" else 1.0
         return slopes

@@ -1,8 +1,9 @@
 """What explanations are made from: a trained model, its facts and its trace."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from whence.models import Widths
 from whence.models.scoring import Scorer
 from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint
-from whence.types import Rows
+from whence.types import Numbers, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Candidates:
     """(n_entities,) where each entity stands among the candidates, or -1."""
 
     @cached_property
-    def squares(self) -> NDArray[np.float64]:
+    def squares(self) -> Numbers:
         """(n_candidates,) squared norms of the rows."""
         return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64))
 
@@ -47,7 +48,7 @@ class Candidates:
         return float(np.sqrt(squares.max() + 1e-6 * self.squares.max()))
 
     @cached_property
-    def scatter(self) -> NDArray[np.float64]:
+    def scatter(self) -> Numbers:
         """(width, width) sum over rows of (e - mean)(e - mean)^T, and a little more."""
         centred = self.rows - self._centre.astype(self.rows.dtype)
         scatter = (centred.T @ centred).astype(np.float64)
@@ -55,8 +56,22 @@ class Candidates:
         return np.asarray(scatter + 1e-5 * np.trace(scatter) * np.eye(len(scatter)))
 
     @cached_property
-    def _centre(self) -> NDArray[np.float64]:
+    def _centre(self) -> Numbers:
         return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
+
+
+class Kept:
+    """Numbers that take long to work out, under the key last asked for; threads wait for them."""
+
+    def __init__(self) -> None:
+        self._lock, self._key = Lock(), object()
+        self._numbers: Numbers = np.empty(0)
+
+    def get(self, key: object, make: Callable[[], Numbers]) -> Numbers:
+        with self._lock:
+            if key != self._key:
+                self._numbers, self._key = make(), key
+            return self._numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +86,8 @@ class Trained:
     """(n_facts, trace width); None where none was kept."""
     read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
     """The moments of training that were kept."""
+    hessian: Kept = field(init=False, repr=False, default_factory=Kept)
+    """By the seed of the facts that it is taken from; other rows have another."""
 
     def __post_init__(self) -> None:
         if self.trace is None:

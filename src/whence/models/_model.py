@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal
 
+from whence.errors import WhenceError
+
 Match = Literal["dot", "l1", "l2"]
 
 
@@ -47,3 +49,15 @@ class Model:
     relation_parts: int = 1
     relation_phases: bool = False
     """Relation rows are angles: they start anywhere on the circle and know no norm."""
+
+    def check_columns(self, *, two_way: bool) -> None:
+        """Refuse facts without a relation to a model that needs one, and the other way round."""
+        if self.two_way == two_way:
+            return
+        wants, have = "three columns, with a relation", "none"
+        if self.two_way:
+            wants, have = "two columns, without a relation", "one"
+        raise WhenceError(
+            f"model {self.name} takes facts of {wants}, and these have {have}; "
+            f"choose another model, such as {'mf' if two_way else 'distmult'}"
+        )

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from whence.errors import WhenceError
 from whence.models import Model, Widths, find_model
 from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint
-from whence.types import Facts, Rows
+from whence.types import OBJECT, SUBJECT, Facts, Rows
+
+_KNOWN = ("model", "dim", "inverse", "precision", "loss", "trace")
+"""Settings that arrays tell."""
 
 
 class ArrayRun:
@@ -38,6 +42,12 @@ class ArrayRun:
         return find_model(self.config.model)
 
     @property
+    def known_settings(self) -> dict[str, Any]:
+        """The config as far as the arrays tell; how they were trained is not known."""
+        config = self.config.to_dict()
+        return {name: config[name] for name in _KNOWN}
+
+    @property
     def fingerprint(self) -> str:
         """Tells this run from every other: a hash of its facts, rows and trace."""
         digest = hashlib.sha256(f"{self.dataset.hash} {self.config}".encode())
@@ -54,40 +64,45 @@ class ArrayRun:
         return {"name": data.name, **sizes}
 
 
-def gather_arrays(
-    model: str,
-    entities: Sequence[Any],
-    relations: Sequence[Any] | None,
-    facts: ArrayLike,
-    entity_rows: ArrayLike,
-    relation_rows: ArrayLike | None,
-    trace: Any,
-    *,
-    loss: str,
-    labels: Mapping[str, str] | None,
-) -> ArrayRun:
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """What somebody else's training left; see `Run.from_arrays`."""
+
+    model: str
+    entities: Sequence[Any]
+    relations: Sequence[Any] | None
+    facts: ArrayLike
+    entity_rows: ArrayLike
+    relation_rows: ArrayLike | None
+    trace: Any
+    loss: str
+    labels: Mapping[str, str] | None
+    n_subjects: int | None = None
+
+
+def gather_arrays(arrays: Arrays) -> ArrayRun:
     """Check arrays against each other and make a run of them."""
-    rows = _floats(entity_rows, "entity_rows")
+    rows = _floats(arrays.entity_rows, "entity_rows")
     n_entities, width = rows.shape
-    if n_entities != len(entities):
-        raise WhenceError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
-    declared = find_model(model)
-    dim = _find_dim(declared, width)
-    widths = declared.widths(dim)
-    names = [str(name) for name in relations or ()]
-    relation = _relation_rows(relation_rows, len(names), widths, rows.dtype)
-    inverse = len(relation) == 2 * max(len(names), 1)
-    data = _dataset(entities, names, facts, labels or {})
+    if n_entities != len(arrays.entities):
+        raise WhenceError(f"entity_rows has {n_entities} rows for {len(arrays.entities)} entities")
+    model = find_model(arrays.model)
+    relations = [] if arrays.relations is None else [str(name) for name in arrays.relations]
+    model.check_columns(two_way=not relations)
+    dim = _find_dim(model, width)
+    widths = model.widths(dim)
+    relation_rows = _relation_rows(arrays.relation_rows, len(relations), widths, rows.dtype)
+    data = _dataset(arrays, relations)
     config = TrainConfig(
-        model=model,
+        model=arrays.model,
         dim=dim,
-        inverse=inverse,
+        inverse=len(relation_rows) == 2 * max(len(relations), 1),
         precision=rows.dtype.name,
-        loss=loss,
-        trace=trace is not None,
+        loss=arrays.loss,
+        trace=arrays.trace is not None,
     )
-    slots = None if trace is None else _slots(trace, data.n_facts, widths, 1 + inverse)
-    return ArrayRun(data, config, (rows, relation), slots)
+    slots = _slots(arrays.trace, data.n_facts, widths, 1 + config.inverse)
+    return ArrayRun(data, config, (rows, relation_rows), slots)
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
@@ -130,24 +145,43 @@ def _relation_rows(
     return rows
 
 
-def _dataset(
-    entities: Sequence[Any], relations: list[str], facts: ArrayLike, labels: Mapping[str, str]
-) -> Dataset:
-    names = tuple(map(str, entities))
-    for kind, listed in (("entities", names), ("relations", relations)):
-        if len(set(listed)) != len(listed):
+def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
+    names, labels = tuple(map(str, arrays.entities)), arrays.labels or {}
+    facts = _fact_ids(arrays.facts, len(names), len(relations))
+    subjects, objects = _places(arrays, facts, two_way=not relations)
+    # A subject and an object may share a name where no entity is both.
+    parts = [names] if objects == subjects else [names[: objects.start], names[objects.start :]]
+    for kind, some in (*(("entities", part) for part in parts), ("relations", relations)):
+        if len(set(some)) != len(some):
             raise WhenceError(f"{kind} has a name twice; every name stands for one row")
     nothing = np.empty((0, 3), np.int32)
     return Dataset(
         name="arrays",
         entities=Vocabulary(names, labels),
         relations=Vocabulary(tuple(relations), labels, kind="relation"),
-        train=_fact_ids(facts, len(names), len(relations)),
+        train=facts,
         valid=nothing,
         test=nothing,
-        subjects=range(len(names)),
-        objects=range(len(names)),
+        subjects=subjects,
+        objects=objects,
     )
+
+
+def _places(arrays: Arrays, facts: Facts, *, two_way: bool) -> tuple[range, range]:
+    """The entities that can be a subject, and those that can be an object.
+
+    In two-way data subjects come first. Where nobody says how many there are, it is all before the
+    first that is an object, unless some are both.
+    """
+    n_entities, n_subjects = len(arrays.entities), arrays.n_subjects
+    if n_subjects is None and two_way and len(facts):
+        first = int(facts[:, OBJECT].min())
+        n_subjects = first if facts[:, SUBJECT].max() < first else None
+    if n_subjects is None:
+        return range(n_entities), range(n_entities)
+    if not 0 < n_subjects < n_entities:
+        raise WhenceError(f"n_subjects is {n_subjects}; choose 1 to {n_entities - 1}")
+    return range(n_subjects), range(n_subjects, n_entities)
 
 
 def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
@@ -169,12 +203,16 @@ def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
     return np.ascontiguousarray(ids, np.int32)
 
 
-def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any]:
+def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any] | None:
     """(n_facts, trace width) out of (n_facts, slots, width), a tuple of slots, or as it is."""
+    if trace is None:
+        return None
     wanted = [part.stop - part.start for part in widths.slots(n_directions)]
+    wanted = [width for width in wanted if width]  # two-way data has no rows of relations
     if isinstance(trace, tuple):
         parts = [_native(part) for part in trace]
-        parts = [part.reshape(len(part), -1) if part.ndim else part for part in parts]
+        parts = [part.reshape(len(part), -1) if part.size else part for part in parts]
+        parts = [part for part in parts if part.shape != (n_facts, 0)]
         shapes = [part.shape for part in parts]
         if shapes != [(n_facts, width) for width in wanted]:
             raise _other_trace(f"{len(shapes)} slots of {shapes[:4]}", n_facts, wanted)
@@ -183,18 +221,18 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
     as_slots = (n_facts, len(wanted), wanted[0]) if len(set(wanted)) == 1 else None
     if array.shape not in (as_slots, (n_facts, sum(wanted))):
         raise _other_trace(f"of shape {array.shape}", n_facts, wanted)
-    return array.reshape(n_facts, -1)
+    return array.reshape(n_facts, sum(wanted))
 
 
 def _native(values: Any) -> NDArray[Any]:
-    """An array in the byte order of this machine, which kernels take for granted."""
+    """An array of a precision and byte order that kernels take."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise WhenceError("arrays are made of rows of one length; these are not") from None
     if array.dtype.kind not in "fiu":
         raise WhenceError(f"numbers are wanted, and these are {array.dtype}")
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
         return array.astype(np.float64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.errors import WhenceError
 from whence.models import Model, Widths
@@ -16,7 +15,7 @@ from whence.training._sampling import ENTITY_STREAM, RELATION_STREAM, fill_unifo
 from whence.training._tables import Draw, Rule, Table
 from whence.training._update import CONSTRAINT_IDS, project
 from whence.training.config import NEGATIVES_UNSET, TrainConfig
-from whence.types import Facts, Rows
+from whence.types import Facts, Numbers, Rows
 
 
 @dataclass(frozen=True)
@@ -30,18 +29,11 @@ class Problem:
     n_relations: int
     subjects: range
     objects: range
-    targets: NDArray[np.float64] | None = None
+    targets: Numbers | None = None
     """(n_facts,) what the squared loss takes scores to."""
 
     def __post_init__(self) -> None:
-        two_way = self.n_relations == 0
-        if self.model.two_way != two_way:
-            has, wants = ("two", "three") if two_way else ("three", "two")
-            other = "mf" if two_way else "distmult"
-            raise WhenceError(
-                f"model {self.model.name} takes facts of {wants} columns and these have {has}; "
-                f"choose another model, such as {other}"
-            )
+        self.model.check_columns(two_way=self.n_relations == 0)
         if self.config.loss == "squared":
             self._check_ratings()
         if self.config.negatives is None:

@@ -4,9 +4,9 @@ So the draw of one fact never depends on which other facts are there, nor on whe
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence._jit import kernel
+from whence.types import FactIds
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -15,6 +15,8 @@ _11, _27, _30, _31, _32 = (np.uint64(n) for n in (11, 27, 30, 31, 32))
 
 ENTITY_STREAM, RELATION_STREAM, ORDER_STREAM = (np.uint64(n) for n in (1, 2, 3))
 OBJECT_STREAM, SUBJECT_STREAM = np.uint64(4), np.uint64(5)
+# Explaining has streams of its own, lest equal seeds repeat what training drew.
+RANDOM_STREAM, CURVATURE_STREAM = np.uint64(6), np.uint64(7)
 
 
 @kernel
@@ -101,13 +103,15 @@ def fill_uniform(seed, stream, bound, width, rows):
 
 
 @kernel
-def _order_keys(seed, epoch, keys):
+def _order_keys(seed, stream, epoch, keys):
     for i in range(keys.shape[0]):
-        keys[i] = key_of(seed, ORDER_STREAM, np.uint64(i), epoch)
+        keys[i] = key_of(seed, stream, np.uint64(i), epoch)
 
 
-def shuffled(seed: np.uint64, n_facts: int, epoch: int) -> NDArray[np.int64]:
+def shuffled(
+    seed: np.uint64, n_facts: int, epoch: int, stream: np.uint64 = ORDER_STREAM
+) -> FactIds:
     """A seeded order of the facts for one epoch: taking a fact out leaves the others' order."""
     keys = np.empty(n_facts, np.uint64)
-    _order_keys(seed, np.uint64(epoch), keys)
+    _order_keys(seed, stream, np.uint64(epoch), keys)
     return np.argsort(keys, kind="stable")

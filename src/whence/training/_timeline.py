@@ -11,6 +11,7 @@ from whence.training._optimizers import N_TAILS, fill_tails
 from whence.training._sampling import shuffled
 from whence.training._tables import Block
 from whence.training.config import TrainConfig
+from whence.types import FactIds, Numbers
 
 _BLOCK = 1 << 16
 
@@ -27,7 +28,7 @@ class Timeline:
     n_directions: int
     removed: NDArray[np.bool_]
     """(n_facts,), or empty when nothing is."""
-    _orders: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    _orders: dict[int, FactIds] = field(default_factory=dict, repr=False)
 
     @property
     def block_size(self) -> int:
@@ -39,7 +40,7 @@ class Timeline:
     def updates_per_epoch(self) -> int:
         return math.ceil(self.n_facts / self.config.batch_size) * self.n_directions
 
-    def order(self, epoch: int) -> NDArray[np.int64]:
+    def order(self, epoch: int) -> FactIds:
         """Fact ids in the order of an epoch, which counts from 0; the last one asked is kept."""
         if epoch not in self._orders:
             self._orders.clear()
@@ -63,7 +64,7 @@ class Timeline:
             drift = self._drift(epoch, first, last, count)
         return Block(epoch, order[start:stop], self.rates(updates), count, *drift)
 
-    def rates(self, updates: NDArray[Any]) -> NDArray[np.float64]:
+    def rates(self, updates: NDArray[Any]) -> Numbers:
         """The rate of updates, which count from 0 and include removed ones."""
         config = self.config
         if config.schedule == "exponential":
@@ -95,9 +96,9 @@ class Timeline:
         starts = np.arange(0, self.n_facts, self.config.batch_size)
         return np.repeat(np.logical_or.reduceat(there, starts), self.n_directions)
 
-    def _next_live(self, epoch: int, first: int, n: int) -> NDArray[np.int64]:
+    def _next_live(self, epoch: int, first: int, n: int) -> FactIds:
         """The next n updates that take place, from one of an epoch on; training may end before."""
-        found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        found: list[FactIds] = [np.zeros(0, np.int64)]
         n_found = 0
         while n_found < n and not (len(self.removed) and self.removed.all()):
             live = np.flatnonzero(self._live(epoch)[first:]) + first
