@@ -23,25 +23,26 @@ class Prediction:
     relation_rows: NDArray[np.float32]
     facts: NDArray[np.int32]
     trace: NDArray[np.float32]
+    adjacent: NDArray[np.int64]
+    """Found beforehand: how facts are indexed is not what is compared."""
 
     @classmethod
     def of(cls, run: whence.Run, prediction: Any) -> "Prediction":
         data = run.dataset
+        ends = [data.entities.find(prediction.subject), data.entities.find(prediction.object)]
+        relation = data.relations.find(prediction.relation)
+        s, r, o = data.train.T
+        adjacent = np.isin(s, ends) | np.isin(o, ends) | (r == relation)
         return cls(
-            data.entities.find(prediction.subject),
-            data.relations.find(prediction.relation),
-            data.entities.find(prediction.object),
+            ends[0],
+            relation,
+            ends[1],
             run.entity_rows,
             run.relation_rows,
             data.train,
             run.trace,
+            np.flatnonzero(adjacent),
         )
-
-    @property
-    def adjacent(self) -> NDArray[np.int64]:
-        s, r, o = self.facts.T
-        mine = [self.subject, self.object]
-        return np.flatnonzero(np.isin(s, mine) | np.isin(o, mine) | (r == self.relation))
 
 
 def explain_all(prediction: Prediction, top: int) -> list[int]:

@@ -190,9 +190,12 @@ class Rollback:
         if self.of == "loss":
             return np.asarray(-log_ratio) + 0.0  # no influence is 0, not -0
         before = self.situation.probability
-        fall = -before * np.expm1(np.minimum(log_ratio, 1.0))  # keeps the digits of small ones
-        after = np.exp(np.minimum(self._log_probability + log_ratio, 0.0))
-        return np.asarray(np.where(log_ratio > 1.0, before - after, fall)) + 0.0
+        fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # digits of small ones kept
+        rises = log_ratio > 1.0
+        if rises.any():
+            after = np.exp(np.minimum(self._log_probability + log_ratio[rises], 0.0))
+            fall[rises] = before - after
+        return fall
 
     def _direct(self, sets: Sets, changes: Changes) -> Numbers:
         scale = self.situation.trained.scorer.scale

@@ -75,9 +75,10 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
     `top` best so far.
     """
     queue, upper = _queue(rollback, sets, top, opposing=opposing)
-    scored, parts = [queue[:0]], [rollback.outcomes(sets.take(queue[:0]))]
-    for start in range(0, len(queue), _BATCH):
-        found = np.concatenate([part.influences for part in parts])
+    scored: list[NDArray[np.int64]] = []
+    parts: list[Outcomes] = []
+    for start in range(0, max(len(queue), 1), _BATCH):
+        found = np.concatenate([part.influences for part in parts]) if parts else np.empty(0)
         if start and upper[start] < _bar(-found if opposing else found, top):
             break
         scored.append(np.sort(queue[start : start + _BATCH]))  # traces are read in their order

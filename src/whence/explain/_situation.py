@@ -35,9 +35,16 @@ class Contest:
 
     @cached_property
     def scores(self) -> Numbers:
-        """(n_candidates,) as predicting sees them."""
-        scorer, ids = self.trained.scorer, self.candidates.ids
-        return scorer.scores(self.given, self.relation_row, ids).astype(np.float64)
+        """(n_candidates,) in double precision, so that rounding hides no small influence."""
+        scorer = self.trained.scorer
+        return np.asarray(self._plain_scores * scorer.scale + scorer.offset)
+
+    @cached_property
+    def _plain_scores(self) -> Numbers:
+        rows, kind = self.candidates.rows, MATCH_IDS[self.trained.scorer.model.match]
+        scores = np.empty(len(rows))
+        score_rows(kind, self.query, rows, np.arange(len(rows)), rows.shape[1], scores)
+        return scores
 
     @property
     def given_row(self) -> Numbers:
@@ -58,14 +65,8 @@ class Contest:
 
     @cached_property
     def log_probabilities(self) -> Numbers:
-        """(n_candidates,) of the softmax, in double precision from the scores on.
-
-        So that a small influence is not lost in the rounding of scores.
-        """
-        rows, kind = self.candidates.rows, MATCH_IDS[self.trained.scorer.model.match]
-        scores = np.empty(len(rows))
-        score_rows(kind, self.query, rows, np.arange(len(rows)), rows.shape[1], scores)
-        scores -= scores.max()
+        """(n_candidates,) of the softmax."""
+        scores = self._plain_scores - self._plain_scores.max()
         return np.asarray(scores - np.log(np.exp(scores).sum()))
 
     @cached_property
