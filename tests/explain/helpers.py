@@ -10,6 +10,7 @@ from explain.oracle import Array, Ask, Oracle, quantity, rank_of
 from whence.explain import ExplainOptions, Explanation
 from whence.explain._naming import find_situation
 from whence.explain._rollback import Rollback
+from whence.explain._sets import Sets
 from whence.models import MODELS
 
 THREE_WAY = sorted(name for name, model in MODELS.items() if not model.two_way)
@@ -55,6 +56,12 @@ def random_run(
         trace=tuple(slots),
         loss=loss,
     )
+
+
+def sets_of(sets: Sequence[Sequence[int]]) -> Sets:
+    """Facts to be rolled back together, set by set."""
+    flat = np.array([fact for each in sets for fact in each], np.int64)
+    return Sets(flat, np.append(0, np.cumsum([len(each) for each in sets])).astype(np.int64))
 
 
 def names_of(run: whence.Run, ask: Ask) -> tuple[str, ...]:

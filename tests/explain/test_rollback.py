@@ -18,10 +18,10 @@ from explain.helpers import (
     random_asks,
     random_run,
     rollback_of,
+    sets_of,
 )
 from explain.oracle import BATCHED, Ask, Oracle, quantity
 from whence.data import ratings_as_objects
-from whence.explain._rollback import Sets
 from whence.models import MODELS
 
 OF = ("probability", "score", "loss")
@@ -228,7 +228,7 @@ def test_sets_are_rolled_back_together() -> None:
     sets = [rng.choice(60, size, replace=False).tolist() for size in (1, 2, 2, 5, 0, 30)]
     oracle = Oracle(run)
     for of in OF:
-        found = rollback_of(run, names_of(run, ask), of).outcomes(Sets.of(sets)).influences
+        found = rollback_of(run, names_of(run, ask), of).outcomes(sets_of(sets)).influences
         wanted = quantity(of, oracle.before(ask), 2) - quantity(of, oracle.scores(ask, sets), 2)
         check_close(found, wanted, 1e-12)
 

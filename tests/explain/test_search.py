@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whence
-from explain.helpers import names_of, random_asks, random_run, rollback_of
+from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of
 from explain.oracle import Ask
-from whence.explain._rollback import Rollback, Sets
+from whence.explain._rollback import Rollback
 from whence.explain._search import rank, search
+from whence.explain._sets import Sets
 from whence.models import MODELS
 
 FEW = 1 << 15
@@ -120,7 +121,7 @@ def test_influences_lie_within_their_bounds(
     listed = {ask.target, target, *range(n_candidates)}
     names = names_of(run, ask)
     rollback = rollback_of(run, names, of, asks=asks, candidates=[f"e{e}" for e in listed])
-    sets = Sets.of([rng.choice(200, size, replace=False).tolist() for _ in range(100)])
+    sets = sets_of([rng.choice(200, size, replace=False).tolist() for _ in range(100)])
     _check_bounds(rollback, sets)
 
 
@@ -186,7 +187,7 @@ def test_pairs_are_searched_like_facts(model: str) -> None:
     (ask,) = random_asks(run, 1)
     rollback = rollback_of(run, names_of(run, ask), "probability")
     pairs = np.random.default_rng(0).integers(0, 800, (300, 2)).tolist()
-    sets = Sets.of(pairs)
+    sets = sets_of(pairs)
     found = search(rollback, sets, 5)
     wanted = search(rollback, sets, 5, exhaustive=True)
     assert found.chosen.tolist() == wanted.chosen.tolist()

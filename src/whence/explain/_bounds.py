@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.explain._kernels import Changes, log_sums, quadratic_forms, score_queries
+from whence.explain._changes import Changes
+from whence.explain._scores_after import log_sums, quadratic_forms, score_queries
 from whence.explain._situation import Contest
 from whence.models._match import DOT
 from whence.types import Numbers, Rows

@@ -13,8 +13,9 @@ from whence.explain._joint import roll_back_jointly
 from whence.explain._methods import METHODS
 from whence.explain._naming import find_aim, find_facts, find_situation
 from whence.explain._options import ExplainOptions
-from whence.explain._rollback import Rollback, Sets
+from whence.explain._rollback import Rollback
 from whence.explain._search import Ranked, rank, search
+from whence.explain._sets import Sets
 from whence.explain._situation import Situation
 from whence.explain._trained import Trained
 from whence.types import FactIds

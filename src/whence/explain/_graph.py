@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from whence.explain._adjacent import find_adjacent
 from whence.explain._describing import Describer
 from whence.explain._explanation import ExplainedFact, Graph, Path
-from whence.explain._rollback import Outcomes, Rollback, Sets
+from whence.explain._rollback import Outcomes, Rollback
 from whence.explain._search import Ranked, search
+from whence.explain._sets import Sets
 from whence.explain._situation import Situation
 from whence.types import OBJECT, SUBJECT, FactIds
 

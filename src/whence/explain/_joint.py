@@ -3,7 +3,8 @@
 import numpy as np
 
 from whence.explain._explanation import Joint
-from whence.explain._rollback import Rollback, Sets
+from whence.explain._rollback import Rollback
+from whence.explain._sets import Sets
 from whence.types import FactIds
 
 

@@ -14,62 +14,21 @@ from numpy.typing import NDArray
 
 from whence._jit import row_function
 from whence.explain._bounds import CloseBounds, WideBounds
-from whence.explain._kernels import (
-    Changes,
-    Removals,
-    Scratch,
-    View,
+from whence.explain._changes import Changes, Removals, Scratch, View, roll_back
+from whence.explain._scores_after import (
     log_sums,
     mean_row,
-    roll_back,
     score_after,
     score_queries,
     stand_after,
 )
+from whence.explain._sets import Sets
 from whence.explain._situation import Situation
 from whence.models._match import DOT, MATCH_IDS
 from whence.types import Numbers
 
 _BLOCK, _SCORES = 16, 1 << 18
 """Removals that are scored against all candidates at a time, more if that makes few scores."""
-_CHUNK = 1 << 15
-"""Facts whose changes are held in memory at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sets:
-    """Sets of facts to be rolled back together: set i is fact_ids[bounds[i]:bounds[i + 1]]."""
-
-    fact_ids: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-
-    @classmethod
-    def each(cls, fact_ids: NDArray[np.int64]) -> "Sets":
-        """Every fact alone."""
-        return cls(fact_ids, np.arange(len(fact_ids) + 1))
-
-    @classmethod
-    def of(cls, sets: Sequence[Sequence[int]]) -> "Sets":
-        sizes = [len(ids) for ids in sets]
-        flat = np.array([fact for ids in sets for fact in ids], np.int64)
-        return cls(flat, np.append(0, np.cumsum(sizes, dtype=np.int64)))
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def take(self, chosen: NDArray[np.int64]) -> "Sets":
-        """Some of the sets, in that order."""
-        starts, sizes = self.bounds[chosen], np.diff(self.bounds)[chosen]
-        bounds = np.append(0, np.cumsum(sizes))
-        within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
-        return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
-
-    def parts(self) -> Iterator["Sets"]:
-        """The sets in their order, as many at a time as memory is to hold; one part at least."""
-        size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
-        for start in range(0, max(len(self), 1), size):
-            bounds = self.bounds[start : start + size + 1]
-            yield Sets(self.fact_ids[bounds[0] : bounds[-1]], bounds - bounds[0])
 
 
 @dataclass(frozen=True, eq=False)

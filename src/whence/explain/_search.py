@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import WhenceError
-from whence.explain._rollback import Outcomes, Rollback, Sets
+from whence.explain._rollback import Outcomes, Rollback
+from whence.explain._sets import Sets
 
 _BATCH = 16
 """Sets that are scored before the bar for the next ones is raised."""
