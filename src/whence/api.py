@@ -152,8 +152,8 @@ class Run:
         labels
             Labels by name, for reading.
         n_subjects
-            In two-way data, how many of the entities are subjects: they come first, and only the
-            others compete as objects. Unless given, all before the first that is an object.
+            How many of the entities are subjects, such as users: they come first, and only the
+            others, such as items, compete as objects. Unless given, every entity may be either.
         """
         arrays = Arrays(
             model=model,

@@ -96,7 +96,8 @@ def test_everything_in_a_document_is_plain_and_finite(run: str, options: dict[st
     opened = library.Run.open(run)
     more = {"graph": True, "stability": True}
     values = leaves(opened.explain(*EGYPT, **options, **more).to_dict())
-    values += leaves(opened.explain(*EGYPT, **options, without=[1, 2]).to_dict())
+    named = options | {"without": [1, 2], "opposing": False}
+    values += leaves(opened.explain(*EGYPT, **named).to_dict())
     assert {type(value) for value in values} <= {str, int, float, bool, type(None)}
     assert all(math.isfinite(value) for value in values if isinstance(value, float))
 

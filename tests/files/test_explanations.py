@@ -52,7 +52,7 @@ def stop_after(number: int) -> Callable[[int, int], None]:
 def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for document in documents:
-        places = ("subject", "relation", "object", "probability", "rank")
+        places = ("subject", "relation", "object", "probability", "score", "rank")
         common = {f"prediction_{place}": document["prediction"][place] for place in places}
         common |= {name: document[name] for name in ("method", "of", "n_adjacent")}
         for fact in document["facts"]:

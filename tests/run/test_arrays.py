@@ -238,9 +238,8 @@ def test_however_many_slots_are_given_the_line_stays_short() -> None:
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("n_subjects", [None, 3])
 @pytest.mark.parametrize("form", ["slots", "tuple", "flat"])
-def test_of_users_and_items_only_items_compete(n_subjects: int | None, form: str) -> None:
+def test_of_users_and_items_only_items_compete(form: str) -> None:
     rng = np.random.default_rng(0)
     trace = rng.normal(scale=0.1, size=(3, 2, 4))
     run = whence.Run.from_arrays(
@@ -251,7 +250,7 @@ def test_of_users_and_items_only_items_compete(n_subjects: int | None, form: str
         trace={"slots": trace, "tuple": tuple(trace.swapaxes(0, 1)), "flat": trace.reshape(3, 8)}[
             form
         ],
-        n_subjects=n_subjects,
+        n_subjects=3,
     )
     explanation = run.explain("1", "_", top=None)
     assert explanation.prediction.n_candidates == 2

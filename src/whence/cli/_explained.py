@@ -138,7 +138,7 @@ def _below(document: Document, options: ExplainOptions) -> Iterator[str]:
     took = document["seconds"]
     time = f"{1000 * took:.3g} ms" if took < 1 else f"{took:.3g} s"
     n_adjacent = counted(document["n_adjacent"], "adjacent fact")
-    of = ", beside" if document["without"] else " of"
+    of = " named;" if document["without"] else " of"
     yield f"{len(facts):,}{of} {n_adjacent}, in {time}; {document['method']}"
     yield f"next: {', '.join(_next(document, options))}"
 

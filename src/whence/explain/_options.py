@@ -65,8 +65,9 @@ class ExplainOptions(Settings):
             raise WhenceError("instead_of asks for influence on the log of a ratio; leave out of")
         if self.graph and not METHODS[self.method].rolls_back:
             raise WhenceError(f"graph is of rollback; leave it out with method {self.method}")
-        if self.without is not None and (self.role or self.relation or self.entity):
-            raise WhenceError("without names the facts itself; leave out role, relation and entity")
+        others = ("role", "relation", "entity", "opposing")
+        if self.without is not None and any(getattr(self, name) for name in others):
+            raise WhenceError(f"without names the facts itself; leave out {', '.join(others)}")
 
 
 def as_list(value: Any) -> list[Any]:

@@ -53,7 +53,7 @@ def rank(influences: NDArray[np.float64], top: int | str | None, *, opposing: bo
     """
     if not np.isfinite(influences).all():
         raise WhenceError(
-            "influences are not finite: rows or trace hold numbers that are too large"
+            "influences are not finite: rows or trace hold what is no number, or too large"
         )
     signed = -influences if opposing else influences
     order = np.argsort(-signed, kind="stable")

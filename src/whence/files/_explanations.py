@@ -26,13 +26,13 @@ Explain = Callable[[Sequence[Question]], Iterator[Explanation | Failed]]
 Document = dict[str, Any]
 """What is kept of an explanation: plain values, without the time it took."""
 
-_PREDICTION = ("subject", "relation", "object", "probability", "rank")
+_PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
 _TYPES = {
     **dict.fromkeys(("n_adjacent", "fact_id", "rank", "prediction_rank"), "int64"),
     **dict.fromkeys(("influence", "probability_without", "share"), "float64"),
     **dict.fromkeys(("score_without", "rating"), "float64"),
-    "prediction_probability": "float64",
+    **dict.fromkeys(("prediction_probability", "prediction_score"), "float64"),
     "top_answer_changes": "bool_",
 }
 _COLUMNS = (*(f"prediction_{name}" for name in _PREDICTION), *_COMMON, *FACT_COLUMNS)

@@ -14,7 +14,7 @@ from whence.errors import WhenceError
 from whence.models import Model, Widths, find_model
 from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint
-from whence.types import OBJECT, SUBJECT, Facts, Rows
+from whence.types import Facts, Rows
 
 _KNOWN = ("model", "dim", "inverse", "precision", "loss", "trace")
 """Settings that arrays tell."""
@@ -148,7 +148,7 @@ def _relation_rows(
 def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
     names, labels = tuple(map(str, arrays.entities)), arrays.labels or {}
     facts = _fact_ids(arrays.facts, len(names), len(relations))
-    subjects, objects = _places(arrays, facts, two_way=not relations)
+    subjects, objects = _places(arrays)
     # A subject and an object may share a name where no entity is both.
     parts = [names] if objects == subjects else [names[: objects.start], names[objects.start :]]
     for kind, some in (*(("entities", part) for part in parts), ("relations", relations)):
@@ -167,16 +167,9 @@ def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
     )
 
 
-def _places(arrays: Arrays, facts: Facts, *, two_way: bool) -> tuple[range, range]:
-    """The entities that can be a subject, and those that can be an object.
-
-    In two-way data subjects come first. Where nobody says how many there are, it is all before the
-    first that is an object, unless some are both.
-    """
+def _places(arrays: Arrays) -> tuple[range, range]:
+    """The entities that can be a subject, and those that can be an object."""
     n_entities, n_subjects = len(arrays.entities), arrays.n_subjects
-    if n_subjects is None and two_way and len(facts):
-        first = int(facts[:, OBJECT].min())
-        n_subjects = first if facts[:, SUBJECT].max() < first else None
     if n_subjects is None:
         return range(n_entities), range(n_entities)
     if not 0 < n_subjects < n_entities:
@@ -197,7 +190,10 @@ def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
             "positions of their names"
         )
     if len(ids) and not 0 <= ids.min() <= ids.max() < max(n_entities, n_relations):
-        raise WhenceError(f"facts have ids from {ids.min()} to {ids.max()}; names have none such")
+        raise WhenceError(
+            f"facts have ids from {ids.min()} to {ids.max()}, and there are {n_entities} entities "
+            f"and {n_relations} relations; ids count from 0"
+        )
     if ids.shape[1] == 2:
         ids = np.column_stack([ids[:, 0], np.zeros(len(ids), ids.dtype), ids[:, 1]])
     return np.ascontiguousarray(ids, np.int32)
