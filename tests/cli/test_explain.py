@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
 from rich.console import Console
-from runs import train
+from runs import train, train_ratings
 
 import whence as library
 from cli.helpers import whence
@@ -311,19 +311,7 @@ def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
 
 
 def test_ratings_are_said_as_ratings(tmp_path: Path) -> None:
-    ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
-    lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
-    (tmp_path / "ratings.tsv").write_text("".join(lines))
-    run = library.train(
-        tmp_path / "ratings.tsv",
-        out=tmp_path / "run",
-        columns="1,2",
-        rating="3",
-        model="mf-biased",
-        dim=1,
-        l2=0,
-        epochs=50,
-    )
+    run = train_ratings(tmp_path, epochs=50)
     text = "\n".join(shown(str(run.path), "u3", "m1", "--everything", "--stability"))
     assert f"rating {run.explain('u3', 'm1').prediction.score:.3f}" in text
     assert "probability" not in text

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import train
+from runs import train, train_ratings
 
 import whence as library
 from cli.helpers import whence
@@ -119,19 +119,7 @@ def test_the_heading_has_labels(tmp_path: Path) -> None:
 
 
 def test_ratings_are_held_to_their_scale(tmp_path: Path) -> None:
-    ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
-    lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
-    (tmp_path / "ratings.tsv").write_text("".join(lines))
-    run = library.train(
-        tmp_path / "ratings.tsv",
-        out=tmp_path / "run",
-        columns="1,2",
-        rating="3",
-        model="mf-biased",
-        dim=1,
-        l2=0,
-        epochs=500,
-    )
+    run = train_ratings(tmp_path, epochs=500)
     found = {item: run.predict("u3", item).answers[0].score for item in ("m1", "m2", "m3")}
     assert min(found.values()) < 1
     for item, score in found.items():

@@ -58,6 +58,19 @@ def random_run(
     )
 
 
+def with_facts(run: whence.Run, facts: Array, trace: Array) -> whence.Run:
+    """A run of arrays with other facts and another trace."""
+    return whence.Run.from_arrays(
+        model=run.config.model,
+        entities=run.dataset.entities.names,
+        relations=run.dataset.relations.names or None,
+        facts=facts if run.dataset.n_relations else facts[:, [0, 2]],
+        entity_rows=run.entity_rows,
+        relation_rows=run.relation_rows,
+        trace=trace,
+    )
+
+
 def sets_of(sets: Sequence[Sequence[int]]) -> Sets:
     """Facts to be rolled back together, set by set."""
     flat = np.array([fact for each in sets for fact in each], np.int64)

@@ -19,6 +19,7 @@ from explain.helpers import (
     random_run,
     rollback_of,
     sets_of,
+    with_facts,
 )
 from explain.oracle import BATCHED, Ask, Oracle, quantity
 from whence.data import ratings_as_objects
@@ -182,15 +183,7 @@ def test_facts_with_the_same_trace_tie_and_come_by_id(model: str) -> None:
     facts[25], facts[3], facts[17] = facts[3], (1, 0, 2), (1, 0, 2)
     facts[25] = facts[3]
     trace[[17, 25]] = trace[3]
-    again = whence.Run.from_arrays(
-        model=model,
-        entities=run.dataset.entities.names,
-        relations=run.dataset.relations.names or None,
-        facts=facts if run.dataset.n_relations else facts[:, [0, 2]],
-        entity_rows=run.entity_rows,
-        relation_rows=run.relation_rows,
-        trace=trace,
-    )
+    again = with_facts(run, facts, trace)
     for ask in (Ask(1, 0, 2, range(30)), Ask(1, 0, 9, range(30)), Ask(5, 0, 2, range(30))):
         found = again.explain(*names_of(again, ask), top=None).facts
         same = [i for i, fact in enumerate(found) if fact.fact_id in (3, 17, 25)]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whence
-from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of
+from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
 from whence.explain._rollback import Rollback
 from whence.explain._search import rank, search
@@ -152,15 +152,7 @@ def test_ties_go_to_the_lower_id_on_the_fast_way_too(model: str) -> None:
     run.dataset.train[n_third : 2 * n_third] = run.dataset.train[:n_third]
     run.dataset.train[2 * n_third : 3 * n_third] = run.dataset.train[:n_third]
     facts = run.dataset.train[: 3 * n_third]
-    again = whence.Run.from_arrays(
-        model=model,
-        entities=run.dataset.entities.names,
-        relations=run.dataset.relations.names or None,
-        facts=facts if run.dataset.n_relations else facts[:, [0, 2]],
-        entity_rows=run.entity_rows,
-        relation_rows=run.relation_rows,
-        trace=np.tile(run.trace[:n_third], (3, 1)),
-    )
+    again = with_facts(run, facts, np.tile(run.trace[:n_third], (3, 1)))
     ask = Ask(*map(int, facts[5]), range(1500))
     for opposing in (False, True):
         names = names_of(again, ask)
