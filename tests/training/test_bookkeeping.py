@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from training.helpers import LOSSES, OPTIMIZERS, make_problem, scatter_trace, train
 from whence.models import MODELS
-from whence.training._tables import Table
+from whence.training._tables import Ledgers, Table
 
 COMBINATIONS = {
     "model": st.sampled_from(sorted(MODELS)),
@@ -35,7 +35,7 @@ def other_causes(table: Table) -> Any:
 @given(st.fixed_dictionaries(COMBINATIONS))
 def test_trace_and_ledgers_add_up_to_the_change(choices: dict[str, Any]) -> None:
     problem = make_problem(credit="step", **choices)
-    trainer = train(problem, keep_negatives=True)
+    trainer = train(problem, ledgers=Ledgers.ALL)
     rows = trainer.parameters().entity_rows, trainer.parameters().relation_rows
     traces = scatter_trace(problem, trainer.trace)
     for i, table in enumerate(trainer.read()):
@@ -48,7 +48,7 @@ def test_trace_and_ledgers_add_up_to_the_change(choices: dict[str, Any]) -> None
 @given(st.fixed_dictionaries(COMBINATIONS))
 def test_ledgers_add_up_to_the_change_when_credit_is_by_source(choices: dict[str, Any]) -> None:
     problem = make_problem(credit="source", **choices)
-    trainer = train(problem, keep_negatives=True)
+    trainer = train(problem, ledgers=Ledgers.ALL)
     rows = trainer.parameters().entity_rows, trainer.parameters().relation_rows
     for i, table in enumerate(trainer.read()):
         change = rows[i] - problem.initial_rows()[i]
@@ -59,7 +59,7 @@ def test_ledgers_add_up_to_the_change_when_credit_is_by_source(choices: dict[str
 @given(st.fixed_dictionaries(COMBINATIONS), st.sampled_from(["step", "source"]))
 def test_keeping_the_negatives_ledger_changes_nothing(choices: dict[str, Any], credit: str) -> None:
     problem = make_problem(credit=credit, **choices)
-    plain, kept = train(problem), train(problem, keep_negatives=True)
+    plain, kept = train(problem), train(problem, ledgers=Ledgers.ALL)
     np.testing.assert_allclose(
         plain.parameters().entity_rows, kept.parameters().entity_rows, rtol=0, atol=1e-9
     )

@@ -18,6 +18,8 @@ from training.helpers import (
     train,
 )
 from whence.models import MODELS
+from whence.training.results import Interrupted
+from whence.training.retraining import Recipe
 
 MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))
 
@@ -85,3 +87,28 @@ def test_with_every_fact_removed_nothing_moves(optimizer: str) -> None:
     trainer = train(problem, np.ones(N_FACTS, bool))
     assert np.array_equal(trainer.parameters().entity_rows, problem.initial_rows()[0])
     assert trainer.count[0] == 0
+
+
+@pytest.mark.parametrize("constraint", ["none", "unit"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_retraining_gives_the_rows_of_training_to_the_bit(optimizer: str, constraint: str) -> None:
+    problem = make_problem(optimizer=optimizer, constraint=constraint, batch_size=2)
+    removed = np.array([3, 7])
+    mask = np.isin(np.arange(N_FACTS), removed)
+    whole = train(problem, mask).parameters()
+    again = Recipe(problem, N_FACTS * problem.config.epochs).retrain(removed)
+    assert np.array_equal(again.entity_rows, whole.entity_rows)
+    assert np.array_equal(again.relation_rows, whole.relation_rows)
+
+
+def test_retraining_stops_where_the_run_was_kept() -> None:
+    problem = make_problem(epochs=3)
+    first = make_trainer(problem)
+    first.advance(N_FACTS)
+    again = Recipe(problem, N_FACTS).retrain(np.zeros(0, np.int64))
+    assert np.array_equal(again.entity_rows, first.parameters().entity_rows)
+
+
+def test_retraining_can_be_stopped() -> None:
+    with pytest.raises(Interrupted, match="interrupted"):
+        Recipe(make_problem(), N_FACTS).retrain(np.zeros(0, np.int64), lambda: True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from training.helpers import LOSSES, OPTIMIZERS, check_by_oracle, finish, make_problem, train
 from whence.models import MODELS
+from whence.training._tables import Ledgers
 from whence.training._trainer import Trainer
 
 
@@ -143,10 +144,10 @@ COMBINATIONS = st.fixed_dictionaries(
 
 
 @settings(max_examples=80)
-@given(choices=COMBINATIONS, keep_negatives=st.booleans())
-def test_any_combination_follows_the_contract(choices: dict, keep_negatives: bool) -> None:
+@given(choices=COMBINATIONS, ledgers=st.sampled_from([Ledgers.SHARES, Ledgers.ALL]))
+def test_any_combination_follows_the_contract(choices: dict, ledgers: Ledgers) -> None:
     problem = make_problem(**choices)
-    check_by_oracle(problem, train(problem, keep_negatives=keep_negatives))
+    check_by_oracle(problem, train(problem, ledgers=ledgers))
 
 
 def test_same_config_gives_the_same_bits() -> None:

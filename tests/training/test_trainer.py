@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from training.helpers import N_FACTS, OPTIMIZERS, ended, finish, make_problem, make_trainer, train
+from whence.training._tables import Ledgers
 from whence.training._trainer import Trainer
 
 
@@ -66,7 +67,7 @@ def test_a_restored_snapshot_goes_on_to_the_same_bits(optimizer: str, stop: int)
         optimizer=optimizer, constraint="max:0.5", schedule="exponential", decay_steps=10
     )
     removed = np.arange(N_FACTS) % 11 == 0
-    first = make_trainer(problem, removed, keep_negatives=True)
+    first = make_trainer(problem, removed, ledgers=Ledgers.ALL)
     done = 0
     while done < stop:
         done += first.advance(stop - done)
@@ -74,7 +75,7 @@ def test_a_restored_snapshot_goes_on_to_the_same_bits(optimizer: str, stop: int)
     trace = first.trace.copy()
     wanted = finish(first)
 
-    second = Trainer(problem, trace, removed, keep_negatives=True)
+    second = Trainer(problem, trace, removed, ledgers=Ledgers.ALL)
     second.restore(snapshot)
     middle = second.parameters().entity_rows
     assert_same_bits(finish(second), wanted)

@@ -165,7 +165,9 @@ def catch_up(table, row, change, rule, block, count):
     fade1 = block.powers[min(missed, block.powers.shape[0] - 1), 0]
     fade2 = block.fades[missed] if missed < block.fades.shape[0] else rule.beta2**missed
     _drift(table.state[row], series, fade1, fade2, rule.epsilon, change)
-    _drifted(table.state[row], table.drift[row], change)
+    _drifted(table.state[row], change)
+    if table.drift.shape[0] > 0:
+        _drifted(table.drift[row], change)
     mark(table, row, count, block)
 
 
@@ -187,10 +189,9 @@ def _drift(state, series, fade1, fade2, epsilon, change):
 
 
 @kernel
-def _drifted(state, ledger, change):
+def _drifted(row, change):
     for k in range(change.shape[0]):
-        state[k] += change[k]
-        ledger[k] += change[k]
+        row[k] += change[k]
 
 
 @kernel

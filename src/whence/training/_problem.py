@@ -12,7 +12,7 @@ from whence.models._match import MATCH_IDS
 from whence.training._losses import LOSS_IDS
 from whence.training._optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
 from whence.training._sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
-from whence.training._tables import Draw, Rule, Table
+from whence.training._tables import Draw, Ledgers, Rule, Table
 from whence.training._update import CONSTRAINT_IDS, project
 from whence.training.config import NEGATIVES_UNSET, TrainConfig
 from whence.types import Facts, Numbers, Rows
@@ -166,7 +166,7 @@ class Problem:
         widths = self.widths
         return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
 
-    def tables(self, *, keep_negatives: bool = False) -> tuple[Table, Table]:
+    def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[Table, Table]:
         """Both tables as training starts from them."""
         config, rule = self.config, self.rule
         seed, dtype = np.uint64(config.seed), np.dtype(config.precision)
@@ -183,7 +183,7 @@ class Problem:
             ),
         ):
             moments = MOMENTS[config.optimizer]
-            table = _empty_table(n_rows, width, moments, rule, keep_negatives, dtype)
+            table = _empty_table(n_rows, width, moments, rule, ledgers, dtype)
             fill_uniform(seed, stream, float(bound), width, table.state)
             if constrained:
                 for row in range(n_rows):
@@ -194,17 +194,17 @@ class Problem:
 
 
 def _empty_table(
-    n_rows: int, width: int, moments: int, rule: Rule, keep_negatives: bool, dtype: Any
+    n_rows: int, width: int, moments: int, rule: Rule, ledgers: Ledgers, dtype: Any
 ) -> Table:
-    def ledger(kept: bool) -> Any:
-        return np.zeros((n_rows if kept else 0, width), dtype)
+    def ledger(least: Ledgers, there: bool = True) -> Any:
+        return np.zeros((n_rows if there and ledgers >= least else 0, width), dtype)
 
     return Table(
         state=np.zeros((n_rows, width * (1 + moments)), dtype),
         touched=np.zeros(n_rows if rule.deferred else 0, np.int64),
         tails=np.zeros((n_rows if rule.deferred else 0, N_TAILS), np.float64),
-        owned=ledger(True),
-        negatives=ledger(keep_negatives),
-        drift=ledger(rule.deferred),
-        projection=ledger(rule.constrained),
+        owned=ledger(Ledgers.SHARES),
+        negatives=ledger(Ledgers.ALL),
+        drift=ledger(Ledgers.SHARES, rule.deferred),
+        projection=ledger(Ledgers.SHARES, rule.constrained),
     )

@@ -32,7 +32,8 @@ def run_steps(model, facts, removed, work, block, trace, clock, span):
     """Train on the facts at positions span = (start, stop) of a block.
 
     model: (query, query_vjp); facts: (n_facts, 3); removed: (n_facts,) bool, or empty;
-    trace: (n_facts, width), or empty; clock: updates so far (1,) and a meter, see METER.
+    trace: (n_facts, width), or empty; clock: updates so far (1,) and a meter, see METER, of which
+    the norms may be left out.
     """
     rule, scratch = work.rule, work.scratch
     count, meter = clock
@@ -117,7 +118,8 @@ def _score(model, f, direction, work, block, count, meter):
     subject, relation = entities.state[s, :width], work.relations.state[r, : rule.relation_width]
     q = scratch.query[f]
     query(subject, relation, q)
-    _measure(query_vjp, f, subject, relation, entities.state[o, :width], rule, scratch, meter)
+    if meter.shape[0] > ENTITY_NORM:
+        _measure(query_vjp, f, subject, relation, entities.state[o, :width], rule, scratch, meter)
     score_rows(rule.match, q, entities.state, candidates, width, scores)
     meter[LOSS] += _loss(scores, scratch.fact_ids[f], work)
     meter[FACTS] += 1
@@ -161,7 +163,8 @@ def _read(work, s, r, candidates, block, count):
     for j in range(candidates.shape[0]):
         if j + AHEAD < candidates.shape[0]:
             prefetch_row(entities.state, candidates[j + AHEAD], entities.state.shape[1])
-            prefetch_row(entities.drift, candidates[j + AHEAD], rule.entity_width)
+            if entities.drift.shape[0] > 0:
+                prefetch_row(entities.drift, candidates[j + AHEAD], rule.entity_width)
             prefetch_row(entities.tails, candidates[j + AHEAD], N_TAILS)
         row, entity_change = candidates[j], change[: rule.entity_width]
         _read_row(entities, row, entity_change, rule.constrained, rule, block, count)

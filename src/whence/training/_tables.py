@@ -1,10 +1,20 @@
 """The plain records that kernels take: arrays and numbers under names."""
 
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whence.training._touched import Touched, allocate_touched
+
+
+class Ledgers(IntEnum):
+    """Which ledgers a training run keeps: none where only the rows are wanted."""
+
+    NONE = 0
+    SHARES = 1
+    """All that a run reports, whose rest is what negatives did."""
+    ALL = 2
 
 
 class Table(NamedTuple):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from whence._jit import row_function
 from whence.errors import WhenceError
 from whence.training._problem import Problem
-from whence.training._step import METER, read_rows, run_steps
-from whence.training._tables import Table, Work, allocate_scratch
+from whence.training._step import ENTITY_NORM, METER, read_rows, run_steps
+from whence.training._tables import Ledgers, Table, Work, allocate_scratch
 from whence.training._timeline import Timeline
 from whence.training.results import Parameters
 
@@ -25,17 +25,17 @@ class Trainer:
         trace: NDArray[Any] | None = None,
         removed: NDArray[np.bool_] = _NO_FACTS,
         *,
-        keep_negatives: bool = False,
+        ledgers: Ledgers = Ledgers.SHARES,
     ) -> None:
         dtype = np.dtype(problem.config.precision)
         self.problem, self.removed = problem, removed
         self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, removed)
         self.rule, self.draw = problem.rule, problem.draw
-        self.tables = problem.tables(keep_negatives=keep_negatives)
+        self.tables = problem.tables(ledgers)
         self.trace = np.zeros((0, problem.trace_width), dtype) if trace is None else trace
         self.epoch, self.position = 0, 0
         self.count = np.zeros(1, np.int64)
-        self.meter = np.zeros(len(METER))
+        self.meter = np.zeros(len(METER) if ledgers else ENTITY_NORM)
         scratch = allocate_scratch(self.rule, self.draw, self.tables, problem.trace_width, dtype)
         used = problem.targets if problem.config.loss == "squared" else None
         targets = np.zeros(0, dtype) if used is None else used.astype(dtype)

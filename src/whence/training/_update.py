@@ -39,8 +39,9 @@ def _update_row(side, slot, direction, rule, pace, scratch):
     scale, carry, share = scratch.scale[:width], scratch.carry[:width], scratch.share[:width]
     n_owners = _gradient(side, slot, -1, rule, scratch, gradient)
     prepare(rule.optimizer, pace, state, gradient, scale, carry)
-    _copy(gradient, scratch.rest)
-    _credit(side, slot, n_owners, direction, rule, pace, scratch)
+    if side.table.owned.shape[0] > 0:
+        _copy(gradient, scratch.rest)
+        _credit(side, slot, n_owners, direction, rule, pace, scratch)
     if side.table.negatives.shape[0] > 0:
         _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
         _add(side.table.negatives[row], share)
@@ -161,7 +162,8 @@ def project(table, row, width, rule):
     factor = state.dtype.type(bound / length)
     for k in range(width):
         projected = factor * state[k]
-        table.projection[row, k] += projected - state[k]
+        if table.projection.shape[0] > 0:
+            table.projection[row, k] += projected - state[k]
         state[k] = projected
 
 
