@@ -21,7 +21,7 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-_ROOMS = ("data", "models", "training", "explain", "evaluate")
+_ROOMS = ("data", "models", "training", "predict", "explain", "evaluate")
 """Where kernels are written."""
 
 _OPTIONS: dict[str, Any] = {
@@ -37,20 +37,28 @@ _BARE = _OPTIONS | {"_nrt": False}
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
+_PACKAGE = Path(__file__).parent
+
+
+@lru_cache
+def source_digest() -> str:
+    """Tells this version of the kernels from others: a hash of the rooms that hold them."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    rooms = (sorted((_PACKAGE / room).glob("*.py")) for room in _ROOMS)
+    for file in (Path(__file__), *chain.from_iterable(rooms)):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 @lru_cache
 def _cache_folder() -> str | None:
     """Where this version of the package keeps its kernels; None leaves it to numba.
 
     Numba notices an edit in a kernel's own file, but not in a file that the kernel inlines: so the
-    folder is named after the rooms that hold kernels, and those of other versions are removed.
+    folder is named after the sources, and those of other versions are removed.
     """
-    package = Path(__file__).parent
-    digest = hashlib.sha256(numba.__version__.encode())
-    rooms = (sorted((package / room).glob("*.py")) for room in _ROOMS)
-    for file in (Path(__file__), *chain.from_iterable(rooms)):
-        digest.update(file.read_bytes())
-    own = package / "__pycache__"
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or own) / f"kernels-{digest.hexdigest()[:16]}"
+    own = _PACKAGE / "__pycache__"
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or own) / f"kernels-{source_digest()}"
     try:
         for other in own.glob("kernels-*"):
             if other.name != folder.name:

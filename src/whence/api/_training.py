@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from whence.api._run import Run, make_scorer
 from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
-from whence.models import find_model
 from whence.run import RunWriter, check_memory
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
@@ -50,12 +49,27 @@ def train(
     options = _taken(ReadOptions, settings)
     dataset = _dataset(data, options, watch, objects_if_rated=asks_for_objects(preset, settings))
     config = choose_config(dataset, preset, settings)
-    problem = _problem(dataset, config)  # says what is wrong before anything is written
+    path = None if out is None else Path(out)
+    return train_config(dataset, config, path, watch, machine)
+
+
+def train_config(
+    dataset: Dataset,
+    config: TrainConfig,
+    out: Path | None = None,
+    watch: Watch | None = None,
+    machine: MachineOptions | None = None,
+) -> Run:
+    """Train by a config that is settled, into a folder."""
+    from whence.training._problem import Problem
+
+    machine = machine or MachineOptions()
+    problem = Problem.of(dataset, config)  # says what is wrong before anything is written
     check_memory(problem.row_bytes)
-    path = Path(out) if out is not None else free_path(f"{dataset.name}-{config.model}")
+    path = out or free_path(f"{dataset.name}-{config.model}")
     share = machine.memory_share
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share)
-    return _train(writer, dataset, problem, machine, watch)
+    return _train(writer, dataset, problem, machine, watch or Watch())
 
 
 def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> Run:
@@ -70,13 +84,15 @@ def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> R
     **options
         Fields of `whence.MachineOptions`.
     """
+    from whence.training._problem import Problem
+
     machine = MachineOptions.from_dict(options)
     writer = RunWriter.resume(Path(path), machine.memory_share)
     if writer.manifest.finished:
         writer.sweep()
         return Run.open(path)
     dataset = writer.dataset
-    problem = _problem(dataset, TrainConfig.from_dict(writer.manifest.config))
+    problem = Problem.of(dataset, TrainConfig.from_dict(writer.manifest.config))
     return _train(writer, dataset, problem, machine, watch or Watch())
 
 
@@ -90,21 +106,6 @@ def free_path(name: str) -> Path:
     first = Path("runs") / name
     later = (first.with_name(f"{name}-{number}") for number in count(2))
     return first if not first.exists() else next(path for path in later if not path.exists())
-
-
-def _problem(dataset: Dataset, config: TrainConfig) -> "Problem":
-    from whence.training._problem import Problem
-
-    return Problem(
-        model=find_model(config.model),
-        config=config,
-        facts=dataset.train,
-        n_entities=dataset.n_entities,
-        n_relations=dataset.n_relations,
-        subjects=dataset.subjects,
-        objects=dataset.objects,
-        targets=dataset.ratings.standardised() if dataset.ratings else None,
-    )
 
 
 def _train(

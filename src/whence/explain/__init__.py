@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from whence.explain._methods import METHODS
     from whence.explain._options import ExplainOptions
+    from whence.explain._situation import Situation
     from whence.explain._trained import Trained
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Path",
     "Prediction",
     "Question",
+    "Situation",
     "Trained",
     "as_questions",
     "explain",
@@ -56,6 +58,7 @@ __getattr__ = lazily(
     {
         "METHODS": "whence.explain._methods",
         "ExplainOptions": "whence.explain._options",
+        "Situation": "whence.explain._situation",
         "Trained": "whence.explain._trained",
         "explain": "whence.explain._explaining",
         **dict.fromkeys(

@@ -25,9 +25,8 @@ class Scorer:
 
     def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
         """(n, query width) one query vector for every subject and relation."""
-        rows, width = self.entity_rows, self.entity_rows.shape[1]
-        offset = 1 if self._has_offset else 0
-        out = np.empty((len(subjects), width + offset), rows.dtype)
+        rows = self.entity_rows
+        out = np.empty((len(subjects), self.query_width), rows.dtype)
         function = row_function(self.model.query, 3, rows.dtype.name)
         _fill_queries(function, rows, self.relation_rows, subjects, relations, out)
         return out
@@ -54,9 +53,10 @@ class Scorer:
         return np.asarray(scores * real(self.scale) + real(self.offset))
 
     @property
-    def _has_offset(self) -> bool:
+    def query_width(self) -> int:
+        """That of a row, and one more where queries carry an offset."""
         widths = self.model.widths(2)
-        return widths.query > widths.entity
+        return int(self.entity_rows.shape[1] + widths.query - widths.entity)
 
 
 @kernel

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from whence.data import Dataset
 from whence.errors import WhenceError
-from whence.models import Model, Widths
+from whence.models import Model, Widths, find_model
 from whence.models._match import MATCH_IDS
 from whence.training._losses import LOSS_IDS
 from whence.training._optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
@@ -31,6 +32,20 @@ class Problem:
     objects: range
     targets: Numbers | None = None
     """(n_facts,) what the squared loss takes scores to."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, config: TrainConfig) -> "Problem":
+        """The training facts of a dataset, to be trained on by a config."""
+        return cls(
+            model=find_model(config.model),
+            config=config,
+            facts=dataset.train,
+            n_entities=dataset.n_entities,
+            n_relations=dataset.n_relations,
+            subjects=dataset.subjects,
+            objects=dataset.objects,
+            targets=dataset.ratings.standardised() if dataset.ratings else None,
+        )
 
     def __post_init__(self) -> None:
         self.model.check_columns(two_way=self.n_relations == 0)

@@ -1,0 +1,35 @@
+"""Where many retrainings run: one protocol, one journal, several engines."""
+
+from typing import TYPE_CHECKING
+
+from whence._lazy import lazily
+
+if TYPE_CHECKING:
+    from whence.engines._choosing import EngineOptions, choose_engine
+    from whence.engines._journal import Journal, open_journal, recipe_key
+    from whence.engines._protocol import Engine, Job, Plan, RetrainWatch
+    from whence.engines._retrainer import Outcomes, Retrainer
+
+__all__ = [
+    "Engine",
+    "EngineOptions",
+    "Job",
+    "Journal",
+    "Outcomes",
+    "Plan",
+    "RetrainWatch",
+    "Retrainer",
+    "choose_engine",
+    "open_journal",
+    "recipe_key",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("EngineOptions", "choose_engine"), "whence.engines._choosing"),
+        **dict.fromkeys(("Journal", "open_journal", "recipe_key"), "whence.engines._journal"),
+        **dict.fromkeys(("Engine", "Job", "Plan", "RetrainWatch"), "whence.engines._protocol"),
+        **dict.fromkeys(("Outcomes", "Retrainer"), "whence.engines._retrainer"),
+    },
+)

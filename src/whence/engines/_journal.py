@@ -1,0 +1,110 @@
+"""What retrainings came to, on disk as they finish: nothing is retrained twice.
+
+One line of JSON for every retraining. A line that was cut short by a kill is passed over, and
+several processes may add to one journal: each line is written at once.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.engines._protocol import Engine
+from whence.predict import STANDING, Standings
+from whence.training.retraining import Recipe
+from whence.types import FactIds
+
+Spot = tuple[int, int, int]
+"""A prediction in the journal: given entity, row of the relation, target."""
+
+
+def removed_key(removed: FactIds) -> str:
+    """Tells a set of removed facts from every other."""
+    return blake2b(np.sort(removed).astype("<i8").tobytes(), digest_size=16).hexdigest()
+
+
+def recipe_key(recipe: Recipe, engine: Engine) -> str:
+    """Tells what retraining repeats, and where, from everything else: the journal's name."""
+    problem = recipe.problem
+    digest = sha256(engine.identity.encode())
+    sizes = (problem.n_entities, problem.n_relations, problem.subjects, problem.objects)
+    digest.update(f"{problem.config.to_dict()} {recipe.n_facts} {sizes}".encode())
+    for array in (problem.facts, problem.targets):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+class Journal:
+    """How predictions stood in every retraining so far, by what was removed."""
+
+    def __init__(self, file: int | None = None) -> None:
+        self._file = file
+        self._found: dict[str, dict[Spot, tuple[Any, ...]]] = {}
+
+    def __len__(self) -> int:
+        """How many retrainings are known."""
+        return len(self._found)
+
+    def lacks(self, removed: FactIds, spots: NDArray[np.int64]) -> list[int]:
+        """Which of some predictions, (n, 3), are not known without these facts."""
+        known = self._found.get(removed_key(removed), {})
+        return [number for number, spot in enumerate(spots.tolist()) if tuple(spot) not in known]
+
+    def get(self, removed: FactIds, spots: NDArray[np.int64]) -> Standings:
+        """How predictions, (n, 3), stood without these facts."""
+        known = self._found[removed_key(removed)]
+        return np.array([known[tuple(spot)] for spot in spots.tolist()], STANDING)
+
+    def add(self, removed: FactIds, spots: NDArray[np.int64], standings: Standings) -> None:
+        """Keep one more retraining; it survives this process."""
+        key, values = removed_key(removed), standings.tolist()
+        places = spots.tolist()
+        self._remember(key, places, values)
+        if self._file is not None:
+            # A line begins where the one before may have been cut.
+            record = json.dumps({"removed": key, "spots": places, "standings": values})
+            os.write(self._file, f"\n{record}".encode())
+
+    def _remember(self, key: str, spots: Sequence[Any], standings: Sequence[Any]) -> None:
+        known = self._found.setdefault(key, {})
+        known.update(zip(map(tuple, spots), map(tuple, standings), strict=True))
+
+    def read(self, path: Path) -> None:
+        """Take in what a file holds."""
+        with path.open("rb") as file:
+            for line in file:
+                record = _parsed(line)
+                if record is not None:
+                    self._remember(record["removed"], record["spots"], record["standings"])
+
+
+@contextmanager
+def open_journal(path: Path | None) -> Iterator[Journal]:
+    """The journal at a path, made where there is none; None keeps it in memory alone."""
+    if path is None:
+        yield Journal()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        journal = Journal(file)
+        journal.read(path)
+        yield journal
+    finally:
+        os.close(file)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    whole = isinstance(found, dict) and found.keys() >= {"removed", "spots", "standings"}
+    return found if whole else None

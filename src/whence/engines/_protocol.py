@@ -1,0 +1,83 @@
+"""What an engine is, what it is given and who looks on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.predict import Predictions, Standings
+from whence.training.results import Parameters
+from whence.training.retraining import Recipe
+from whence.types import FactIds
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One retraining, and which predictions are looked at under its rows."""
+
+    removed: FactIds
+    """Distinct, ascending; none for the control."""
+    which: NDArray[np.int64]
+    """(n,) positions among the predictions."""
+
+    @classmethod
+    def of(
+        cls, removed: Sequence[int] | FactIds, which: Sequence[int] | NDArray[np.int64]
+    ) -> "Job":
+        return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64))
+
+
+class Engine(Protocol):
+    """Somewhere to retrain."""
+
+    @property
+    def identity(self) -> str:
+        """Retrainings of equal identity, and only those, may be compared to the bit."""
+
+    @property
+    def at_once(self) -> int:
+        """How many retrainings run at a time."""
+
+    def retrain(
+        self,
+        recipe: Recipe,
+        jobs: Sequence[Job],
+        predictions: Predictions | None,
+        should_stop: Callable[[], bool],
+    ) -> Iterator[tuple[int, Standings | Parameters]]:
+        """Train a model for every job, in the order they finish: its number, and what is wanted.
+
+        That is how the job's predictions stand or, with None, all rows. Once `should_stop` says
+        so, `Interrupted` is raised and nothing goes on running.
+        """
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What retraining will take, said before it begins."""
+
+    n_retrainings: int
+    n_known: int
+    """Answered by the journal already."""
+    seconds: float
+    """From a short probe."""
+    at_once: int
+
+
+class RetrainWatch:
+    """Who looks on: told of the plan and of progress, and asked whether to stop."""
+
+    def planned(self, plan: Plan) -> None:
+        """Retraining is about to begin."""
+
+    def retrained(self, n_done: int, n_retrainings: int) -> None:
+        """So many are finished, of so many."""
+
+    def noted(self, text: str) -> None:
+        """Something worth saying."""
+
+    def should_stop(self) -> bool:
+        """Whether to stop; what is finished is kept."""
+        return False

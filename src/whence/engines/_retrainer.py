@@ -1,0 +1,116 @@
+"""Retraining as a service: ask what predictions would be without facts, and pay only once."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.engines._journal import Journal, removed_key
+from whence.engines._protocol import Engine, Job, Plan, RetrainWatch
+from whence.errors import WhenceError
+from whence.predict import Predictions, Standings
+from whence.training.results import Parameters
+from whence.training.retraining import Recipe
+from whence.types import FactIds
+
+_PROBE_FACTS = 2000
+NOTHING: FactIds = np.zeros(0, np.int64)
+"""What the control is trained without."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """How predictions stand after retraining."""
+
+    control: Standings
+    """(n_predictions,) with nothing removed, by the same engine; those that no job looks at are
+    there too."""
+    jobs: tuple[Standings, ...]
+    """Of each job, those of its predictions."""
+    n_retrained: int
+    n_known: int
+    """Retrainings that the journal knew."""
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Retrainer:
+    """Retrains one run; what the journal knows is not trained again."""
+
+    recipe: Recipe
+    engine: Engine
+    journal: Journal
+    watch: RetrainWatch
+
+    def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
+        """How the predictions of every job stand without its facts; a control is among them."""
+        start, spots = time.perf_counter(), predictions.places
+        control = Job(NOTHING, np.arange(len(predictions)))
+        merged = _merge([control, *jobs])
+        lacking = [
+            Job(job.removed, job.which[missing])
+            for job in merged
+            if (missing := self.journal.lacks(job.removed, spots[job.which]))
+        ]
+        self._check(lacking)
+        self._announce(len(lacking), len(merged) - len(lacking))
+        found = self.engine.retrain(self.recipe, lacking, predictions, self.watch.should_stop)
+        for n_done, (number, standings) in enumerate(found, 1):
+            assert not isinstance(standings, Parameters)
+            job = lacking[number]
+            self.journal.add(job.removed, spots[job.which], standings)
+            self.watch.retrained(n_done, len(lacking))
+        control_standings, *standings_of_jobs = (
+            self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]
+        )
+        return Outcomes(
+            control_standings,
+            tuple(standings_of_jobs),
+            len(lacking),
+            len(merged) - len(lacking),
+            time.perf_counter() - start,
+        )
+
+    def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
+        """Rows trained without each set of facts, in the order they finish; -1 is the control."""
+        jobs = [Job.of(NOTHING, []), *(Job.of(facts, []) for facts in removed)]
+        self._check(jobs)
+        self._announce(len(jobs), 0)
+        found = self.engine.retrain(self.recipe, jobs, None, self.watch.should_stop)
+        for n_done, (number, rows) in enumerate(found, 1):
+            assert isinstance(rows, Parameters)
+            self.watch.retrained(n_done, len(jobs))
+            yield number - 1, rows
+
+    def seconds_for(self, n_retrainings: int) -> float:
+        """What so many retrainings will take, from a short probe."""
+        self.recipe.probe(1)  # kernels are loaded
+        before = time.perf_counter()
+        n_facts = self.recipe.probe(_PROBE_FACTS)
+        each = (time.perf_counter() - before) * self.recipe.n_facts / n_facts
+        return each * -(-n_retrainings // self.engine.at_once)
+
+    def _check(self, jobs: Sequence[Job]) -> None:
+        n_facts = len(self.recipe.problem.facts)
+        for job in jobs:
+            if len(job.removed) and not 0 <= job.removed[0] <= job.removed[-1] < n_facts:
+                raise WhenceError(f"fact ids go from 0 to {n_facts - 1}; one to remove does not")
+            if len(job.removed) == n_facts:
+                raise WhenceError("nothing is left to train on; remove fewer facts")
+
+    def _announce(self, n_retrainings: int, n_known: int) -> None:
+        if n_retrainings:
+            seconds = self.seconds_for(n_retrainings)
+            self.watch.planned(Plan(n_retrainings, n_known, seconds, self.engine.at_once))
+
+
+def _merge(jobs: Sequence[Job]) -> list[Job]:
+    """Jobs without the same facts as one, which looks at the predictions of all."""
+    merged: dict[str, Job] = {}
+    for job in jobs:
+        key = removed_key(job.removed)
+        before = merged.get(key)
+        which = job.which if before is None else np.union1d(before.which, job.which)
+        merged[key] = Job(job.removed, np.unique(which))
+    return list(merged.values())

@@ -1,0 +1,264 @@
+"""What an evaluation says: plain records, one for every row of its tables."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+Interval = tuple[float, float]
+"""95% of what resampling gives."""
+
+Size = int | str
+"""How many facts are removed: a number, or `all` that support."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What removing a method's facts did: one method and one size."""
+
+    method: str
+    k: Size
+    pd: float
+    """Share of predictions whose probability fell (of a model of ratings, whose score fell)."""
+    pd_interval: Interval
+    pd_seeds: tuple[float, ...]
+    """Of every seed."""
+    tc: float
+    """Share of predictions whose query has another top answer."""
+    tc_interval: Interval
+    tc_seeds: tuple[float, ...]
+    n_predictions: int
+    """Of one seed; where seeds predict different things, their mean, rounded."""
+    n_seeds: int
+    removed_mean: float
+    removed_std: float
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A method against a baseline: paired approximate randomisation over predictions."""
+
+    method: str
+    baseline: str
+    k: Size
+    metric: str
+    """pd or tc."""
+    difference: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Five numbers of a box plot, and the mean and standard deviation."""
+
+    low: float
+    first_quarter: float
+    median: float
+    third_quarter: float
+    high: float
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much more a method's facts lowered the probability than a baseline's."""
+
+    method: str
+    baseline: str
+    k: Size
+    spread: Spread
+    """Of the baseline's probability after removal less the method's, prediction by prediction."""
+    removed_mean: float
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """How often removing one random fact changes a top answer: the floor of TC."""
+
+    n_removals: int
+    """Random facts removed, each in a retraining of its own, over all seeds."""
+    changed: float
+    """Share of (removal, prediction) pairs with another top answer."""
+    interval: Interval
+    mean_change: float
+    """Of the probability, taken as positive."""
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """Predicted against actual probability without the one fact that rollback ranks first."""
+
+    constraint: str
+    n_points: int
+    pearson_probability: float
+    """Of the predicted and the actual probability, as the paper has it."""
+    pearson_change: float
+    """Of the predicted and the actual change: probabilities alone flatter."""
+    lipschitz: float
+    """The largest slope of the score that training met; the mean over seeds."""
+    points: tuple[tuple[float, float, float], ...]
+    """Original, predicted and actual probability."""
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Estimated against true influence, every fact removed alone."""
+
+    method: str
+    rho_adjacent: float
+    """Mean over predictions of the Spearman correlation, over adjacent facts."""
+    rho_adjacent_interval: Interval
+    rho_all: float
+    """Over all facts; a fact that is not adjacent has no estimated influence."""
+    rho_all_interval: Interval
+    share_of_best: float
+    """Mean of the true drop by the method's first fact over the largest true drop."""
+    n_predictions: int
+    n_seeds: int
+    n_facts: int
+
+
+@dataclass(frozen=True)
+class Datamodelling:
+    """Linear datamodelling score: Spearman over random halves of the facts."""
+
+    method: str
+    score: float
+    """Mean over predictions of the correlation of the actual output and the sum of influences."""
+    interval: Interval
+    n_subsets: int
+    n_predictions: int
+    n_seeds: int
+
+
+@dataclass(frozen=True)
+class Kelpie:
+    """All explanations removed together, one retraining a seed: how far the answers fall."""
+
+    method: str
+    k: Size
+    n_predictions: int
+    n_seeds: int
+    removed_mean: float
+    hits1_before: float
+    hits1_after: float
+    hits1_fall: float
+    mrr_before: float
+    mrr_after: float
+    mrr_fall: float
+
+
+@dataclass(frozen=True)
+class Theory:
+    """The paper's claim in numbers: is rollback nearer to retraining than theory can promise?"""
+
+    model: str
+    largest_norm: float
+    """C: of any row that training met."""
+    lipschitz: float
+    """2 C^2, by the paper's lemma; of DistMult alone."""
+    lipschitz_met: float
+    """The largest slope of the score that training met."""
+    smoothness: float
+    """4 C."""
+    n_facts: int
+    n_steps: int
+    rate: float
+    """c: the least with a rate of at most c / t at step t."""
+    stability_bound: float
+    """Lambda_stab-nc, in closed form; it may be infinite, or above 1 and so say nothing."""
+    recurrence_bound: float
+    """The same recurrence unrolled with the rates of the schedule, for the best start."""
+    rollback_error: float
+    """Mean |rollback - retrained| of the probability."""
+    original_error: float
+    """Mean |original - retrained|."""
+    n_pairs: int
+    normaliser_mean: float
+    """Mean over facts of the log of the softmax's normaliser."""
+    normaliser_std: float
+    score_std: float
+    """Of the facts' scores, to compare: the paper takes the normaliser as constant."""
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """One prediction after one retraining: a row of the Parquet file."""
+
+    protocol: str
+    method: str
+    k: str
+    seed: int
+    constraint: str
+    subject: str
+    relation: str | None
+    object: str
+    asks: str
+    removed: tuple[int, ...]
+    """Fact ids."""
+    original: float | None
+    """Probability in the control; None for ratings, whose scores tell."""
+    predicted: float | None
+    """What the method foretold; None for one that foretells none."""
+    actual: float | None
+    original_score: float
+    actual_score: float
+    rank_before: int
+    rank_after: int
+    top_before: str
+    top_after: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All that was asked, in one object; what was not is empty or None."""
+
+    run: str
+    dataset: str
+    model: str
+    config: dict[str, Any]
+    """Of the first seed."""
+    seeds: tuple[int, ...]
+    predictions: str
+    """top, true or the name of a file."""
+    split: str
+    n_predictions: int
+    n_adjacent_mean: float
+    n_adjacent_std: float
+    removal: tuple[Removal, ...] = ()
+    significance: tuple[Significance, ...] = ()
+    changes: tuple[Change, ...] = ()
+    steadiness: Steadiness | None = None
+    approximation: tuple[Approximation, ...] = ()
+    leave_one_out: tuple[LeaveOneOut, ...] = ()
+    datamodelling: tuple[Datamodelling, ...] = ()
+    kelpie: tuple[Kelpie, ...] = ()
+    theory: Theory | None = None
+    explain_seconds: dict[str, float] | None = None
+    """Of one explanation, by method, the mean."""
+    control_matches_run: bool = True
+    n_retrainings: int = 0
+    """Different ones that the figures rest on."""
+    n_known: int = 0
+    """Of them, those that a journal knew from before."""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    retrainings: tuple[Retraining, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `whence evaluate --json` prints: all but the single retrainings."""
+        return {
+            item.name: plain(getattr(self, item.name))
+            for item in fields(self)
+            if item.name != "retrainings"
+        }
+
+
+def plain(value: Any) -> Any:
+    """Records as dicts and tuples as lists, all the way down."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return value

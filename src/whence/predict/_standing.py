@@ -1,0 +1,163 @@
+"""How predictions stand under any rows: what retraining is asked for, again and again."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._jit import kernel, row_function
+from whence.data import Dataset
+from whence.models import Model
+from whence.models._match import MATCH_IDS, score_rows
+from whence.models.scoring import Scorer
+from whence.training.results import Parameters
+from whence.types import OBJECT, RELATION, SUBJECT
+
+STANDING = np.dtype(
+    [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4")], align=True
+)
+"""How one prediction stands: `top` is the id of the top answer. Rank and top answer skip what is
+known from training and validation, other than the prediction."""
+
+Standings = NDArray[np.void]
+"""(n,) of STANDING."""
+
+
+class Place(NamedTuple):
+    """A prediction by ids."""
+
+    given: int
+    """The entity that is not asked for."""
+    relation: int
+    target: int
+    asks_subject: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions by ids, with the candidates of each and those of them that are known."""
+
+    model: Model
+    query_width: int
+    places: NDArray[np.int64]
+    """(n, 3) given entity, row of the relation, target."""
+    candidates: NDArray[np.int64]
+    """(n, 2) the first of them, and one past the last."""
+    known: NDArray[np.int32]
+    """(n_known,) answers known from training and validation, of all predictions."""
+    spans: NDArray[np.int64]
+    """(n, 2) where those of each prediction stand in `known`."""
+    scale: float
+    offset: float
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @classmethod
+    def of(cls, scorer: Scorer, dataset: Dataset, places: Iterable[Place]) -> "Predictions":
+        """Predictions of a dataset, for rows like those of a scorer."""
+        places, shift = list(places), dataset.inverse_offset
+        rows = [(p.given, p.relation + shift * p.asks_subject, p.target) for p in places]
+        ranges = [dataset.subjects if p.asks_subject else dataset.objects for p in places]
+        known = [_known(dataset, place) for place in places]
+        bounds = np.cumsum([0, *map(len, known)])
+        return cls(
+            scorer.model,
+            scorer.query_width,
+            np.array(rows, np.int64).reshape(-1, 3),
+            np.array([(r.start, r.stop) for r in ranges], np.int64).reshape(-1, 2),
+            np.concatenate([np.zeros(0, np.int32), *known]),
+            np.stack([bounds[:-1], bounds[1:]], axis=1),
+            scorer.scale,
+            scorer.offset,
+        )
+
+    def stand(
+        self, rows: Parameters, which: Sequence[int] | NDArray[np.int64] | None = None
+    ) -> Standings:
+        """How all of them, or those at some positions, stand under rows; in double precision."""
+        chosen = np.arange(len(self)) if which is None else np.asarray(which, np.int64)
+        values, answers = np.empty((len(chosen), 2)), np.empty((len(chosen), 2), np.int32)
+        ids = np.arange(len(rows.entity_rows))
+        _stand(
+            MATCH_IDS[self.model.match],
+            self._queries(rows, self.places[chosen]),
+            rows.entity_rows,
+            (ids, self.places[chosen, 2], self.candidates[chosen]),
+            (self.known, self.spans[chosen]),
+            (np.empty(len(ids)), np.empty(len(ids), np.bool_)),
+            (values, answers),
+        )
+        out = np.empty(len(chosen), STANDING)
+        out["probability"], out["score"] = values[:, 0], values[:, 1] * self.scale + self.offset
+        out["rank"], out["top"] = answers[:, 0], answers[:, 1]
+        return out
+
+    def _queries(self, rows: Parameters, places: NDArray[np.int64]) -> NDArray[Any]:
+        """(n, query width)."""
+        given = rows.entity_rows[places[:, 0]].astype(np.float64)
+        relations = rows.relation_rows[places[:, 1]].astype(np.float64)
+        out = np.empty((len(places), self.query_width))
+        _fill(row_function(self.model.query, 3, "float64"), given, relations, out)
+        return out
+
+
+def _known(dataset: Dataset, place: Place) -> NDArray[np.int32]:
+    """Answers known from training and validation, other than the prediction's own."""
+    asked, given = (SUBJECT, OBJECT) if place.asks_subject else (OBJECT, SUBJECT)
+    found = [
+        facts[(facts[:, given] == place.given) & (facts[:, RELATION] == place.relation), asked]
+        for facts in (dataset.train, dataset.valid)
+    ]
+    known = np.unique(np.concatenate(found)).astype(np.int32)
+    return known[known != place.target]
+
+
+@kernel
+def _fill(query, given, relations, out):
+    for i in range(out.shape[0]):
+        query(given[i], relations[i], out[i])
+
+
+@kernel
+def _stand(kind, queries, rows, asked, known, room, out):
+    """Standings of targets among candidates; known ones leave the contest, not the softmax."""
+    ids, targets, candidates = asked
+    flat, spans = known
+    for i in range(queries.shape[0]):
+        first, last = candidates[i]
+        scores, away = room[0][: last - first], room[1][: last - first]
+        score_rows(kind, queries[i], rows, ids[first:last], rows.shape[1], scores)
+        away[:] = False
+        for j in range(spans[i, 0], spans[i, 1]):
+            away[flat[j] - first] = True
+        mine = scores[targets[i] - first]
+        out[0][i, 0], out[0][i, 1] = _probability(scores, mine), mine
+        out[1][i, 0], out[1][i, 1] = _rank(scores, away, mine)
+        out[1][i, 1] += first
+
+
+@kernel
+def _probability(scores, mine):
+    top = scores[0]
+    for j in range(scores.shape[0]):
+        top = max(top, scores[j])
+    total = 0.0
+    for j in range(scores.shape[0]):
+        total += np.exp(scores[j] - top)
+    return np.exp(mine - top) / total
+
+
+@kernel
+def _rank(scores, away, mine):
+    """The rank of a score, and where the best one stands; those away do not count."""
+    rank, top, best = 1, -1, -np.inf
+    for j in range(scores.shape[0]):
+        if away[j]:
+            continue
+        rank += scores[j] > mine
+        if scores[j] > best:
+            top, best = j, scores[j]
+    return rank, top
