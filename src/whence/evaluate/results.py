@@ -149,7 +149,7 @@ class Kelpie:
 
 @dataclass(frozen=True)
 class Theory:
-    """The paper's claim in numbers: is rollback nearer to retraining than theory can promise?"""
+    """The paper's claim in numbers: rollback beside retraining, and beside its bounds."""
 
     model: str
     largest_norm: float

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         fact_row,
     )
     from whence.explain._methods import METHODS
+    from whence.explain._naming import Asked, situate
     from whence.explain._options import ExplainOptions
     from whence.explain._situation import Situation
     from whence.explain._trained import Trained
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FACT_COLUMNS",
     "METHODS",
+    "Asked",
     "Contrast",
     "ExplainOptions",
     "ExplainedFact",
@@ -49,6 +51,7 @@ __all__ = [
     "explain",
     "explain_many",
     "fact_row",
+    "situate",
     "top_questions",
     "true_questions",
 ]
@@ -57,6 +60,8 @@ __getattr__ = lazily(
     __name__,
     {
         "METHODS": "whence.explain._methods",
+        "Asked": "whence.explain._naming",
+        "situate": "whence.explain._naming",
         "ExplainOptions": "whence.explain._options",
         "Situation": "whence.explain._situation",
         "Trained": "whence.explain._trained",
