@@ -21,7 +21,8 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-_ROOMS = ("data", "models", "training", "predict", "explain", "evaluate")
+_ROOMS = ("data", "models", "training", "predict", "explain")
+_SOURCES = (*(f"{room}/*.py" for room in _ROOMS), "evaluate/ranking.py")
 """Where kernels are written."""
 
 _OPTIONS: dict[str, Any] = {
@@ -42,10 +43,10 @@ _PACKAGE = Path(__file__).parent
 
 @lru_cache
 def source_digest() -> str:
-    """Tells this version of the kernels from others: a hash of the rooms that hold them."""
+    """Tells this version of the kernels from others: a hash of the files that hold them."""
     digest = hashlib.sha256(numba.__version__.encode())
-    rooms = (sorted((_PACKAGE / room).glob("*.py")) for room in _ROOMS)
-    for file in (Path(__file__), *chain.from_iterable(rooms)):
+    files = chain.from_iterable(sorted(_PACKAGE.glob(pattern)) for pattern in _SOURCES)
+    for file in (Path(__file__), *files):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
