@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import runs
+
 import whence
 from whence.api._cases import open_case, sibling
 from whence.engines import EngineOptions, Job, RetrainWatch, choose_engine

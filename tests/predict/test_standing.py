@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import runs
+
 import whence
 from whence.explain import ExplainOptions
 from whence.explain._naming import find_situation
