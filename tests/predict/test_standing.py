@@ -1,5 +1,6 @@
 """How predictions stand under rows, against explaining and against a plain loop."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,27 @@ def test_ratings_are_scores_on_their_scale(tmp_path: Path) -> None:
     situation, place = place_of(run, "u0", "m1")
     found = Predictions.of(run.scorer, run.dataset, [place]).stand(rows_of(run))
     assert found["score"][0] == pytest.approx(situation.standing.score, rel=1e-9)
+
+
+def test_an_answer_that_only_a_removed_fact_had_is_new_again(tmp_path: Path) -> None:
+    run = runs.train(tmp_path / "run")
+    data = run.dataset
+    subject, relation, object_ = (int(n) for n in data.train[0])
+    places = [Place(subject, relation, target) for target in data.objects]
+    predictions = Predictions.of(run.scorer, data, places)
+    whole = predictions.stand(rows_of(run))
+    without = predictions.stand(rows_of(run), removed=np.array([0]))
+    assert (without["probability"] == whole["probability"]).all()
+    beaten = (whole["score"] < whole["score"][object_]).astype(int)
+    assert (without["rank"] - whole["rank"] == beaten).all()
+    assert beaten.any()
+
+
+def test_what_validation_knows_too_stays_known(tmp_path: Path) -> None:
+    run = runs.train(tmp_path / "run")
+    fact = run.dataset.train[:1]
+    data = dataclasses.replace(run.dataset, valid=np.concatenate([run.dataset.valid, fact]))
+    target = int(next(e for e in data.objects if e != fact[0, 2]))
+    predictions = Predictions.of(run.scorer, data, [Place(*map(int, fact[0, :2]), target)])
+    whole = predictions.stand(rows_of(run))
+    assert predictions.stand(rows_of(run), removed=np.array([0])).tolist() == whole.tolist()
