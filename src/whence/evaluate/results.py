@@ -1,5 +1,6 @@
 """What an evaluation says: plain records, one for every row of its tables."""
 
+import math
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -253,12 +254,20 @@ class Evaluation:
         }
 
 
+@dataclass(frozen=True)
+class Found:
+    """What one protocol came to: rows of its table, and the retrainings they rest on."""
+
+    rows: tuple[Any, ...]
+    retrainings: tuple[Retraining, ...]
+
+
 def plain(value: Any) -> Any:
-    """Records as dicts and tuples as lists, all the way down."""
+    """Records as dicts and tuples as lists, all the way down; None for what is not finite."""
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
