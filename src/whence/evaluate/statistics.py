@@ -69,9 +69,9 @@ def spread(values: Numbers) -> Spread:
     """The five numbers of a box plot, mean and standard deviation; of no values, NaN."""
     found = np.asarray(values, np.float64)
     if not len(found):
-        return Spread(*[float("nan")] * 7)
-    quarters = np.quantile(found, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return Spread(*quarters, float(found.mean()), float(found.std()))
+        found = np.array([np.nan])
+    low, first, median, third, high = np.quantile(found, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return Spread(low, first, median, third, high, float(found.mean()), float(found.std()))
 
 
 def pearson(x: Numbers, y: Numbers) -> float:
