@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 Interval = tuple[float, float]
@@ -209,6 +210,9 @@ class Retraining:
     top_after: str
 
 
+_COLUMNS = tuple(item.name for item in fields(Retraining))
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """All that was asked, in one object; what was not is empty or None."""
@@ -222,6 +226,8 @@ class Evaluation:
     predictions: str
     """top, true or the name of a file."""
     split: str
+    options: dict[str, Any]
+    """All that was asked, as `whence.EvaluateOptions` has it."""
     n_predictions: int
     n_adjacent_mean: float
     n_adjacent_std: float
@@ -252,6 +258,16 @@ class Evaluation:
             for item in fields(self)
             if item.name != "retrainings"
         }
+
+    def to_file(self, path: str | Path, *, force: bool = False) -> None:
+        """Every single retraining as a row of a file.
+
+        By its ending: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
+        """
+        from whence.files import write_retrainings
+
+        rows = ({field: getattr(row, field) for field in _COLUMNS} for row in self.retrainings)
+        write_retrainings(Path(path), rows, force=force)
 
 
 @dataclass(frozen=True)
