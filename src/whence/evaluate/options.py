@@ -51,7 +51,7 @@ class EvaluateOptions(Settings):
     subsets: int = number(100, "of datamodelling: random halves of the facts", "Evaluation", 2)
     removals: int = number(20, "of steadiness: random facts removed, a seed", "Evaluation", 1)
 
-    predictions: str = choice("top", "new answers, true facts, or a file", "Predictions")
+    predictions: str = choice("top", "top new answers, true facts, or a file", "Predictions")
     split: str = choice(
         "test", "whose queries or facts, for top and true", "Predictions", "test", "valid", "train"
     )
