@@ -1,6 +1,8 @@
 """What an evaluation says: plain records, one for every row of its tables."""
 
+import math
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 Interval = tuple[float, float]
@@ -154,29 +156,32 @@ class Theory:
     model: str
     largest_norm: float
     """C: of any row that training met."""
-    lipschitz: float
-    """2 C^2, by the paper's lemma; of DistMult alone."""
+    lipschitz: float | None
+    """2 C^2, by the paper's lemma; None for a model whose score is no product of three rows."""
     lipschitz_met: float
     """The largest slope of the score that training met."""
-    smoothness: float
-    """4 C."""
+    smoothness: float | None
+    """4 C; None as before."""
     n_facts: int
     n_steps: int
     rate: float
     """c: the least with a rate of at most c / t at step t."""
-    stability_bound: float
-    """Lambda_stab-nc, in closed form; it may be infinite, or above 1 and so say nothing."""
-    recurrence_bound: float
-    """The same recurrence unrolled with the rates of the schedule, for the best start."""
+    stability_bound: float | None
+    """Lambda_stab-nc, in closed form; above 1 it says nothing. None where no constants are known,
+    or facts come in batches."""
+    recurrence_bound: float | None
+    """The same recurrence unrolled with the rates of the schedule, for the best start; it may be
+    infinite."""
     rollback_error: float
-    """Mean |rollback - retrained| of the probability."""
+    """Mean |rollback - retrained| of the probability (of a model of ratings, of the score)."""
     original_error: float
     """Mean |original - retrained|."""
     n_pairs: int
-    normaliser_mean: float
-    """Mean over facts of the log of the softmax's normaliser."""
-    normaliser_std: float
-    score_std: float
+    """Of a prediction and a fact that was removed."""
+    normaliser_mean: float | None
+    """Mean over facts of the log of the softmax's normaliser; None for ratings, that have none."""
+    normaliser_std: float | None
+    score_std: float | None
     """Of the facts' scores, to compare: the paper takes the normaliser as constant."""
 
 
@@ -208,6 +213,9 @@ class Retraining:
     top_after: str
 
 
+_COLUMNS = tuple(item.name for item in fields(Retraining))
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """All that was asked, in one object; what was not is empty or None."""
@@ -221,6 +229,8 @@ class Evaluation:
     predictions: str
     """top, true or the name of a file."""
     split: str
+    options: dict[str, Any]
+    """All that was asked, as `whence.EvaluateOptions` has it."""
     n_predictions: int
     n_adjacent_mean: float
     n_adjacent_std: float
@@ -252,13 +262,31 @@ class Evaluation:
             if item.name != "retrainings"
         }
 
+    def to_file(self, path: str | Path, *, force: bool = False) -> None:
+        """Every single retraining as a row of a file.
+
+        By its ending: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
+        """
+        from whence.files import write_retrainings
+
+        rows = ({field: getattr(row, field) for field in _COLUMNS} for row in self.retrainings)
+        write_retrainings(Path(path), rows, force=force)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one protocol came to: rows of its table, and the retrainings they rest on."""
+
+    rows: tuple[Any, ...]
+    retrainings: tuple[Retraining, ...]
+
 
 def plain(value: Any) -> Any:
-    """Records as dicts and tuples as lists, all the way down."""
+    """Records as dicts and tuples as lists, all the way down; None for what is not finite."""
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
