@@ -50,13 +50,17 @@ class Naive:
         return entities @ (entities[subject] * rows.relation_rows[relation].astype(np.float64))
 
     def stand(self, removed: list[int], triple: tuple[int, int, int]) -> tuple[float, int]:
-        """The probability of a triple, and the top answer that is new or its own object."""
+        """The probability of a triple, and the top answer that is new or its own object.
+
+        What is known is what the model was trained on, and validation.
+        """
         subject, relation, object_ = triple
         scores = self.scores(removed, subject, relation)
         odds = np.exp(scores - scores.max())
+        trained = np.delete(self.data.train, removed, axis=0) if removed else self.data.train
         known = {
             o
-            for s, r, o in [*self.data.train.tolist(), *self.data.valid.tolist()]
+            for s, r, o in [*trained.tolist(), *self.data.valid.tolist()]
             if (s, r) == (subject, relation) and o != object_
         }
         top = max((e for e in range(len(scores)) if e not in known), key=lambda e: scores[e])

@@ -45,6 +45,20 @@ class Removed:
         """(n_predictions,) 1 where another answer is on top."""
         return np.asarray(self.after[cell]["top"] != self.control["top"], np.float64)
 
+    def released(self, cell: Cell) -> Numbers:
+        """(n_predictions,) 1 where the new top answer is one that a removed fact had."""
+        known, known_by = self.sample.predictions.known, self.sample.predictions.known_by
+        spans = self.sample.predictions.spans
+        return np.array(
+            [
+                top in known[first:last][np.isin(known_by[first:last], ids)]
+                for top, (first, last), ids in zip(
+                    self.after[cell]["top"], spans, self.sets[cell], strict=True
+                )
+            ],
+            np.float64,
+        )
+
     def measured(self, metric: str, cell: Cell) -> Numbers:
         """The values of pd or tc."""
         return self.dropped(cell) if metric == "pd" else self.changed(cell)
@@ -109,6 +123,7 @@ def tabulate(found: Sequence[Removed], seed: int) -> Iterator[Removal]:
             tc=seeds_mean(tc),
             tc_interval=bootstrap_interval(tc, seed),
             tc_seeds=tuple(float(mine.mean()) for mine in tc),
+            tc_released=seeds_mean([each.released(cell) for each in found]),
             n_predictions=round(np.mean([len(mine) for mine in pd])),
             n_seeds=len(found),
             removed_mean=float(sizes.mean()),

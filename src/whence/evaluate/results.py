@@ -27,6 +27,8 @@ class Removal:
     """Share of predictions whose query has another top answer."""
     tc_interval: Interval
     tc_seeds: tuple[float, ...]
+    tc_released: float
+    """Of tc, the part whose new top answer a removed fact had: known before, new without it."""
     n_predictions: int
     """Of one seed; where seeds predict different things, their mean, rounded."""
     n_seeds: int
