@@ -10,11 +10,17 @@ if TYPE_CHECKING:
     from whence.api import Run, resume, train
     from whence.data import Dataset, ReadOptions
     from whence.data import read_dataset as read
+    from whence.engines import EngineOptions
+    from whence.evaluate.options import EvaluateOptions
+    from whence.evaluate.results import Evaluation
     from whence.explain import ExplainOptions, Explanation, Failed
     from whence.training import MachineOptions, TrainConfig
 
 __all__ = [
     "Dataset",
+    "EngineOptions",
+    "EvaluateOptions",
+    "Evaluation",
     "ExplainOptions",
     "Explanation",
     "Failed",
@@ -33,6 +39,9 @@ __getattr__ = lazily(
     __name__,
     {
         "Dataset": "whence.data",
+        "EngineOptions": "whence.engines",
+        "EvaluateOptions": "whence.evaluate.options",
+        "Evaluation": "whence.evaluate.results",
         "ExplainOptions": "whence.explain",
         "Explanation": "whence.explain",
         "Failed": "whence.explain",

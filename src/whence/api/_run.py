@@ -16,6 +16,8 @@ from whence.training.results import Parameters
 from whence.types import Rows
 
 if TYPE_CHECKING:
+    from whence.engines import RetrainWatch
+    from whence.evaluate.results import Evaluation
     from whence.explain import Explanation, Failed, Trained
     from whence.files import Advanced, Written, WrittenExplanations
     from whence.models.scoring import Scorer
@@ -294,6 +296,24 @@ class Run:
         explain = partial(explain_many, self._trained, options=chosen, threads=threads)
         run = self._folder.fingerprint
         return write_explanations(explain, questions, chosen, task, run=run, advanced=advanced)
+
+    def evaluate(self, *, watch: "RetrainWatch | None" = None, **options: Any) -> "Evaluation":
+        """Remove facts and retrain, over many predictions: how well methods explain this run.
+
+        Retrainings are kept in the run's folder, so that none is done twice, and the result beside
+        them.
+
+        Parameters
+        ----------
+        watch
+            Told what retraining will take and how far it is, and asked whether to stop.
+        **options
+            Fields of `whence.EvaluateOptions`, such as methods, k, predictions, limit, seeds and
+            protocols, and of `whence.EngineOptions`, such as threads.
+        """
+        from whence.api._evaluating import evaluate_run
+
+        return evaluate_run(self, options, watch)
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""

@@ -1,6 +1,8 @@
 """What an evaluation says: plain records, one for every row of its tables."""
 
+import math
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 Interval = tuple[float, float]
@@ -208,6 +210,9 @@ class Retraining:
     top_after: str
 
 
+_COLUMNS = tuple(item.name for item in fields(Retraining))
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """All that was asked, in one object; what was not is empty or None."""
@@ -221,6 +226,8 @@ class Evaluation:
     predictions: str
     """top, true or the name of a file."""
     split: str
+    options: dict[str, Any]
+    """All that was asked, as `whence.EvaluateOptions` has it."""
     n_predictions: int
     n_adjacent_mean: float
     n_adjacent_std: float
@@ -252,13 +259,31 @@ class Evaluation:
             if item.name != "retrainings"
         }
 
+    def to_file(self, path: str | Path, *, force: bool = False) -> None:
+        """Every single retraining as a row of a file.
+
+        By its ending: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
+        """
+        from whence.files import write_retrainings
+
+        rows = ({field: getattr(row, field) for field in _COLUMNS} for row in self.retrainings)
+        write_retrainings(Path(path), rows, force=force)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one protocol came to: rows of its table, and the retrainings they rest on."""
+
+    rows: tuple[Any, ...]
+    retrainings: tuple[Retraining, ...]
+
 
 def plain(value: Any) -> Any:
-    """Records as dicts and tuples as lists, all the way down."""
+    """Records as dicts and tuples as lists, all the way down; None for what is not finite."""
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

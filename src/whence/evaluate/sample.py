@@ -1,12 +1,20 @@
 """The predictions that an evaluation looks at, and what methods say of them."""
 
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import WhenceError
 from whence.explain import Asked, ExplainOptions, Explanation, Failed, Question, Situation
 from whence.explain import explain_many as explain_questions
+from whence.explain._adjacent import filter_facts, find_adjacent
 from whence.predict import Predictions, Standings
+from whence.types import FactIds
 from whence.verify import Case
 
 _Asking = tuple[str, int | str | None]
@@ -20,7 +28,14 @@ class Sample:
     case: Case
     situations: tuple[Situation, ...]
     threads: int | None = None
+    seconds: dict[str, float] = field(init=False, repr=False, default_factory=dict)
+    """Of one explanation by each method, the mean; see `rank`."""
+    notes: dict[str, None] = field(init=False, repr=False, default_factory=dict)
+    """What explanations remark, each once."""
     _explained: dict[_Asking, tuple[Explanation, ...]] = field(
+        init=False, repr=False, default_factory=dict
+    )
+    _ranked: dict[_Asking, tuple[FactIds, ...]] = field(
         init=False, repr=False, default_factory=dict
     )
 
@@ -33,24 +48,75 @@ class Sample:
         """(n_predictions,) how they stand in the run as it was stored."""
         return self.case.stand(self.predictions)
 
+    @cached_property
+    def n_adjacent(self) -> NDArray[np.int64]:
+        """(n_predictions,) facts that share an entity or the relation with each."""
+        return np.array([len(find_adjacent(each)) for each in self.situations], np.int64)
+
     def explain(self, method: str, top: int | str | None) -> Sequence[Explanation]:
         """What a method says of every prediction, worked out once; None is every adjacent fact."""
         if (method, top) not in self._explained:
-            options = ExplainOptions(method=method, top=top, seed=self.case.seed)
-            questions = (
-                Question(number, _asked(situation))
-                for number, situation in enumerate(self.situations, 1)
-            )
-            found = explain_questions(self.case.trained, questions, options, self.threads)
-            self._explained[method, top] = tuple(map(_expect, found))
+            numbers = range(len(self.situations))
+            self._explained[method, top] = tuple(map(_expect, self._asked(numbers, method, top)))
         return self._explained[method, top]
 
+    def rank(self, method: str, top: int | str) -> Sequence[FactIds]:
+        """Of every prediction, the facts that a method ranks first, worked out once.
 
-def _asked(situation: Situation) -> Asked:
-    contest = situation.contest
-    return Asked(contest.given, contest.relation, contest.asks, situation.target)
+        `all` are those that support; a number is so many, the strongest first, whether or not all
+        of them support, and fewer only where the method has no more. The first call for a method
+        says what an explanation takes, in `seconds`: the time of all, by the threads that shared
+        the work, as if one had done it alone.
+        """
+        if (method, top) not in self._ranked:
+            numbers = range(len(self.situations))
+            if method not in self.seconds:
+                list(self._ids(numbers[:1], method, top))  # kernels are loaded
+            start = time.perf_counter()
+            found = list(self._ids(numbers, method, top))
+            workers = min(self.threads or os.cpu_count() or 1, len(numbers))
+            took = (time.perf_counter() - start) * workers / len(numbers)
+            self.seconds.setdefault(method, took)
+            if isinstance(top, int):
+                short = [i for i in numbers if len(found[i]) < min(top, self.n_adjacent[i])]
+                for number, ids in zip(short, self._ids(short, method, None), strict=True):
+                    found[number] = ids[:top]
+            self._ranked[method, top] = tuple(found)
+        return self._ranked[method, top]
+
+    def asked(self, number: int) -> Asked:
+        """A prediction by ids."""
+        situation = self.situations[number]
+        contest = situation.contest
+        return Asked(contest.given, contest.relation, contest.asks, situation.target)
+
+    def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> Iterator[FactIds]:
+        """Ids alone: explanations of thousands of facts would fill the memory."""
+        for number, found in zip(numbers, self._asked(numbers, method, top), strict=True):
+            if isinstance(found, Failed):
+                self._check_nothing_there(number, method, found)
+                yield np.zeros(0, np.int64)
+                continue
+            self.notes.update(dict.fromkeys(found.notes))
+            yield np.array([fact.fact_id for fact in found.facts], np.int64)
+
+    def _asked(
+        self, numbers: Sequence[int], method: str, top: int | str | None
+    ) -> Iterator[Explanation | Failed]:
+        options = ExplainOptions(method=method, top=top, seed=self.case.seed)
+        questions = (Question(n + 1, self.asked(n)) for n in numbers)
+        return explain_questions(self.case.trained, questions, options, self.threads)
+
+    def _check_nothing_there(self, number: int, method: str, failed: Failed) -> None:
+        """A prediction without facts that a method looks at is no error; others are."""
+        situation = self.situations[number]
+        options = ExplainOptions(method=method)
+        if len(filter_facts(situation, find_adjacent(situation), options)):
+            raise WhenceError(f"{method}: {failed.message}")
 
 
 def _expect(found: Explanation | Failed) -> Explanation:
-    assert isinstance(found, Explanation), found
+    if isinstance(found, Failed):
+        names = " ".join(name or "_" for name in found.prediction)
+        raise WhenceError(f"{names}: {found.message}")
     return found

@@ -1,6 +1,12 @@
 """Files of queries and predictions read, and files of answers and explanations written."""
 
 from whence.files._answers import Written, write_answers
+from whence.files._evaluations import (
+    check_retrainings,
+    read_evaluations,
+    save_evaluation,
+    write_retrainings,
+)
 from whence.files._explanations import WrittenExplanations, facts_csv, write_explanations
 from whence.files._journal import Task
 from whence.files._reading import find_questions, read_queries
@@ -12,10 +18,14 @@ __all__ = [
     "Written",
     "WrittenExplanations",
     "check_free",
+    "check_retrainings",
     "facts_csv",
     "find_questions",
+    "read_evaluations",
     "read_queries",
+    "save_evaluation",
     "write_answers",
     "write_explanations",
+    "write_retrainings",
     "write_text",
 ]

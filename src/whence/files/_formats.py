@@ -28,7 +28,8 @@ class Layout(Generic[Result]):
     """What a file holds of a result: some rows of a table, or one document."""
 
     columns: Mapping[str, str]
-    """Names of the table's columns, with their types as Arrow calls them."""
+    """Names of the table's columns, with their types as Arrow calls them; `list int64` is one of
+    lists, which stand in one cell of a text, with blanks between."""
     rows: Callable[[Result], Iterable[tuple[Any, ...]]]
     document: Callable[[Result], dict[str, Any]]
 
@@ -65,15 +66,20 @@ def write_commas(file: TextIO, layout: Layout[Result]) -> Write[Result]:
     """A table by commas, its heading first; cells are quoted where they must be."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(layout.columns)
-    return lambda result: writer.writerows(layout.rows(result))
+    return lambda result: writer.writerows(map(_joined, layout.rows(result)))
 
 
 def _tabs(file: TextIO, layout: Layout[Result]) -> Write[Result]:
     """Cells as they are, without quotes; a blank stands for what would end one."""
     file.write("\t".join(layout.columns) + "\n")
     return lambda result: file.writelines(
-        "\t".join(map(_cell, row)) + "\n" for row in layout.rows(result)
+        "\t".join(map(_cell, _joined(row))) + "\n" for row in layout.rows(result)
     )
+
+
+def _joined(row: tuple[Any, ...]) -> list[Any]:
+    """A row with its lists as texts."""
+    return [" ".join(map(str, cell)) if isinstance(cell, tuple) else cell for cell in row]
 
 
 def _cell(value: Any) -> str:
@@ -100,7 +106,7 @@ _TEXTS: dict[str, Callable[[TextIO, Layout[Any]], Write[Any]]] = {
 def _parquet(
     arrow: Any, parquet: Any, layout: Layout[Result], path: Path
 ) -> Iterator[Write[Result]]:
-    columns = [(name, getattr(arrow, kind)()) for name, kind in layout.columns.items()]
+    columns = [(name, _arrow_type(arrow, kind)) for name, kind in layout.columns.items()]
     schema = arrow.schema(columns)
     rows: list[tuple[Any, ...]] = []
 
@@ -118,3 +124,9 @@ def _parquet(
         yield write
         if rows:
             flush()
+
+
+def _arrow_type(arrow: Any, kind: str) -> Any:
+    *lists, item = kind.split()
+    found = getattr(arrow, item)()
+    return arrow.list_(found) if lists else found

@@ -1,0 +1,67 @@
+"""Which predictions of a case are evaluated."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from whence.errors import WhenceError
+from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.sample import Sample
+from whence.explain import Asked, ExplainOptions, Question, Situation, Trained, situate
+from whence.explain._naming import find_prediction
+from whence.files import find_questions
+from whence.verify import Case
+
+_OPTIONS = ExplainOptions()
+
+
+def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sample:
+    """The predictions that options ask for: objects of a split's queries, or lines of a file.
+
+    Each distinct triple comes once. With a limit, so many are drawn by the options' seed, the same
+    queries in every case, and kept in the order of their appearance.
+    """
+    trained, wanted = case.trained, options.predictions
+    questions = find_questions(trained, wanted, options.split, None, "object")
+    found: dict[tuple[int, int, int, str], tuple[int, Situation]] = {}
+    for number in _order(len(questions), options):
+        situation = _situation(trained, questions[number], wanted)
+        if situation is not None:
+            found.setdefault(_key(situation), (number, situation))
+        if len(found) == options.limit:
+            break
+    if not found:
+        raise WhenceError(
+            "no query has an answer that is not known from training or validation; "
+            "evaluate true predictions, or those of a file"
+        )
+    in_order = sorted(found.values(), key=lambda each: each[0])
+    return Sample(case, tuple(situation for _, situation in in_order), threads)
+
+
+def _order(n_questions: int, options: EvaluateOptions) -> Sequence[int] | Iterator[int]:
+    """As they come or, with a limit, at random."""
+    if options.limit is None:
+        return range(n_questions)
+    return map(int, np.random.default_rng(options.seed).permutation(n_questions))
+
+
+def _situation(trained: Trained, question: Question, wanted: str) -> Situation | None:
+    """A question's prediction; None for a query of a split that has no new answer."""
+    asked, from_file = question.places, not isinstance(question.places, Asked)
+    try:
+        if not isinstance(asked, Asked):
+            asked = find_prediction(trained, asked, _OPTIONS)
+        situation = situate(trained, asked, trained.all_candidates(asked.asks))
+    except WhenceError as error:
+        if from_file:
+            raise WhenceError(f"{Path(wanted)}:{question.line}: {error}") from None
+        return None
+    # Scores that found the answer are not kept: a sample may be large.
+    whole = Asked(asked.given, asked.relation, asked.asks, situation.target)
+    return situate(trained, whole, situation.contest.candidates)
+
+
+def _key(situation: Situation) -> tuple[int, int, int, str]:
+    return (situation.subject, situation.relation, situation.object, situation.contest.asks)
