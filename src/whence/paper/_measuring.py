@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from whence.api._cases import open_case
 from whence.engines import Engine, RetrainWatch
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Evaluation, plain
-from whence.files import write_text
+from whence.files import write_retrainings, write_text
 from whence.paper._comparing import differences, examples, removed
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
 from whence.paper._records import finite
@@ -91,7 +92,12 @@ class Measuring:
         return run.evaluate(watch=self.watch, **asked, **engine, **self.options.engine_settings)
 
     def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
-        return None
+        """A table of every single one, where Parquet can be written."""
+        if find_spec("pyarrow") is None:
+            self.watch.noted("single retrainings are not written: Parquet needs pyarrow")
+            return
+        path = self.options.folder / "retrainings" / f"{part.name}.parquet"
+        write_retrainings(path, map(plain, evaluation.retrainings), force=True)
 
     def _path(self, part: Part) -> Path:
         return self.options.folder / "parts" / f"{part.name}.json"

@@ -69,11 +69,11 @@ def paper_text(figure: Figure) -> str:
 
 
 def range_text(low: float, high: float, unit: str) -> str:
-    """`86-93`; with signs or units that need it, `+30 to +41`."""
+    """`86-93`; of what may be negative, or is no share, `-2 to 10`."""
     if unit == "share":
         return f"{100 * low:.0f}-{100 * high:.0f}"
     if unit == "points":
-        return f"{100 * low:+.0f} to {100 * high:+.0f}"
+        return f"{100 * low:.0f} to {100 * high:.0f}"
     return f"{value_text(low, unit)} to {value_text(high, unit)}"
 
 
