@@ -1,8 +1,10 @@
 """How near rollback comes to retraining: correlations, box plots and bounds."""
 
+from collections.abc import Sequence
+
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import TITLES, Results, make_table
+from whence.paper._results import TITLES, Document, Results, make_table
 
 _BOX = {
     "low": "lowest",
@@ -30,23 +32,38 @@ _THEORY = {
 
 def approximation_table(results: Results) -> Table | None:
     """Predicted against actual probability under every constraint."""
-    rows = []
-    for item in (results.evaluation("approximation") or {"approximation": ()})["approximation"]:
-        lipschitz = Figure(
-            item["lipschitz"], paper=published.LIPSCHITZ.get(item["constraint"]), unit="number"
-        )
-        figures = (
-            Figure(item["pearson_probability"], n=item["n_points"], unit="number"),
-            Figure(item["pearson_change"], n=item["n_points"], unit="number"),
-            lipschitz,
-        )
-        rows.append(Row((item["constraint"],), figures))
+    rows = [
+        Row((item["constraint"],), _close(results.parts["approximation"], item))
+        for item in (results.evaluation("approximation") or {"approximation": ()})["approximation"]
+    ]
     about = (
         "Pearson r of what rollback foretold without its first fact and what retraining gave: of "
         f"probabilities, as the paper plots them, and of their changes. {_claim()}"
     )
     columns = ("r, probabilities", "r, changes", "Lipschitz")
     return make_table("approximation", "Approximation", about, "constraint", columns, rows)
+
+
+def _close(part: Document, item: Document) -> tuple[Figure, ...]:
+    """Both correlations, of all points and of every seed, and the Lipschitz constant."""
+    constraint, n_points = item["constraint"], item["n_points"]
+    seeds: Document = next((c for c in part["closeness"] if c["constraint"] == constraint), {})
+    slopes = tuple(part["lipschitz"].get(constraint, ()))
+    return (
+        _correlation(item["pearson_probability"], seeds.get("probability", ()), n_points),
+        _correlation(item["pearson_change"], seeds.get("change", ()), n_points),
+        Figure(
+            item["lipschitz"],
+            seeds=slopes,
+            paper=published.LIPSCHITZ.get(constraint),
+            unit="number",
+        ),
+    )
+
+
+def _correlation(value: float | None, seeds: Sequence[float | None], n_points: int) -> Figure:
+    known = tuple(seed for seed in seeds if seed is not None)
+    return Figure(value, seeds=known, n=n_points, unit="number")
 
 
 def _claim() -> str:

@@ -36,6 +36,15 @@ class Removed:
     seeds: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Closeness:
+    """Pearson r of what rollback foretold and what retraining gave, of every seed."""
+
+    constraint: str
+    probability: tuple[float, ...]
+    change: tuple[float, ...]
+
+
 def differences(
     retrainings: Sequence[Retraining], method: str, baseline: str
 ) -> tuple[Difference, ...]:
@@ -66,6 +75,28 @@ def examples(retrainings: Sequence[Retraining], seed: int, n: int) -> list[_Pred
     single = _by_size(retrainings).get(("rollback", "1"), [])
     fallen = sorted((row for row in single if row.seed == seed), key=_change)
     return [_prediction(row) for row in fallen[:n]]
+
+
+def closenesses(retrainings: Sequence[Retraining]) -> tuple[Closeness, ...]:
+    """Of every constraint that approximation looked at."""
+    from whence.evaluate.statistics import pearson
+
+    points: dict[str, dict[int, list[tuple[float | None, ...]]]] = {}
+    for row in retrainings:
+        if row.protocol == "approximation":
+            by_seed = points.setdefault(row.constraint, defaultdict(list))
+            by_seed[row.seed].append((row.original, row.predicted, row.actual))
+    found = []
+    for constraint, by_seed in points.items():
+        seeds = [np.array(mine, np.float64).T for mine in by_seed.values()]  # None is NaN
+        found.append(
+            Closeness(
+                constraint,
+                tuple(pearson(predicted, actual) for _, predicted, actual in seeds),
+                tuple(pearson(p - original, a - original) for original, p, a in seeds),
+            )
+        )
+    return tuple(found)
 
 
 def _by_size(retrainings: Sequence[Retraining]) -> dict[tuple[str, str], list[Retraining]]:

@@ -29,8 +29,8 @@ def _scatter(results: Results) -> Iterator[tuple[str, str, str]]:
     yield "scatter", title, scatter_svg([_panel(item, change=False) for item in found], title=title)
     title = "Predicted against actual change of the probability"
     panels = [_panel(item, change=True) for item in found]
-    labels = {"x_label": "predicted change", "y_label": "actual change"}
-    yield "scatter-changes", title, scatter_svg(panels, title=title, **labels)
+    svg = scatter_svg(panels, title=title, x_label="predicted change", y_label="actual change")
+    yield "scatter-changes", title, svg
 
 
 def _panel(item: Document, *, change: bool) -> Scatter:

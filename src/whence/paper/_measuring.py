@@ -14,7 +14,7 @@ from whence.engines import Engine, RetrainWatch
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Evaluation, plain
 from whence.files import write_retrainings, write_text
-from whence.paper._comparing import differences, examples, removed
+from whence.paper._comparing import closenesses, differences, examples, removed
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
 from whence.paper._records import finite
 from whence.paper._results import Document
@@ -46,13 +46,15 @@ class Measuring:
         """Evaluate a part, and keep what it came to."""
         run = self.runs.open(part)
         evaluation = self._evaluate(run, part)
-        document = finite(
+        document: dict[str, Any] = finite(
             {
                 "asked": self._asked(part),
-                "runs": self.runs.all_seeds(run),
+                "runs": [_trained(each) for each in self.runs.seeds(run)],
                 "evaluation": evaluation.to_dict(),
                 "differences": plain(_differences(evaluation, part)),
                 "removed": plain(removed(evaluation.retrainings)),
+                "closeness": plain(closenesses(evaluation.retrainings)),
+                "lipschitz": self._lipschitz(run, part),
                 "examples": _examples(run, evaluation),
             }
         )
@@ -91,6 +93,15 @@ class Measuring:
         engine = {"engine": self.options.engine, "threads": self.options.threads}
         return run.evaluate(watch=self.watch, **asked, **engine, **self.options.engine_settings)
 
+    def _lipschitz(self, run: Run, part: Part) -> dict[str, list[float]]:
+        """The largest slope that training met under every constraint, of every seed."""
+        if "approximation" not in part.protocols:
+            return {}
+        return {
+            constraint: [each.summary()["lipschitz"] for each in self.runs.seeds(run, constraint)]
+            for constraint in part.constraints
+        }
+
     def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
         """A table of every single one, where Parquet can be written."""
         if find_spec("pyarrow") is None:
@@ -111,6 +122,12 @@ class Measuring:
             "engine": self.engine.identity,
             "whence": __version__,
         }
+
+
+def _trained(run: Run) -> Document:
+    """What training came to."""
+    seconds = run.summary()["seconds"]
+    return {"seed": run.config.seed, "seconds": seconds, "metrics": run.metrics}
 
 
 def _differences(evaluation: Evaluation, part: Part) -> list[Any]:

@@ -86,6 +86,8 @@ class Part:
             n_sets += len(self.methods) * len(self.sizes)
         if "approximation" in self.protocols:
             n_sets += len(self.constraints)
+        if "theory" in self.protocols:
+            n_sets += 4  # rollback's first fact, and three random ones
         return n_sets * n_predictions + 1
 
 

@@ -1,6 +1,7 @@
 """Tables of figures: ours over seeds, beside the paper's; how they are shown is said elsewhere."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,12 +93,17 @@ class Table:
             "rows": [
                 dict(zip(self.heads, row.names, strict=True))
                 | {
-                    column: None if figure is None else figure.to_dict()
+                    _key(column): None if figure is None else figure.to_dict()
                     for column, figure in zip(self.columns, row.figures, strict=True)
                 }
                 for row in self.rows
             ],
         }
+
+
+def _key(column: str) -> str:
+    """`PD 1` as pd_1, `training, s` as training_s."""
+    return "_".join(re.findall(r"[\w@%-]+", column.lower()))
 
 
 def figures_of(tables: Sequence[Table]) -> list[Figure]:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from whence.api import Run, resume, train
 from whence.errors import WhenceError
@@ -47,15 +46,15 @@ class Runs:
             **settings,
         )
 
-    def all_seeds(self, run: Run) -> list[dict[str, Any]]:
-        """What training came to under every seed."""
+    def seeds(self, run: Run, constraint: str | None = None) -> list[Run]:
+        """The run under every seed, with another constraint if one is named."""
         from whence.api._cases import sibling
 
-        found = []
+        own, found = run.config, []
         for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds):
-            mine = sibling(run, TrainingWatch(self.watch), seed=seed)
-            seconds = mine.summary()["seconds"]
-            found.append({"seed": seed, "seconds": seconds, "metrics": mine.metrics})
+            wanted = {"constraint": constraint or own.constraint, "seed": seed}
+            changes = {name: value for name, value in wanted.items() if getattr(own, name) != value}
+            found.append(sibling(run, TrainingWatch(self.watch), **changes))
         return found
 
 

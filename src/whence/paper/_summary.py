@@ -33,7 +33,9 @@ def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:
     for name, title in _COMPARED.items():
         if name not in tables:
             continue
-        found = [figure.standing for figure in figures_of([tables[name]])]
+        # Differences are not printed in the paper.
+        printed = [each for each in figures_of([tables[name]]) if each.unit != "points"]
+        found = [figure.standing for figure in printed]
         counts = {word: found.count(word) for word in ("inside", "below", "above")}
         n_all = sum(counts.values())
         spread = f"the spread of our {n_seeds} seeds" if n_seeds > 1 else "our one seed, rounded"
@@ -50,7 +52,7 @@ def _outside(title: str, table: Table) -> Iterator[str]:
         f"{' '.join(row.names)} {column} (paper {paper_text(figure)}, ours {_ours(figure)})"
         for row in table.rows
         for column, figure in zip(table.columns, row.figures, strict=True)
-        if figure is not None and figure.standing == "above"
+        if figure is not None and figure.unit != "points" and figure.standing == "above"
     ]
     if above:
         more = f", and {len(above) - _NAMED} more" if len(above) > _NAMED else ""
