@@ -18,6 +18,10 @@ def test_a_whole_percent_stands_for_all_that_round_to_it() -> None:
     assert Figure(0.936, seeds=(0.9361,), paper=0.93).standing == "below"
 
 
+def test_more_digits_leave_less_room() -> None:
+    assert Figure(0.59, seeds=(0.5889,), paper=0.5888, rounded=0.00005).standing == "below"
+
+
 def test_counts_are_not_rounded_to_percents() -> None:
     assert Figure(250, seeds=(249.0, 251.0), paper=252, unit="facts").standing == "above"
 

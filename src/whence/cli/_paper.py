@@ -92,7 +92,8 @@ def show_paper(screen: Console, paper: Paper) -> None:
     """Every table, then what they say."""
     screen.print(paper.title, style="bold")
     for table in paper.tables:
-        screen.print()
+        screen.print(f"\n{table.title}", style="bold")
+        screen.print(table.about, style="dim")
         screen.print(_shown(table))
     screen.print("\nIn short", style="bold")
     for sentence in paper.summary:
@@ -102,14 +103,7 @@ def show_paper(screen: Console, paper: Paper) -> None:
 def _shown(table: Table) -> Shown:
     """Lines of a row stand together: ours plain, the others dim."""
     cells = grid(table)
-    made = Shown(
-        title=table.title,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+    made = Shown(box=None, pad_edge=False, collapse_padding=True)
     for place, head in enumerate(cells.heads):
         made.add_column(head, justify="left" if place < cells.n_names else "right")
     for block in cells.blocks:

@@ -9,6 +9,8 @@ from whence.paper._records import Figure, Row, Table
 from whence.paper._results import TITLES, Document, Results, make_table, pair
 
 _METRICS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
+_ROUNDED = 0.00005
+"""The paper prints hundredths of percents."""
 _SECONDS = 60.0
 """Of a minute."""
 
@@ -46,14 +48,16 @@ def times_table(results: Results) -> Table | None:
     rows = []
     trains, explains = (
         published.training_seconds(results.dataset),
-        published.explaining_seconds(results.dataset).mean,
+        published.explaining_seconds(results.dataset),
     )
     for model in results.models:
         part = results.parts.get(f"removal-{model}")
         if part is not None:
             training = _over_seeds([run["seconds"] for run in part["runs"]], trains, "seconds")
             each = (part["evaluation"]["explain_seconds"] or {}).get("rollback")
-            explaining = each and Figure(each, paper=explains, unit="seconds")
+            explaining = each and Figure(
+                each, paper=explains.mean, paper_std=explains.std, unit="seconds"
+            )
             figures = (
                 training,
                 _minutes(training),
@@ -93,7 +97,8 @@ def steadiness_table(results: Results) -> Table | None:
 
 
 def _over_seeds(values: Sequence[float], paper: float | None, unit: str = "share") -> Figure:
-    return Figure(float(np.mean(values)), seeds=tuple(values), paper=paper, unit=unit)
+    mean = float(np.mean(values))
+    return Figure(mean, seeds=tuple(values), paper=paper, unit=unit, rounded=_ROUNDED)
 
 
 def _minutes(figure: Figure) -> Figure:
@@ -102,5 +107,6 @@ def _minutes(figure: Figure) -> Figure:
         figure.ours / _SECONDS,
         seeds=tuple(seconds / _SECONDS for seconds in figure.seeds),
         paper=None if figure.paper is None else figure.paper / _SECONDS,
+        paper_std=None if figure.paper_std is None else figure.paper_std / _SECONDS,
         unit="minutes",
     )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_ROUNDED = 0.5
-"""A figure printed as a whole number stands for all that lie so near."""
+_ROUNDED = {"share": 0.005, "points": 0.005, "facts": 0.5, "number": 0.005}
+"""By unit: the paper prints whole percents and whole facts, which stand for all so near."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Figure:
     paper_std: float | None = None
     unit: str = "share"
     """share, points, facts, seconds, p, or number."""
-    comparable: bool = True
-    """Whether it measures what the paper measured."""
+    rounded: float | None = None
+    """How far from what was measured the paper's may be, where it prints more digits."""
 
     @property
     def low(self) -> float | None:
@@ -42,12 +42,13 @@ class Figure:
     @property
     def standing(self) -> str | None:
         """Where the paper's figure lies: inside our seed spread, below or above it."""
-        if self.paper is None or self.low is None or self.high is None or not self.comparable:
+        if self.paper is None or self.low is None or self.high is None:
             return None
-        slack = _ROUNDED / 100 if self.unit in ("share", "points") else 0.0
-        if self.paper < self.low - slack - 1e-9:
+        slack = _ROUNDED.get(self.unit, 0.0) if self.rounded is None else self.rounded
+        slack += 1e-9  # ours and the paper's may be rounded otherwise in the last bit
+        if self.paper < self.low - slack:
             return "below"
-        return "above" if self.paper > self.high + slack + 1e-9 else "inside"
+        return "above" if self.paper > self.high + slack else "inside"
 
     def to_dict(self) -> dict[str, Any]:
         return {

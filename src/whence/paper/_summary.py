@@ -9,7 +9,7 @@ from whence.paper._text import paper_text, range_text, value_text
 _COMPARED = {
     "table1": "Table 1",
     "criage": "CRIAGE table",
-    "models": "model table",
+    "models": "Model table",
 }
 _NAMED = 6
 """Figures outside the spread that are named; of more, the count tells."""
@@ -38,10 +38,10 @@ def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:
         found = [figure.standing for figure in printed]
         counts = {word: found.count(word) for word in ("inside", "below", "above")}
         n_all = sum(counts.values())
-        spread = f"the spread of our {n_seeds} seeds" if n_seeds > 1 else "our one seed, rounded"
+        ours = f"the spread of our {n_seeds} seeds" if n_seeds > 1 else "our one seed, rounded"
         yield (
-            f"{title}: of the paper's {n_all} figures {counts['inside']} lie inside {spread}, "
-            f"{counts['below']} below and {counts['above']} above it."
+            f"{title}, the paper's {n_all} figures beside {ours}: inside {counts['inside']}, "
+            f"below {counts['below']}, above {counts['above']}."
         )
         yield from _outside(title, tables[name])
 
@@ -72,8 +72,8 @@ def _rollback_against_random(results: Results, tables: dict[str, Table]) -> Iter
             share, points = first.figures[0], apart.figures[0]
             yield (
                 f"{TITLES[model]}: without the one fact that rollback ranks first the probability "
-                f"falls in {value_text(share.ours, 'share')}% of predictions, "
-                f"{value_text(points.ours, 'points')} points to a random fact "
+                f"falls in {value_text(share.ours, 'share')}% of predictions, which is "
+                f"{value_text(points.ours, 'points')} points beside a random fact "
                 f"(paper {paper_text(points)})."
             )
 

@@ -69,12 +69,12 @@ def paper_text(figure: Figure) -> str:
 
 
 def range_text(low: float, high: float, unit: str) -> str:
-    """`86-93`; of what may be negative, or is no share, `-2 to 10`."""
-    if unit == "share":
-        return f"{100 * low:.0f}-{100 * high:.0f}"
-    if unit == "points":
-        return f"{100 * low:.0f} to {100 * high:.0f}"
-    return f"{value_text(low, unit)} to {value_text(high, unit)}"
+    """`86-93`; of what may be negative, or is no share, `-2 to 10`; of one value, that one."""
+    percent = unit in ("share", "points")
+    ends = [f"{100 * end:.0f}" if percent else value_text(end, unit) for end in (low, high)]
+    if ends[0] == ends[1]:
+        return ends[0]
+    return ("-" if unit == "share" else " to ").join(ends)
 
 
 def _lines(figure: Figure | None) -> tuple[str, str, str, str]:
