@@ -8,13 +8,21 @@ from typing import Any
 
 import click
 
-from whence.cli._options import EXPLAINING, LISTED, SEVERAL, TRAINING, Setting
+from whence.cli._options import (
+    ENGINES,
+    EVALUATING,
+    EXPLAINING,
+    LISTED,
+    SEVERAL,
+    TRAINING,
+    Setting,
+)
 from whence.data._nearest import nearest
 from whence.errors import WhenceError
 
 _COLUMNS = ("columns", "rating", "source")
 """Texts that may stand as numbers or lists of them."""
-_SETTINGS = {"explain": EXPLAINING}
+_SETTINGS = {"explain": EXPLAINING, "evaluate": EVALUATING | ENGINES}
 """Of commands that have other settings than training."""
 
 

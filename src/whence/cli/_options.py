@@ -10,7 +10,9 @@ import click
 
 from whence.cli._completion import complete_model
 from whence.data import ReadOptions
+from whence.engines import EngineOptions
 from whence.errors import WhenceError
+from whence.evaluate.options import EvaluateOptions
 from whence.explain import ExplainOptions
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig
@@ -27,6 +29,8 @@ def _settings(*tables: type[Settings]) -> dict[str, Setting]:
 
 TRAINING = _settings(ReadOptions, TrainConfig, MachineOptions)
 EXPLAINING = _settings(ExplainOptions)
+EVALUATING = _settings(EvaluateOptions)
+ENGINES = _settings(EngineOptions)
 """Every setting with the table that it stands in."""
 
 json_option = click.option(
@@ -68,7 +72,7 @@ _CALLBACKS = {
 SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT"}
 """Settings that may be given again, and what each time."""
 
-LISTED = ("candidates",)
+LISTED = ("candidates", "methods", "k", "protocols", "constraints")
 """Settings that are one text on the command line, and may be a list in a file."""
 
 _COMPLETIONS = {"model": complete_model}
