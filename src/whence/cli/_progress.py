@@ -20,7 +20,7 @@ _BAR_SECONDS, _LINE_SECONDS = 0.1, 10.0
 def progress(noun: str) -> Iterator[Tell]:
     """Show progress while inside, where a polite kill acts like Ctrl-C."""
     screen = error_console()
-    with kill_as_interrupt():
+    with _kill_as_interrupt():
         if screen.is_terminal:
             columns = (TextColumn(noun), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             with Progress(*columns, console=screen, transient=True) as bar:
@@ -48,7 +48,7 @@ def _seldom(seconds: float, tell: Tell) -> Tell:
 
 
 @contextmanager
-def kill_as_interrupt() -> Iterator[None]:
+def _kill_as_interrupt() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -77,7 +77,7 @@ class Measuring:
         from whence.evaluate.picking import pick
 
         asked = EvaluateOptions(limit=self.options.n_predictions)
-        return len(pick(case, asked, self.options.threads).situations)
+        return len(pick(case, asked, self.options.engine.threads).situations)
 
     def _evaluate(self, run: Run, part: Part) -> Evaluation:
         asked: dict[str, Any] = {
@@ -90,8 +90,7 @@ class Measuring:
         }
         if "approximation" in part.protocols:
             asked["constraints"] = part.constraints
-        engine = {"engine": self.options.engine, "threads": self.options.threads}
-        return run.evaluate(watch=self.watch, **asked, **engine, **self.options.engine_settings)
+        return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
 
     def _lipschitz(self, run: Run, part: Part) -> dict[str, list[float]]:
         """The largest slope that training met under every constraint, of every seed."""

@@ -74,13 +74,12 @@ class Paper:
 
 def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     """Train, evaluate and write all that options ask for; what is finished is not done again."""
-    from whence.engines import EngineOptions, choose_engine
+    from whence.engines import choose_engine
     from whence.paper._measuring import Measuring
     from whence.paper._runs import Runs
 
     watch = watch or PaperWatch()
-    settings = {"engine": options.engine, "threads": options.threads, **options.engine_settings}
-    engine = choose_engine(EngineOptions(**settings))
+    engine = choose_engine(options.engine)
     measuring = Measuring(options, engine, watch, Runs(options, watch))
     parts = plan(options)
     found = {part.name: kept for part in parts if (kept := measuring.kept(part)) is not None}

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whence.engines import EngineOptions
 from whence.errors import WhenceError
+from whence.evaluate.options import EvaluateOptions
 from whence.paper import _published as published
 
 FIRST_SEED = 42
@@ -13,6 +15,8 @@ CONSTRAINTS = ("none", "unit", "max:2", "max:3")
 LAZY = {"optimizer": "adam-lazy", "credit": "source"}
 """Ours beyond the paper's preset."""
 
+_REMOVALS = EvaluateOptions().removals
+"""Random facts that steadiness removes."""
 _SEEDS = {"nations": 5}
 _LIMITS = {"fb15k-237": 100, "movielens": 100}
 """Random test predictions, as in the paper; of Nations, all."""
@@ -29,10 +33,7 @@ class PaperOptions:
     limit: int | None = None
     out: Path | None = None
     data_dir: Path | None = None
-    engine: str = "auto"
-    threads: int | None = None
-    engine_settings: Mapping[str, Any] = field(default_factory=dict)
-    """Further ones, of an engine that has some."""
+    engine: EngineOptions = field(default_factory=EngineOptions)
 
     def __post_init__(self) -> None:
         _choose("dataset", self.dataset, tuple(published.DATASETS))
@@ -40,7 +41,7 @@ class PaperOptions:
             _choose("model", model, published.MODELS)
         if not self.models:
             raise WhenceError(f"no models; choose from {', '.join(published.MODELS)}")
-        for name in ("seeds", "limit", "threads"):
+        for name in ("seeds", "limit"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise WhenceError(f"{name} is {value}; it must be 1 or more")
@@ -88,7 +89,8 @@ class Part:
             n_sets += len(self.constraints)
         if "theory" in self.protocols:
             n_sets += 4  # rollback's first fact, and three random ones
-        return n_sets * n_predictions + 1
+        n_random = _REMOVALS if "steadiness" in self.protocols else 0
+        return n_sets * n_predictions + n_random + 1
 
 
 def plan(options: PaperOptions) -> tuple[Part, ...]:
