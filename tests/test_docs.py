@@ -129,6 +129,7 @@ def test_every_page_stands_in_the_index() -> None:
         "README.md",
         "docs/quickstart.md",
         "docs/data.md",
+        "docs/evaluate.md",
         "docs/add-a-model.md",
         "docs/run-folder.md",
     ],

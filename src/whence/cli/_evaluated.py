@@ -248,4 +248,4 @@ def _deviation(mean: float | None, deviation: float | None) -> str:
 
 
 def _bound(value: float | None) -> str:
-    return "infinite" if value is None else f"{value:.3g}"
+    return "-" if value is None else f"{value:.3g}"

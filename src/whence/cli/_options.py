@@ -62,12 +62,17 @@ def _number(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
 
 
+def _text(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    return value
+
+
 _CALLBACKS = {
     "negatives": ("N|all", _number),
+    "predictions": ("top|true|FILE", _text),
     "time_budget": ("TIME", _number),
     "top": ("N|all", _top_or_all),
 }
-"""Of settings that take a number or a word."""
+"""Of settings that take a number, a word or a file."""
 
 SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT"}
 """Settings that may be given again, and what each time."""

@@ -20,8 +20,9 @@ PROTOCOLS = (
     "theory",
 )
 
-EVALUATED = tuple(name for name in METHODS if name not in ("retrain", "verified"))
-"""Methods that estimate; those that retrain have nothing to be checked against."""
+_RETRAINING = ("retrain", "verified")
+EVALUATED = tuple(name for name in METHODS if name not in _RETRAINING)
+"""Methods that estimate; those that retrain are themselves what estimates are checked by."""
 
 _Words = str | list | tuple  # type: ignore[type-arg]
 
@@ -50,7 +51,7 @@ class EvaluateOptions(Settings):
     subsets: int = number(100, "of datamodelling: random halves of the facts", "Evaluation", 2)
     removals: int = number(20, "of steadiness: random facts removed, a seed", "Evaluation", 1)
 
-    predictions: str = choice("top", "new answers, true facts, or a file", "Predictions")
+    predictions: str = choice("top", "top new answers, true facts, or a file", "Predictions")
     split: str = choice(
         "test", "whose queries or facts, for top and true", "Predictions", "test", "valid", "train"
     )
@@ -60,6 +61,7 @@ class EvaluateOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_methods()
         self._settle("methods", _known("method", _listed("methods", self.methods), EVALUATED))
         self._settle("k", tuple(dict.fromkeys(map(_size, _listed("k", self.k)))))
         protocols = _listed("protocols", self.protocols)
@@ -70,6 +72,14 @@ class EvaluateOptions(Settings):
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def _check_methods(self) -> None:
+        for method in _RETRAINING:
+            if method in _listed("methods", self.methods):
+                raise WhenceError(
+                    f"method {method!r} retrains, so there is nothing to check it by; "
+                    f"choose from {', '.join(EVALUATED)}"
+                )
 
     def _check_baseline(self) -> None:
         if self.baseline is None:

@@ -1,0 +1,247 @@
+"""`whence evaluate` as a user types it: tables that fit, JSON, files, bad input, a kill."""
+
+import csv
+import io
+import json
+import math
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+from rich.console import Console
+from runs import train, train_ratings
+
+import whence as library
+from cli.helpers import whence
+from whence.cli import cli
+from whence.cli._evaluated import show_evaluation
+from whence.evaluate.results import (
+    Approximation,
+    Change,
+    Datamodelling,
+    Evaluation,
+    Kelpie,
+    LeaveOneOut,
+    Removal,
+    Significance,
+    Spread,
+    Steadiness,
+    Theory,
+)
+
+SMALL = ("--limit", "5", "--k", "1,3", "--removals", "3")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(path, epochs=2)
+    return str(path)
+
+
+def shown(*arguments: str, **env: str) -> str:
+    """Standard output, from this process: kernels need not be loaded again."""
+    done = CliRunner(env=env).invoke(cli, ["evaluate", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(shown(*arguments, "--json"))
+    return found
+
+
+def figures(found: dict[str, Any]) -> dict[str, Any]:
+    """All but where it is, times and what was known before."""
+    names = ("run", "seconds", "explain_seconds", "n_known")
+    return {name: value for name, value in found.items() if name not in names}
+
+
+def test_json_is_what_the_library_says(run: str) -> None:
+    options: dict[str, Any] = {"limit": 5, "k": (1, 3), "removals": 3, "methods": "rollback,random"}
+    expected = library.Run.open(run).evaluate(**options).to_dict()
+    assert figures(document(run, *SMALL)) == figures(json.loads(json.dumps(expected)))
+
+
+def test_tables_say_what_the_document_says(run: str) -> None:
+    found, text = document(run, *SMALL), shown(run, *SMALL, COLUMNS="80")
+    lines = text.split("\n")
+    assert all(cell_len(line) <= 80 for line in lines)
+    table = lines[next(i for i, line in enumerate(lines) if line.startswith("method")) :]
+    assert table[0].split() == ["method", "k", "removed", "PD", "95%", "TC", "95%"]
+    for line, row in zip(table[1:], found["removal"], strict=False):
+        cells = [cell for cell in line.split() if set(cell) != {"*"}]
+        low, high = (f"{100 * end:.0f}" for end in row["pd_interval"])
+        shares = f"{100 * row['pd']:.1f}", f"{low}-{high}", f"{100 * row['tc']:.1f}"
+        assert cells[:6] == [row["method"], str(row["k"]), str(row["k"]), *shares]
+    assert f"{100 * found['steadiness']['changed']:.1f}%" in text
+    assert f"{found['n_retrainings']} retrainings, {found['n_retrainings']} of them known" in text
+
+
+def test_the_plan_and_progress_go_to_standard_error(run: str, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "run", ignore=shutil.ignore_patterns("retrained"))
+    done = whence("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["seeds"]) == 2
+    assert "retrainings" in done.stderr
+    assert f"seed {found['seeds'][1]}" in done.stderr
+
+
+def test_retrainings_go_to_a_file(run: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    found = document(run, *SMALL, "-o", str(path))
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 * found["n_predictions"] + 3 * found["n_predictions"]
+    mine = [r for r in rows if (r["protocol"], r["method"], r["k"]) == ("removal", "rollback", "3")]
+    fell = [float(row["actual"]) < float(row["original"]) for row in mine]
+    assert sum(fell) / len(fell) == pytest.approx(found["removal"][1]["pd"])
+    assert all(len(row["removed"].split()) == 3 for row in mine)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--methods", "rolback"), "unknown method 'rolback'; did you mean 'rollback'?"),
+        (("--protocols", "kelpi"), "unknown protocol 'kelpi'; did you mean 'kelpie'?"),
+        (("--k", "none"), "k is 'none'; give numbers from 1 on, or all"),
+        (("--predictions", "nowhere.tsv"), "nowhere.tsv"),
+        (("--out", "rows.doc"), "rows.doc: unknown ending '.doc'"),
+        (("--force",), "--force overwrites a file: name it with -o"),
+        (("--seeds", "0"), "seeds is 0; it must be 1 or more"),
+    ],
+)
+def test_bad_input_is_one_line(run: str, arguments: tuple[str, ...], said: str) -> None:
+    done = whence("evaluate", run, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+def test_a_file_that_is_there_is_refused_before_anything_is_retrained(
+    run: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("mine")
+    done = CliRunner().invoke(cli, ["evaluate", run, "--seed", "99", "-o", str(path)])
+    assert "exists; choose another file" in str(done.exception)
+    assert path.read_text() == "mine"
+
+
+def test_options_may_come_from_a_file(run: str, tmp_path: Path) -> None:
+    config = tmp_path / "options.toml"
+    config.write_text('[evaluate]\nk = [1, 3]\nmethods = ["rollback", "random"]\nlimit = 5\n')
+    found = document(run, "--config", str(config), "--removals", "3")
+    assert figures(found) == figures(document(run, *SMALL))
+    config.write_text("[evaluate]\nlimit = 'many'\n")
+    done = CliRunner().invoke(cli, ["evaluate", run, "--config", str(config)])
+    assert "limit is 'many'; give a whole number" in str(done.exception)
+
+
+def test_a_model_of_ratings_has_scores(tmp_path: Path) -> None:
+    train_ratings(tmp_path, epochs=5)
+    arguments = ("--predictions", "true", "--split", "train", "--limit", "3", "--k", "1")
+    text = shown(str(tmp_path / "run"), *arguments)
+    assert "PD: the score falls." in text
+    assert "How much lower the score is" in text
+
+
+def test_every_protocol_has_a_table_that_fits() -> None:
+    long, both, everything = "influence-function", (-0.123456, 0.98765), 100
+    found = Evaluation(
+        run="run",
+        dataset="nations",
+        model="complex",
+        config={"loss": "softmax"},
+        seeds=(42, 43),
+        predictions="mine.tsv",
+        split="test",
+        options={"baseline": "random"},
+        n_predictions=1,
+        n_adjacent_mean=5500.5,
+        n_adjacent_std=4510.1,
+        removal=(
+            Removal(long, "all", 1, (0.95, 1), (1, 1), 0.98, (0.9, 1), (1, 1), 9, 2, 2900.5, 2310),
+        ),
+        significance=(Significance(long, "random", "all", "pd", 0.5, 0.004),),
+        changes=(Change(long, "random", "all", Spread(-0.5, -0.1, 0, 0.1, 1, 0.2, 0.3), 2900.5),),
+        steadiness=Steadiness(20, 0.43, both, 0.0178),
+        approximation=(Approximation("max:3", 7150, 0.98765, math.nan, 6.931, ()),),
+        leave_one_out=(LeaveOneOut(long, 0.14, both, 0.07, both, 0.331, everything, 5, 1592),),
+        datamodelling=(Datamodelling(long, 0.271, both, 100, everything, 5),),
+        kelpie=(Kelpie(long, "all", everything, 5, 2900.5, 1.0, 0.31, 0.69, 1.0, 0.5, 0.5),),
+        theory=Theory(
+            model="distmult",
+            largest_norm=3.5,
+            lipschitz=24.5,
+            lipschitz_met=6.9,
+            smoothness=14.0,
+            n_facts=1592,
+            n_steps=15920,
+            rate=0.003,
+            stability_bound=math.inf,
+            recurrence_bound=12345.6,
+            rollback_error=0.01234,
+            original_error=0.04321,
+            n_pairs=100,
+            normaliser_mean=2.9,
+            normaliser_std=0.4,
+            score_std=1.2,
+        ),
+        control_matches_run=False,
+    )
+    file = io.StringIO()
+    show_evaluation(Console(width=80, file=file), found.to_dict())
+    text = file.getvalue()
+    assert all(cell_len(line) <= 80 for line in text.split("\n"))
+    for value in ("0.988", "6.93", "-0.123 to 0.988", "0.271", "33.1%", "1.23e+04", "0.04321"):
+        assert value in text
+    for words in ("69.0", "100.0  **", "43.0%", "(mine.tsv)", "seeds 42 to 43", "**, *** differs"):
+        assert words in text
+    assert "The control differs from the run" in text
+    assert long in text
+
+
+def journal(folder: Path) -> list[str]:
+    """Whole lines of what a run keeps of its retrainings."""
+    texts = [path.read_text() for path in folder.glob("retrained/*.jsonl")]
+    found = []
+    for line in "\n".join(texts).split("\n"):
+        try:
+            found.append(json.loads(line)["removed"])
+        except ValueError:  # blank, or cut short
+            continue
+    return found
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that nobody can catch")
+def test_a_killed_evaluation_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    train(tmp_path / "killed", epochs=20)
+    shutil.copytree(tmp_path / "killed", tmp_path / "whole")
+    options = ("--limit", "12", "--k", "1,3,all", "--removals", "5", "--threads", "1")
+    whole = document(str(tmp_path / "whole"), *options)
+    command = [sys.executable, "-m", "whence", "evaluate", str(tmp_path / "killed"), *options]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(journal(tmp_path / "killed")) < 10:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    before = journal(tmp_path / "killed")
+    again = document(str(tmp_path / "killed"), *options)
+    after = journal(tmp_path / "killed")
+    assert 10 <= len(before) < len(after)
+    assert again["n_known"] == len(before)
+    assert after[: len(before)] == before
+    assert len(after) == len(set(after)) == again["n_retrainings"]
+    assert sorted(after) == sorted(journal(tmp_path / "whole"))
+    assert figures(again) == figures(whole)

@@ -1,0 +1,82 @@
+"""Cases of small runs, and what an evaluation should say, by plain loops."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import whence
+from whence.api._cases import _recipe, open_case
+from whence.engines import EngineOptions, RetrainWatch, choose_engine
+from whence.training.results import Parameters
+from whence.verify import Case
+
+
+class Plans(RetrainWatch):
+    """Remembers what was planned and noted."""
+
+    def __init__(self) -> None:
+        self.n_planned: list[int] = []
+        self.notes: list[str] = []
+
+    def planned(self, plan: Any) -> None:
+        self.n_planned.append(plan.n_retrainings)
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@contextmanager
+def case_of(run: whence.Run, watch: RetrainWatch | None = None) -> Iterator[Case]:
+    with open_case(run, choose_engine(EngineOptions()), watch or RetrainWatch()) as case:
+        yield case
+
+
+class Naive:
+    """Removes, retrains and looks, one prediction at a time, for DistMult asked for objects."""
+
+    def __init__(self, run: whence.Run) -> None:
+        self.data, self.recipe = run.dataset, _recipe(run)
+        self.trained: dict[tuple[int, ...], Parameters] = {}
+
+    def scores(self, removed: list[int], subject: int, relation: int) -> NDArray[np.float64]:
+        key = tuple(sorted(removed))
+        if key not in self.trained:
+            self.trained[key] = self.recipe.retrain(np.array(key, np.int64))
+        rows = self.trained[key]
+        entities = rows.entity_rows.astype(np.float64)
+        return entities @ (entities[subject] * rows.relation_rows[relation].astype(np.float64))
+
+    def stand(self, removed: list[int], triple: tuple[int, int, int]) -> tuple[float, int]:
+        """The probability of a triple, and the top answer that is new or its own object."""
+        subject, relation, object_ = triple
+        scores = self.scores(removed, subject, relation)
+        odds = np.exp(scores - scores.max())
+        known = {
+            o
+            for s, r, o in [*self.data.train.tolist(), *self.data.valid.tolist()]
+            if (s, r) == (subject, relation) and o != object_
+        }
+        top = max((e for e in range(len(scores)) if e not in known), key=lambda e: scores[e])
+        return float(odds[object_] / odds.sum()), top
+
+    def top_predictions(self) -> list[tuple[int, int, int]]:
+        """The top new answer of every test query, each triple once."""
+        found = []
+        for s, r, _ in self.data.test.tolist():
+            scores = self.scores([], s, r)
+            known = {
+                o
+                for a, b, o in [*self.data.train.tolist(), *self.data.valid.tolist()]
+                if (a, b) == (s, r)
+            }
+            new = [e for e in range(len(scores)) if e not in known]
+            if new:
+                found.append((s, r, max(new, key=lambda e: scores[e])))
+        return list(dict.fromkeys(found))
+
+    def names(self, triple: tuple[int, int, int]) -> tuple[str, str, str]:
+        entities, relations = self.data.entities, self.data.relations
+        return entities.name(triple[0]), relations.name(triple[1]), entities.name(triple[2])

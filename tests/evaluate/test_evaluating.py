@@ -1,0 +1,164 @@
+"""A whole evaluation: seeds, counts, what is kept, and what stands in its document."""
+
+import json
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import train
+
+import whence
+from evaluate.helpers import Plans
+from whence.evaluate.results import plain
+from whence.files import read_evaluations
+
+SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(tmp_path_factory.mktemp("runs") / "run", epochs=2).path  # type: ignore[return-value]
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> whence.Run:
+    """A run that nothing was asked of yet."""
+    return whence.Run.open(shutil.copytree(trained, tmp_path / "run"))
+
+
+def journal(folder: Path) -> list[str]:
+    """What was removed in every retraining that a run keeps."""
+    texts = [path.read_text() for path in folder.glob("retrained/*.jsonl")]
+    return [json.loads(line)["removed"] for line in "\n".join(texts).split("\n") if line]
+
+
+def figures(found: whence.Evaluation) -> dict[str, Any]:
+    """All but times and what was known before."""
+    names = ("seconds", "explain_seconds", "n_known")
+    return {name: value for name, value in found.to_dict().items() if name not in names}
+
+
+def test_every_retraining_is_counted_once_and_done_once(run: whence.Run) -> None:
+    assert run.path is not None
+    watch = Plans()
+    first = run.evaluate(watch=watch, **SMALL)
+    assert first.n_known == 0
+    keys = journal(run.path)
+    assert len(keys) == len(set(keys)) == first.n_retrainings == sum(watch.n_planned)
+    rows = {row.removed for row in first.retrainings}
+    assert first.n_retrainings == len(rows | {()})  # the control, too
+    again = run.evaluate(**SMALL)
+    assert again.n_known == again.n_retrainings == first.n_retrainings
+    assert figures(again) == figures(first)
+    assert again.retrainings == first.retrainings
+    assert journal(run.path) == keys
+    assert first.control_matches_run
+
+
+def test_more_is_asked_and_only_the_rest_is_retrained(run: whence.Run) -> None:
+    first = run.evaluate(**SMALL | {"k": "1"})
+    more = run.evaluate(**SMALL | {"k": "1,3"})
+    assert more.n_known == first.n_retrainings < more.n_retrainings
+    assert more.removal[0] == first.removal[0]
+
+
+def test_seeds_are_runs_of_their_own(run: whence.Run) -> None:
+    assert run.path is not None
+    watch = Plans()
+    found = run.evaluate(watch=watch, seeds=3, **SMALL)
+    seed = run.config.seed
+    assert found.seeds == (seed, seed + 1, seed + 2)
+    assert [note for note in watch.notes if f"seed {seed + 1}" in note]
+    names = {f"seed-{seed + 1}", f"seed-{seed + 2}"}
+    assert {path.name for path in (run.path / "siblings").iterdir()} == names
+    for cell in found.removal:
+        mine = [row for row in found.retrainings if row.protocol == "removal"]
+        mine = [row for row in mine if (row.method, row.k) == (cell.method, str(cell.k))]
+        shares = [
+            np.mean([row.actual < row.original for row in mine if row.seed == each])  # type: ignore[operator]
+            for each in found.seeds
+        ]
+        assert cell.pd_seeds == pytest.approx(shares)
+        assert cell.pd == pytest.approx(np.mean(shares))
+        assert (cell.n_seeds, cell.n_predictions) == (3, 5)
+    alone = whence.Run.open(run.path / "siblings" / f"seed-{seed + 1}").evaluate(**SMALL)
+    assert [cell.tc_seeds[1] for cell in found.removal] == [cell.tc for cell in alone.removal]
+    assert alone.n_known == alone.n_retrainings
+
+
+def test_the_document_is_plain_and_kept_in_the_run(run: whence.Run) -> None:
+    assert run.path is not None
+    found = run.evaluate(**SMALL)
+    run.evaluate(**SMALL | {"predictions": "true"})
+    run.evaluate(**SMALL)
+    kept = read_evaluations(run.path)
+    assert [each["predictions"] for each in kept] == ["true", "top"]
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    latest = whence.Evaluation.to_dict(replace(found, seconds=0.0, explain_seconds=None, n_known=0))
+    assert json.loads(json.dumps(latest)) == kept[-1] | {
+        "seconds": 0.0,
+        "explain_seconds": None,
+        "n_known": 0,
+    }
+    assert "retrainings" not in json.loads(text)
+    assert kept[-1]["options"]["methods"] == ["rollback", "random"]
+    wanted = {"method", "k", "pd", "pd_interval", "tc", "tc_interval", "n_predictions"}
+    assert wanted | {"removed_mean"} <= kept[-1]["removal"][0].keys()
+    assert set(found.explain_seconds or {}) == {"rollback", "random"}
+    assert all(took > 0 for took in (found.explain_seconds or {}).values())
+
+
+def test_what_is_not_finite_has_no_number_in_json() -> None:
+    assert plain({"a": (math.nan, 1.0), "b": [math.inf, "x", None]}) == {
+        "a": [None, 1.0],
+        "b": [None, "x", None],
+    }
+
+
+def test_adjacent_facts_are_counted(run: whence.Run) -> None:
+    found = run.evaluate(**SMALL | {"protocols": "steadiness"})
+    predictions = {(r.subject, r.relation, r.object) for r in found.retrainings}
+    sizes = [run.explain(*names, top=1).n_adjacent for names in predictions]
+    assert found.n_adjacent_mean == pytest.approx(np.mean(sizes))
+    assert found.n_adjacent_std == pytest.approx(np.std(sizes))
+    assert found.n_predictions == len(predictions) == 5
+
+
+def test_remarks_of_methods_are_noted_once(run: whence.Run) -> None:
+    found = run.evaluate(methods="criage", **SMALL | {"protocols": "removal"})
+    assert len(found.notes) == 1
+    assert "criage supposes the sigmoid loss" in found.notes[0]
+
+
+def test_a_run_that_cannot_be_retrained_says_so() -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 2))
+    run = whence.Run.from_arrays(
+        model="distmult",
+        entities=["a", "b", "c"],
+        relations=["r"],
+        facts=[(0, 0, 1), (1, 0, 2)],
+        entity_rows=rows,
+        relation_rows=rows[:1],
+    )
+    with pytest.raises(whence.WhenceError, match="a run out of arrays cannot be retrained"):
+        run.evaluate(seeds=2)
+
+
+def test_unknown_options_get_the_nearest(run: whence.Run) -> None:
+    with pytest.raises(whence.WhenceError, match="did you mean 'methods'"):
+        run.evaluate(method="rollback")
+    with pytest.raises(whence.WhenceError, match="unknown engine 'abacus'"):
+        run.evaluate(engine="abacus")
+
+
+def test_a_folder_that_cannot_be_written_is_no_end(run: whence.Run) -> None:
+    assert run.path is not None
+    (run.path / "evaluations").write_text("in the way")
+    watch = Plans()
+    found = run.evaluate(watch=watch, **SMALL | {"protocols": "steadiness"})
+    assert found.steadiness is not None
+    assert any("the evaluation is not kept" in note for note in watch.notes)

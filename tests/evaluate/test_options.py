@@ -1,0 +1,73 @@
+"""What may be asked of an evaluation, and what is said of the rest."""
+
+from typing import Any
+
+import pytest
+
+from whence import WhenceError
+from whence.evaluate.evaluating import PROTOCOLS as RUN_BY_NAME
+from whence.evaluate.options import EVALUATED, PROTOCOLS, EvaluateOptions
+from whence.explain import METHODS
+
+
+def test_what_is_asked_by_default() -> None:
+    options = EvaluateOptions()
+    assert options.methods == ("rollback", "random")
+    assert options.k == (1, 10, "all")
+    assert options.protocols == ("removal", "steadiness")
+    assert (options.baseline, options.constraints) == ("random", None)
+    assert (options.predictions, options.split, options.limit, options.seeds) == (
+        ("top", "test", None, 1)
+    )
+
+
+@pytest.mark.parametrize("k", ["1, 3,all,3", [1, 3, "all"], ("1", "3", "all")])
+def test_lists_are_texts_or_lists_and_each_counts_once(k: Any) -> None:
+    assert EvaluateOptions(k=k).k == (1, 3, "all")
+    assert EvaluateOptions(k=5).k == (5,)
+
+
+def test_all_protocols() -> None:
+    assert EvaluateOptions(protocols="all").protocols == PROTOCOLS
+    assert set(RUN_BY_NAME) == set(PROTOCOLS)
+
+
+def test_methods_that_estimate_are_those_of_explain() -> None:
+    assert set(EVALUATED) == set(METHODS) - {"retrain", "verified"}
+    assert EvaluateOptions(methods=",".join(EVALUATED)).methods == EVALUATED
+
+
+def test_the_baseline_is_random_or_the_first_method() -> None:
+    assert EvaluateOptions(methods="criage,rollback").baseline == "criage"
+    assert EvaluateOptions(methods="criage,random,rollback").baseline == "random"
+    assert EvaluateOptions(baseline="rollback").baseline == "rollback"
+
+
+def test_options_come_back_from_their_dict() -> None:
+    options = EvaluateOptions(k="1,all", protocols="approximation", constraints="unit,max:2")
+    assert EvaluateOptions.from_dict(options.to_dict()) == options
+    assert options.constraints == ("unit", "max:2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"methods": "rolback"}, "unknown method 'rolback'; did you mean 'rollback'? choose from"),
+        ({"methods": "retrain"}, "method 'retrain' retrains, so there is nothing to check it by"),
+        ({"methods": " ,"}, "methods is empty"),
+        ({"protocols": "removals"}, "unknown protocol 'removals'; did you mean 'removal'?"),
+        ({"protocols": "removal,all"}, "unknown protocol 'all'; "),
+        ({"k": "0"}, "k is '0'; give numbers from 1 on, or all"),
+        ({"k": "1,some"}, "k is 'some'"),
+        ({"baseline": "criage"}, "baseline 'criage' is not among the methods: rollback, random"),
+        ({"constraints": "unit"}, "constraints are of approximation"),
+        ({"protocols": "approximation", "constraints": "tiny"}, "constraint is 'tiny'; choose"),
+        ({"limit": 0}, "limit is 0; it must be 1 or more"),
+        ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
+        ({"split": "dev"}, "unknown split 'dev'; choose from test, valid, train"),
+    ],
+)
+def test_bad_values_are_named_with_what_is_allowed(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(WhenceError) as error:
+        EvaluateOptions(**settings)
+    assert said in str(error.value)

@@ -1,0 +1,125 @@
+"""Which predictions are evaluated: top answers, true facts, files, limits, seeds."""
+
+from pathlib import Path
+
+import pytest
+from runs import train, train_ratings
+
+import whence
+from evaluate.helpers import Naive, case_of
+from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.picking import pick
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run")
+
+
+@pytest.fixture(scope="module")
+def inverse(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+def picked(run: whence.Run, **options: object) -> list[tuple[int, int, int]]:
+    with case_of(run) as case:
+        sample = pick(case, EvaluateOptions.from_dict(options))
+        return [(each.subject, each.relation, each.object) for each in sample.situations]
+
+
+def test_top_is_the_top_new_answer_of_every_query(run: whence.Run) -> None:
+    found = picked(run)
+    assert found == Naive(run).top_predictions()
+    assert len(found) == 143  # of 201 test facts
+    known = {*map(tuple, run.dataset.train.tolist()), *map(tuple, run.dataset.valid.tolist())}
+    assert not known & set(found)
+
+
+def test_true_is_the_split_itself(run: whence.Run) -> None:
+    assert picked(run, predictions="true") == [*map(tuple, run.dataset.test.tolist())]
+    valid = list(dict.fromkeys(map(tuple, run.dataset.valid.tolist())))
+    assert picked(run, predictions="true", split="valid") == valid
+
+
+def test_a_limit_draws_by_the_seed_and_keeps_the_order(run: whence.Run) -> None:
+    everything = picked(run)
+    found = picked(run, limit=20, seed=1)
+    places = [everything.index(each) for each in found]
+    assert len(places) == 20
+    assert places == sorted(places)
+    assert places != list(range(20))
+    assert picked(run, limit=20, seed=1) == found
+    assert picked(run, limit=20, seed=2) != found
+    assert picked(run, limit=1000) == everything
+
+
+def test_the_same_queries_are_drawn_from_every_model(run: whence.Run, tmp_path: Path) -> None:
+    other = train(tmp_path / "other", seed=8)
+    mine, others = picked(run, limit=30), picked(other, limit=30)
+    assert [each[:2] for each in mine] == [each[:2] for each in others]
+    assert mine != others  # each its own answers
+
+
+def test_a_file_is_read_as_explain_reads_it(run: whence.Run, tmp_path: Path) -> None:
+    path = tmp_path / "asked.tsv"
+    path.write_text("egypt\tembassy\tuk\n\nburma\tembassy\t_\negypt\tembassy\tuk\n")
+    found = picked(run, predictions=str(path))
+    names = [Naive(run).names(each) for each in found]
+    assert names[0] == ("egypt", "embassy", "uk")
+    top = run.predict("burma", "embassy", top=1, new=True).answers[0].entity
+    assert names[1:] == [("burma", "embassy", top)]
+
+
+def test_a_bad_line_is_named(run: whence.Run, tmp_path: Path) -> None:
+    path = tmp_path / "asked.csv"
+    path.write_text("egypt,embassy,uk\negypt,embassi,uk\n")
+    with pytest.raises(whence.WhenceError, match=r"asked\.csv:2: .*embassi.*embassy"):
+        picked(run, predictions=str(path))
+    with pytest.raises(whence.WhenceError, match=r"nowhere\.tsv"):
+        picked(run, predictions=str(tmp_path / "nowhere.tsv"))
+
+
+def test_runs_with_inverse_relations_are_asked_for_objects(
+    inverse: whence.Run, tmp_path: Path
+) -> None:
+    with case_of(inverse) as case:
+        sample = pick(case, EvaluateOptions(limit=5))
+        assert {each.contest.asks for each in sample.situations} == {"object"}
+        path = tmp_path / "asked.tsv"
+        path.write_text("_\tembassy\tuk\n")
+        sample = pick(case, EvaluateOptions(predictions=str(path)))
+    assert [each.contest.asks for each in sample.situations] == ["subject"]
+    found = inverse.evaluate(predictions=path, k="1", protocols="removal")
+    assert {row.asks for row in found.retrainings} == {"subject"}
+    assert {row.object for row in found.retrainings} == {"uk"}
+    assert found.control_matches_run
+
+
+def test_two_way_runs_leave_the_relation_out(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, epochs=3)
+    path = tmp_path / "asked.tsv"
+    path.write_text("u0\tm2\n")
+    entities = run.dataset.entities
+    assert picked(run, predictions=str(path)) == [(entities.find("u0"), 0, entities.find("m2"))]
+    with pytest.raises(whence.WhenceError, match="split test of this run has no facts"):
+        picked(run)
+
+
+def test_queries_without_a_new_answer_are_passed_over(tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    every = [(s, "r", o) for s in names for o in names]
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split, facts in {
+        "train": [fact for fact in every if fact != ("b", "r", "c")],
+        "valid": [("a", "r", "b")],
+        "test": [("b", "r", "c"), ("a", "r", "c")],
+    }.items():
+        lines = ["\t".join(fact) + "\n" for fact in facts]
+        (folder / f"{split}.txt").write_text("".join(lines))
+    run = whence.train(folder, out=tmp_path / "run", model="distmult", dim=3, epochs=2)
+    assert [Naive(run).names(each) for each in picked(run)] == [("b", "r", "c")]
+    assert len(picked(run, limit=1)) == 1
+    (tmp_path / "asked.tsv").write_text("a\tr\t_\n")
+    with pytest.raises(whence.WhenceError, match=r"asked\.tsv:1: every answer is known"):
+        picked(run, predictions=str(tmp_path / "asked.tsv"))

@@ -1,0 +1,206 @@
+"""Remove and retrain against plain loops written from the paper's protocol."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import train, train_ratings
+
+import whence
+from evaluate.helpers import Naive, case_of
+from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.picking import pick
+from whence.evaluate.removal import choose_facts, remove
+
+LIMIT = 6
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    return train(tmp_path_factory.mktemp("runs") / "run")
+
+
+@pytest.fixture(scope="module")
+def evaluation(run: whence.Run) -> whence.Evaluation:
+    return run.evaluate(
+        methods="rollback,random,gradient-dot", k="1,5,all", limit=LIMIT, protocols="removal"
+    )
+
+
+def explained(run: whence.Run, names: tuple[str, ...], method: str) -> list[tuple[int, float]]:
+    found = run.explain(*names, method=method, top=None, seed=run.config.seed)
+    return [(fact.fact_id, fact.influence) for fact in found.facts]
+
+
+def naive_set(run: whence.Run, names: tuple[str, ...], method: str, k: Any) -> list[int]:
+    ranked = explained(run, names, method)
+    if k != "all":
+        return [fact for fact, _ in ranked[:k]]
+    if method == "random":
+        n_supporting = sum(worth > 0 for _, worth in explained(run, names, "rollback"))
+        return [fact for fact, _ in ranked[:n_supporting]]
+    return [fact for fact, worth in ranked if worth > 0]
+
+
+def test_figures_are_those_of_a_plain_loop(run: whence.Run, evaluation: whence.Evaluation) -> None:
+    naive = Naive(run)
+    rows = evaluation.retrainings
+    entities, relations = run.dataset.entities, run.dataset.relations
+    names = list(dict.fromkeys((row.subject, str(row.relation), row.object) for row in rows))
+    triples = [(entities.find(s), relations.find(r), entities.find(o)) for s, r, o in names]
+    assert len(triples) == LIMIT
+    assert set(triples) <= set(naive.top_predictions())
+    for cell in evaluation.removal:
+        dropped, changed, sizes = [], [], []
+        for triple, spelled in zip(triples, names, strict=True):
+            removed = naive_set(run, spelled, cell.method, cell.k)
+            before, after = naive.stand([], triple), naive.stand(removed, triple)
+            dropped.append(after[0] < before[0])
+            changed.append(after[1] != before[1])
+            sizes.append(len(removed))
+        assert cell.pd == pytest.approx(np.mean(dropped))
+        assert cell.tc == pytest.approx(np.mean(changed))
+        assert cell.removed_mean == pytest.approx(np.mean(sizes))
+        assert cell.removed_std == pytest.approx(np.std(sizes))
+        assert cell.pd_interval[0] <= cell.pd <= cell.pd_interval[1]
+    # A loop that never sees a difference would prove little.
+    assert 0 < sum(cell.tc for cell in evaluation.removal) < len(evaluation.removal)
+    assert len({cell.pd for cell in evaluation.removal}) > 1
+
+
+def test_every_retraining_is_a_row(run: whence.Run, evaluation: whence.Evaluation) -> None:
+    naive, rows = Naive(run), evaluation.retrainings
+    assert len(rows) == 9 * LIMIT
+    assert {row.k for row in rows} == {"1", "5", "all"}
+    entities, relations = run.dataset.entities, run.dataset.relations
+    for row in rows[::7]:
+        assert row.relation is not None
+        triple = (
+            entities.find(row.subject),
+            relations.find(row.relation),
+            entities.find(row.object),
+        )
+        before, after = naive.stand([], triple), naive.stand(list(row.removed), triple)
+        assert (row.original, row.actual) == pytest.approx((before[0], after[0]), rel=1e-5)
+        assert (row.top_before, row.top_after) == tuple(map(entities.name, (before[1], after[1])))
+        assert (row.seed, row.asks, row.protocol) == (run.config.seed, "object", "removal")
+        assert row.rank_before == 1
+
+
+def test_rollback_foretells_what_joint_rollback_leaves(
+    run: whence.Run, evaluation: whence.Evaluation
+) -> None:
+    foretold = [row for row in evaluation.retrainings if row.method == "rollback"]
+    others = [row for row in evaluation.retrainings if row.method != "rollback"]
+    assert {row.predicted for row in others} == {None}
+    for row in foretold[::4]:
+        together = run.explain(
+            row.subject, row.relation, row.object, without=list(row.removed)
+        ).without
+        assert together is not None
+        assert row.predicted == pytest.approx(together.probability)
+
+
+def test_random_at_all_is_as_large_as_rollback_even_alone(run: whence.Run) -> None:
+    options: dict[str, Any] = {"k": "all", "limit": LIMIT, "protocols": "removal"}
+    both, alone = run.evaluate(**options), run.evaluate(methods="random", **options)
+    rollback, random = both.removal
+    assert random.removed_mean == rollback.removed_mean > 10
+    assert alone.removal == (random,)
+    assert alone.significance == alone.changes == ()
+    mine = [row.removed for row in both.retrainings if row.method == "random"]
+    assert [row.removed for row in alone.retrainings] == mine
+
+
+def test_significance_and_changes_compare_with_the_baseline(
+    evaluation: whence.Evaluation,
+) -> None:
+    cells = {(cell.method, cell.k): cell for cell in evaluation.removal}
+    assert len(evaluation.significance) == 2 * 3 * 2
+    for each in evaluation.significance:
+        mine, other = (
+            getattr(cells[method, each.k], each.metric) for method in (each.method, "random")
+        )
+        assert each.difference == pytest.approx(mine - other)
+        assert 0 < each.p_value <= 1
+    left = {
+        (row.method, row.k, row.subject, row.relation, row.object): row.actual
+        for row in evaluation.retrainings
+    }
+    for change in evaluation.changes:
+        lower = [
+            left["random", *key[1:]] - actual  # type: ignore[operator]
+            for key, actual in left.items()
+            if key[:2] == (change.method, str(change.k))
+        ]
+        assert change.spread.median == pytest.approx(np.median(lower))
+        assert change.spread.mean == pytest.approx(np.mean(lower))
+        assert (change.spread.low, change.spread.high) == pytest.approx((min(lower), max(lower)))
+
+
+def test_facts_that_oppose_fill_up_what_support_leaves(run: whence.Run) -> None:
+    options = EvaluateOptions(limit=4)
+    with case_of(run) as case:
+        sample = pick(case, options)
+        n_adjacent = int(sample.n_adjacent.max())
+        found = choose_facts(sample, "rollback", [n_adjacent + 5, "all"])
+    for few, supporting, size in zip(*found.values(), sample.n_adjacent, strict=True):
+        assert len(few) == len(set(few)) == size > len(supporting)
+        assert few[: len(supporting)].tolist() == supporting.tolist()
+
+
+def test_a_method_without_a_fact_removes_nothing(tmp_path: Path) -> None:
+    facts = [(f"e{i}", "r", f"e{i + 1}") for i in range(8)]
+    (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
+    run = whence.train(
+        tmp_path / "facts.tsv", out=tmp_path / "run", model="distmult", dim=4, epochs=3
+    )
+    # No fact has e0 as its object.
+    (tmp_path / "asked.tsv").write_text("e3\tr\te0\ne3\tr\te5\n")
+    found = run.evaluate(
+        methods="rollback-o", k="1", predictions=tmp_path / "asked.tsv", protocols="removal"
+    )
+    first, second = found.retrainings
+    assert first.removed == ()
+    assert first.actual == first.original == first.predicted
+    assert [fact[2] for fact in facts if facts.index(fact) in second.removed] == ["e5"]
+    assert found.removal[0].removed_mean == 0.5
+
+
+def test_a_model_of_ratings_is_told_by_its_scores(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, epochs=20)
+    found = run.evaluate(predictions="true", split="train", k="1", protocols="removal,steadiness")
+    assert found.n_predictions == run.dataset.n_facts
+    rollback = found.removal[0]
+    rows = [
+        row for row in found.retrainings if (row.protocol, row.method) == ("removal", "rollback")
+    ]
+    assert rollback.pd == np.mean([row.actual_score < row.original_score for row in rows])
+    assert rollback.pd > 0
+    assert {row.relation for row in rows} == {None}
+    assert {(row.original, row.predicted, row.actual) for row in rows} == {(None, None, None)}
+    assert {row.subject[0] + row.object[0] for row in rows} == {"um"}
+
+
+def test_a_run_without_trace_says_what_is_missing(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", trace=False, epochs=1)
+    options: dict[str, Any] = {"methods": "gradient-dot,random", "limit": 2}
+    assert len(run.evaluate(k="1", protocols="removal", **options).removal) == 2
+    with pytest.raises(whence.WhenceError, match="random at k all removes as many"):
+        run.evaluate(k="1,all", **options)
+    with pytest.raises(whence.WhenceError, match="rollback needs a trace"):
+        run.evaluate(limit=2)
+
+
+def test_what_a_method_lacks_is_an_error_and_not_an_empty_set(run: whence.Run) -> None:
+    with pytest.raises(whence.WhenceError, match=r"tracin: .*checkpoint"):
+        run.evaluate(methods="tracin", k="1", limit=2, protocols="removal")
+
+
+def test_one_ask_for_all_cells(run: whence.Run) -> None:
+    with case_of(run) as case:
+        sample = pick(case, EvaluateOptions(limit=2, seed=5))
+        found = remove(sample, ("rollback", "random"), (1, 2))
+    assert list(found.after) == [(m, k) for m in ("rollback", "random") for k in (1, 2)]
+    assert found.sizes(("rollback", 2)).tolist() == [2, 2]
