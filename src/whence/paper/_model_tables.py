@@ -65,7 +65,7 @@ def times_table(results: Results) -> Table | None:
                 explaining and _minutes(explaining),
             )
             rows.append(Row((TITLES[model],), tuple(figure or None for figure in figures)))
-    about = "Training with the trace, and one explanation by rollback of every supporting fact."
+    about = "Training with the trace, and one explanation by rollback: its ten strongest facts."
     columns = ("training, s", "training, min", "explaining, s", "explaining, min")
     return make_table("times", "Time table", about, "model", columns, rows)
 
