@@ -156,29 +156,32 @@ class Theory:
     model: str
     largest_norm: float
     """C: of any row that training met."""
-    lipschitz: float
-    """2 C^2, by the paper's lemma; of DistMult alone."""
+    lipschitz: float | None
+    """2 C^2, by the paper's lemma; None for a model whose score is no product of three rows."""
     lipschitz_met: float
     """The largest slope of the score that training met."""
-    smoothness: float
-    """4 C."""
+    smoothness: float | None
+    """4 C; None as before."""
     n_facts: int
     n_steps: int
     rate: float
     """c: the least with a rate of at most c / t at step t."""
-    stability_bound: float
-    """Lambda_stab-nc, in closed form; it may be infinite, or above 1 and so say nothing."""
-    recurrence_bound: float
-    """The same recurrence unrolled with the rates of the schedule, for the best start."""
+    stability_bound: float | None
+    """Lambda_stab-nc, in closed form; above 1 it says nothing. None where no constants are known,
+    or facts come in batches."""
+    recurrence_bound: float | None
+    """The same recurrence unrolled with the rates of the schedule, for the best start; it may be
+    infinite."""
     rollback_error: float
-    """Mean |rollback - retrained| of the probability."""
+    """Mean |rollback - retrained| of the probability (of a model of ratings, of the score)."""
     original_error: float
     """Mean |original - retrained|."""
     n_pairs: int
-    normaliser_mean: float
-    """Mean over facts of the log of the softmax's normaliser."""
-    normaliser_std: float
-    score_std: float
+    """Of a prediction and a fact that was removed."""
+    normaliser_mean: float | None
+    """Mean over facts of the log of the softmax's normaliser; None for ratings, that have none."""
+    normaliser_std: float | None
+    score_std: float | None
     """Of the facts' scores, to compare: the paper takes the normaliser as constant."""
 
 

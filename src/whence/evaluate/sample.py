@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import WhenceError
-from whence.explain import Asked, ExplainOptions, Explanation, Failed, Question, Situation
+from whence.explain import (
+    Asked,
+    ExplainedFact,
+    ExplainOptions,
+    Explanation,
+    Failed,
+    Question,
+    Situation,
+)
 from whence.explain import explain_many as explain_questions
 from whence.explain._adjacent import filter_facts, find_adjacent
 from whence.predict import Predictions, Standings
@@ -36,6 +44,9 @@ class Sample:
         init=False, repr=False, default_factory=dict
     )
     _ranked: dict[_Asking, tuple[FactIds, ...]] = field(
+        init=False, repr=False, default_factory=dict
+    )
+    _influences: dict[str, NDArray[np.float64]] = field(
         init=False, repr=False, default_factory=dict
     )
 
@@ -84,6 +95,16 @@ class Sample:
             self._ranked[method, top] = tuple(found)
         return self._ranked[method, top]
 
+    def influences(self, method: str) -> NDArray[np.float64]:
+        """(n_predictions, n_facts) by a method, worked out once; 0 where it does not look."""
+        if method not in self._influences:
+            numbers = range(len(self.situations))
+            found = np.zeros((len(numbers), self.case.trained.dataset.n_facts))
+            for row, facts in zip(found, self._facts(numbers, method, None), strict=True):
+                row[[fact.fact_id for fact in facts]] = [fact.influence for fact in facts]
+            self._influences[method] = found
+        return self._influences[method]
+
     def asked(self, number: int) -> Asked:
         """A prediction by ids."""
         situation = self.situations[number]
@@ -92,13 +113,19 @@ class Sample:
 
     def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> Iterator[FactIds]:
         """Ids alone: explanations of thousands of facts would fill the memory."""
+        for facts in self._facts(numbers, method, top):
+            yield np.array([fact.fact_id for fact in facts], np.int64)
+
+    def _facts(
+        self, numbers: Sequence[int], method: str, top: int | str | None
+    ) -> Iterator[Sequence[ExplainedFact]]:
         for number, found in zip(numbers, self._asked(numbers, method, top), strict=True):
             if isinstance(found, Failed):
                 self._check_nothing_there(number, method, found)
-                yield np.zeros(0, np.int64)
+                yield ()
                 continue
             self.notes.update(dict.fromkeys(found.notes))
-            yield np.array([fact.fact_id for fact in found.facts], np.int64)
+            yield found.facts
 
     def _asked(
         self, numbers: Sequence[int], method: str, top: int | str | None

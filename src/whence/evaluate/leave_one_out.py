@@ -1,0 +1,79 @@
+"""Estimated against true influence: every training fact removed alone.
+
+The journal of a run keeps what every retraining came to, so that the matrix of true influences is
+trained once and answers any method later.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.engines import Job
+from whence.evaluate.estimates import outputs
+from whence.evaluate.results import Found, LeaveOneOut
+from whence.evaluate.sample import Sample
+from whence.evaluate.statistics import bootstrap_interval, seeds_mean, spearman
+from whence.explain._adjacent import find_adjacent
+from whence.types import Numbers
+
+
+def leave_one_out(samples: Sequence[Sample], methods: Sequence[str]) -> Found:
+    """How methods order facts, beside the true order; a row for every method.
+
+    The single retrainings are too many for a table of them (facts times predictions): the journal
+    has them, and `true_influences` gives them as a matrix.
+    """
+    truths = [true_influences(sample) for sample in samples]
+    return Found(tuple(_judge(method, samples, truths) for method in methods), ())
+
+
+def true_influences(sample: Sample) -> NDArray[np.float64]:
+    """(n_predictions, n_facts) probability with all facts, less that without each one."""
+    which = np.arange(len(sample.situations))
+    jobs = [Job.of([fact], which) for fact in range(sample.case.trained.dataset.n_facts)]
+    outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
+    truth = np.empty((len(which), len(jobs)))
+    control = outputs(sample, outcomes.control)
+    for fact, standings in enumerate(outcomes.jobs):
+        truth[:, fact] = control - outputs(sample, standings)
+    return truth
+
+
+def _judge(
+    method: str, samples: Sequence[Sample], truths: Sequence[NDArray[np.float64]]
+) -> LeaveOneOut:
+    """One method, over all seeds."""
+    adjacent, everywhere, shares = [], [], []
+    for sample, truth in zip(samples, truths, strict=True):
+        estimates = sample.influences(method)
+        near = [find_adjacent(situation) for situation in sample.situations]
+        pairs = list(zip(estimates, truth, strict=True))
+        adjacent.append(
+            np.array([spearman(e[ids], t[ids]) for (e, t), ids in zip(pairs, near, strict=True)])
+        )
+        everywhere.append(np.array([spearman(e, t) for e, t in pairs]))
+        shares.append(np.array([_share_of_best(e, t) for e, t in pairs]))
+    return LeaveOneOut(
+        method=method,
+        rho_adjacent=seeds_mean(adjacent),
+        rho_adjacent_interval=bootstrap_interval(adjacent),
+        rho_all=seeds_mean(everywhere),
+        rho_all_interval=bootstrap_interval(everywhere),
+        share_of_best=seeds_mean(shares),
+        n_predictions=round(np.mean([len(sample.situations) for sample in samples])),
+        n_seeds=len(samples),
+        n_facts=truths[0].shape[1],
+    )
+
+
+def _share_of_best(estimates: Numbers, truth: Numbers) -> float:
+    """True drop by the fact that is ranked first over the largest; NaN where no fact lowers it.
+
+    Where a method finds no supporting fact, nothing is removed and nothing drops.
+    """
+    best = float(truth.max())
+    if best <= 0:
+        return float("nan")
+    first = int(estimates.argmax())
+    return float(truth[first]) / best if estimates[first] > 0 else 0.0

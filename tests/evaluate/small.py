@@ -1,0 +1,123 @@
+"""Small runs to evaluate, and what protocols must find, worked out from the definitions."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from models.formulas import distmult
+from numpy.typing import NDArray
+from training.helpers import make_facts
+
+import whence
+from whence.api._cases import open_case
+from whence.engines import EngineOptions, RetrainWatch, choose_engine
+from whence.evaluate.sample import Sample
+from whence.explain import situate, top_questions, true_questions
+from whence.training.results import Parameters
+
+Array = NDArray[np.float64]
+N_FACTS, N_TEST = 40, 9
+SETTINGS: dict[str, Any] = {
+    "model": "distmult",
+    "dim": 4,
+    "inverse": False,
+    "negatives": "all",
+    "optimizer": "adam-lazy",
+    "rate": 0.05,
+    "n3": 0.0,
+    "epochs": 6,
+    "patience": 0,
+    "precision": "float64",
+    "seed": 5,
+}
+
+
+def train(folder: Path, **settings: Any) -> whence.Run:
+    """DistMult on 40 facts of 8 entities and 3 relations, and 9 to test."""
+    data = folder / "data"
+    if not data.exists():
+        data.mkdir(parents=True)
+        lines = [f"e{s}\tr{r}\te{o}\n" for s, r, o in make_facts(N_FACTS + N_TEST)]
+        (data / "train.txt").write_text("".join(lines[:N_FACTS]))
+        (data / "test.txt").write_text("".join(lines[N_FACTS:]))
+    name = "-".join(f"{key}-{value}" for key, value in settings.items()).replace(":", "")
+    return whence.train(data, out=folder / f"run-{name}", **(SETTINGS | settings))
+
+
+@contextmanager
+def sampled(run: whence.Run, *, true: bool = False, split: str = "test") -> Iterator[Sample]:
+    """A sample of the top answers of a split's queries, or of its facts."""
+    with open_case(run, choose_engine(EngineOptions()), RetrainWatch()) as case:
+        trained, choose = case.trained, true_questions if true else top_questions
+        found = {}
+        for question in choose(trained, split):
+            situation = situate(trained, question.places, trained.all_candidates("object"))
+            found[situation.subject, situation.relation, situation.object] = situation
+        yield Sample(case, tuple(found.values()))
+
+
+def retrain(sample: Sample, removed: Sequence[int]) -> Parameters:
+    """Rows trained without facts."""
+    return sample.case.retrainer.recipe.retrain(np.array(sorted(removed), np.int64))
+
+
+def scores_of(rows: Parameters, subject: int, relation: int) -> Array:
+    """(n_entities,) DistMult, in plain NumPy."""
+    s, r = rows.entity_rows[subject], rows.relation_rows[relation]
+    return np.array([distmult(s, r, o)[0] for o in rows.entity_rows])
+
+
+def probabilities(sample: Sample, rows: Parameters) -> Array:
+    """(n_predictions,) softmax over all entities."""
+    found = []
+    for situation in sample.situations:
+        exp = np.exp(scores_of(rows, situation.subject, situation.relation))
+        found.append(exp[situation.object] / exp.sum())
+    return np.array(found)
+
+
+def ranks(sample: Sample, rows: Parameters) -> Array:
+    """(n_predictions,) known answers skipped."""
+    known = {tuple(fact) for fact in sample.case.trained.dataset.train.tolist()}
+    found = []
+    for situation in sample.situations:
+        subject, relation, object_ = situation.subject, situation.relation, situation.object
+        scores = scores_of(rows, subject, relation)
+        rivals = [o for o in range(len(scores)) if (subject, relation, o) not in known]
+        found.append(1 + sum(scores[o] > scores[object_] for o in rivals))
+    return np.array(found, float)
+
+
+def influences(run: whence.Run, sample: Sample, method: str) -> Array:
+    """(n_predictions, n_facts) as single explanations say; 0 elsewhere."""
+    found = np.zeros((len(sample.situations), run.dataset.n_facts))
+    for row, situation in zip(found, sample.situations, strict=True):
+        names = names_of(run, situation)
+        for fact in run.explain(*names, method=method, top=None, seed=sample.case.seed).facts:
+            row[fact.fact_id] = fact.influence
+    return found
+
+
+def names_of(run: whence.Run, situation: Any) -> tuple[str, str, str]:
+    entities, relations = run.dataset.entities, run.dataset.relations
+    return (
+        entities.name(situation.subject),
+        relations.name(situation.relation),
+        entities.name(situation.object),
+    )
+
+
+def is_adjacent(run: whence.Run, situation: Any) -> NDArray[np.bool_]:
+    """(n_facts,) whether a fact has the subject, the relation or the object."""
+    ends = {situation.subject, situation.object}
+    return np.array(
+        [s in ends or o in ends or r == situation.relation for s, r, o in run.dataset.train]
+    )
+
+
+def spearman(x: Array, y: Array) -> float:
+    """By counting, pair by pair."""
+    a, b = (np.array([(v < u).sum() + (v == u).sum() / 2 for u in v]) for v in (x, y))
+    return float(np.corrcoef(a, b)[0, 1])

@@ -1,0 +1,74 @@
+"""Predicted against actual probability, by the definition."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import train as train_nations
+from runs import train_ratings
+
+from evaluate.small import influences, probabilities, retrain, sampled, train
+from whence.evaluate.approximation import approximate
+
+
+def test_points_and_correlations_are_those_of_the_definition(tmp_path: Path) -> None:
+    runs = {
+        "none": [train(tmp_path), train(tmp_path, seed=6)],
+        "max:2": [train(tmp_path, constraint="max:0.8")],
+    }
+    with ExitStack() as stack:
+        samples = {
+            name: [stack.enter_context(sampled(run)) for run in mine] for name, mine in runs.items()
+        }
+        found = approximate(samples)
+        for row, (name, mine) in zip(found.rows, runs.items(), strict=True):
+            wanted = []
+            for run, sample in zip(mine, samples[name], strict=True):
+                original = probabilities(sample, retrain(sample, []))
+                estimated = influences(run, sample, "rollback")
+                for i, fact in enumerate(estimated.argmax(axis=1)):
+                    actual = probabilities(sample, retrain(sample, [fact]))[i]
+                    wanted.append((original[i], original[i] - estimated[i, fact], actual))
+            o, p, a = np.array(wanted).T
+            assert row.constraint == name
+            assert row.n_points == len(wanted)
+            np.testing.assert_allclose(row.points, wanted, rtol=1e-9)
+            assert row.pearson_probability == pytest.approx(np.corrcoef(p, a)[0, 1])
+            assert row.pearson_change == pytest.approx(np.corrcoef(p - o, a - o)[0, 1])
+            lipschitz = np.mean([sample.case.result["lipschitz"] for sample in samples[name]])
+            assert row.lipschitz == pytest.approx(lipschitz)
+    assert len(found.retrainings) == sum(row.n_points for row in found.rows)
+
+
+def test_records_tell_what_points_tell(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    with sampled(run) as sample:
+        found = approximate({"none": [sample]})
+        first = [ids[0] for ids in sample.rank("rollback", 1)]
+    points = [(r.original, r.predicted, r.actual) for r in found.retrainings]
+    assert points == list(found.rows[0].points)
+    assert [r.removed for r in found.retrainings] == [(fact,) for fact in first]
+    assert {(r.protocol, r.method, r.k) for r in found.retrainings} == {
+        ("approximation", "rollback", "1")
+    }
+
+
+def test_a_unit_norm_lowers_the_slope(tmp_path: Path) -> None:
+    constraints = ("none", "unit")
+    runs = [train_nations(tmp_path / name, constraint=name) for name in constraints]
+    with sampled(runs[0]) as free, sampled(runs[1]) as unit:
+        found = approximate({"none": [free], "unit": [unit]})
+    assert found.rows[0].lipschitz > found.rows[1].lipschitz
+    assert found.rows[1].lipschitz <= 1
+
+
+def test_ratings_are_told_in_ratings(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, epochs=5)
+    with sampled(run, true=True, split="train") as sample:
+        found = approximate({"none": [sample]})
+        stored = sample.stored["score"]
+    original = [point[0] for point in found.rows[0].points]
+    assert original == list(stored)
+    assert [r.original_score for r in found.retrainings] == original
+    assert all(r.predicted is None for r in found.retrainings)

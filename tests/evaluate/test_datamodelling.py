@@ -1,0 +1,55 @@
+"""The linear datamodelling score, by the definition."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluate.small import N_FACTS, influences, probabilities, retrain, sampled, spearman, train
+from whence.errors import WhenceError
+from whence.evaluate.datamodelling import datamodel, draw_halves
+
+METHODS = ("rollback", "random")
+
+
+def test_scores_are_those_of_the_definition_with_margins(tmp_path: Path) -> None:
+    runs, n_subsets = [train(tmp_path), train(tmp_path, seed=6)], 12
+    with sampled(runs[0]) as one, sampled(runs[1]) as two:
+        found = datamodel([one, two], METHODS, n_subsets, 3)
+        for row in found.rows:
+            scores = []
+            for run, sample in zip(runs, (one, two), strict=True):
+                estimated = influences(run, sample, row.method)
+                kept = ~draw_halves(N_FACTS, n_subsets, 3)
+                p = np.array(
+                    [probabilities(sample, retrain(sample, np.flatnonzero(~k))) for k in kept]
+                )
+                margins = np.log(p / (1 - p))
+                sums = np.array([[e[k].sum() for k in kept] for e in estimated])
+                scores.append([spearman(s, m) for s, m in zip(sums, margins.T, strict=True)])
+            assert row.score == pytest.approx(np.mean([np.mean(mine) for mine in scores]))
+            assert row.interval[0] < row.score < row.interval[1]
+            assert (row.n_subsets, row.n_seeds) == (n_subsets, 2)
+        n_predictions = len(one.situations) + len(two.situations)
+    assert len(found.retrainings) == n_subsets * n_predictions
+    assert {len(r.removed) for r in found.retrainings} == {N_FACTS // 2}
+
+
+@given(st.integers(2, 60), st.integers(1, 20), st.integers(0, 2**32))
+def test_halves_are_halves_and_keep_their_number(n_facts: int, n_subsets: int, seed: int) -> None:
+    halves = draw_halves(n_facts, n_subsets, seed)
+    assert (halves.sum(axis=1) == round(n_facts / 2)).all()
+    assert np.array_equal(draw_halves(n_facts, n_subsets + 3, seed)[:n_subsets], halves)
+
+
+def test_halves_take_every_fact_as_often() -> None:
+    shares = draw_halves(50, 4000, 0).mean(axis=0)
+    assert np.abs(shares - 0.5).max() < 0.04
+    assert not np.array_equal(draw_halves(50, 3, 0), draw_halves(50, 3, 1))
+
+
+def test_one_half_is_too_few(tmp_path: Path) -> None:
+    with sampled(train(tmp_path)) as sample, pytest.raises(WhenceError, match="n_subsets is 1"):
+        datamodel([sample], METHODS, 1, 0)
