@@ -103,6 +103,8 @@ class Measuring:
 
     def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
         """A table of every single one, where Parquet can be written."""
+        if not evaluation.retrainings:
+            return
         if find_spec("pyarrow") is None:
             self.watch.noted("single retrainings are not written: Parquet needs pyarrow")
             return

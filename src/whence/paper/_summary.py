@@ -43,20 +43,22 @@ def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:
             f"{title}, the paper's {n_all} figures beside {ours}: inside {counts['inside']}, "
             f"below {counts['below']}, above {counts['above']}."
         )
-        yield from _outside(title, tables[name])
+        if n_seeds > 1:
+            yield from _outside(title, tables[name], "below")
+            yield from _outside(title, tables[name], "above")
 
 
-def _outside(title: str, table: Table) -> Iterator[str]:
-    """Which of the paper's figures lie above ours: the ones that we do not reach."""
-    above = [
+def _outside(title: str, table: Table, side: str) -> Iterator[str]:
+    """Which of the paper's figures lie on one side of ours."""
+    found = [
         f"{' '.join(row.names)} {column} (paper {paper_text(figure)}, ours {_ours(figure)})"
         for row in table.rows
         for column, figure in zip(table.columns, row.figures, strict=True)
-        if figure is not None and figure.unit != "points" and figure.standing == "above"
+        if figure is not None and figure.unit != "points" and figure.standing == side
     ]
-    if above:
-        more = f", and {len(above) - _NAMED} more" if len(above) > _NAMED else ""
-        yield f"{title}, the paper's above ours: {'; '.join(above[:_NAMED])}{more}."
+    if found:
+        more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield f"{title}, the paper's {side} ours: {'; '.join(found[:_NAMED])}{more}."
 
 
 def _ours(figure: Figure) -> str:
@@ -70,11 +72,12 @@ def _rollback_against_random(results: Results, tables: dict[str, Table]) -> Iter
         apart = rows.get((TITLES[model], "difference"))
         if first and apart and first.figures[0] and apart.figures[0]:
             share, points = first.figures[0], apart.figures[0]
+            word = "more" if (points.ours or 0) >= 0 else "less"
             yield (
                 f"{TITLES[model]}: without the one fact that rollback ranks first the probability "
-                f"falls in {value_text(share.ours, 'share')}% of predictions, which is "
-                f"{value_text(points.ours, 'points')} points beside a random fact "
-                f"(paper {paper_text(points)})."
+                f"falls in {value_text(share.ours, 'share')}% of predictions, "
+                f"{value_text(abs(points.ours or 0), 'share')} points {word} than without a random "
+                f"one (paper {paper_text(points)})."
             )
 
 
