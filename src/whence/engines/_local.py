@@ -45,7 +45,9 @@ class LocalEngine:
         def train(number: int) -> tuple[int, Standings | Parameters]:
             job = jobs[number]
             rows = recipe.retrain(job.removed, stopped.is_set)
-            return number, rows if predictions is None else predictions.stand(rows, job.which)
+            return number, rows if predictions is None else predictions.stand(
+                rows, job.which, job.removed
+            )
 
         pool, waiting = ThreadPoolExecutor(self.at_once), iter(range(len(jobs)))
         running: set[Future[tuple[int, Standings | Parameters]]] = set()

@@ -13,13 +13,14 @@ from whence.models import Model
 from whence.models._match import MATCH_IDS, score_rows
 from whence.models.scoring import Scorer
 from whence.training.results import Parameters
-from whence.types import OBJECT, RELATION, SUBJECT
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds
 
 STANDING = np.dtype(
     [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4")], align=True
 )
 """How one prediction stands: `top` is the id of the top answer. Rank and top answer skip what is
-known from training and validation, other than the prediction."""
+known from validation and from the facts that the model was trained on, other than the prediction:
+an answer that only a removed fact had is new again."""
 
 Standings = NDArray[np.void]
 """(n,) of STANDING."""
@@ -45,8 +46,10 @@ class Predictions:
     """(n, 3) given entity, row of the relation, target."""
     candidates: NDArray[np.int64]
     """(n, 2) the first of them, and one past the last."""
-    known: NDArray[np.int32]
+    known: NDArray[np.int64]
     """(n_known,) answers known from training and validation, of all predictions."""
+    known_by: NDArray[np.int64]
+    """(n_known,) the training fact that has the answer; -1 where it is known from validation."""
     spans: NDArray[np.int64]
     """(n, 2) where those of each prediction stand in `known`."""
     scale: float
@@ -62,23 +65,32 @@ class Predictions:
         rows = [(p.given, p.relation + shift * p.asks_subject, p.target) for p in places]
         ranges = [dataset.subjects if p.asks_subject else dataset.objects for p in places]
         known = [_known(dataset, place) for place in places]
+        flat = np.concatenate([np.zeros((0, 2), np.int64), *known])
         bounds = np.cumsum([0, *map(len, known)])
         return cls(
             scorer.model,
             scorer.query_width,
             np.array(rows, np.int64).reshape(-1, 3),
             np.array([(r.start, r.stop) for r in ranges], np.int64).reshape(-1, 2),
-            np.concatenate([np.zeros(0, np.int32), *known]),
+            flat[:, 0].copy(),
+            flat[:, 1].copy(),
             np.stack([bounds[:-1], bounds[1:]], axis=1),
             scorer.scale,
             scorer.offset,
         )
 
     def stand(
-        self, rows: Parameters, which: Sequence[int] | NDArray[np.int64] | None = None
+        self,
+        rows: Parameters,
+        which: Sequence[int] | NDArray[np.int64] | None = None,
+        removed: FactIds | None = None,
     ) -> Standings:
-        """How all of them, or those at some positions, stand under rows; in double precision."""
+        """How all of them, or those at some positions, stand under rows; in double precision.
+
+        removed: the facts that the rows were trained without.
+        """
         chosen = np.arange(len(self)) if which is None else np.asarray(which, np.int64)
+        gone = np.isin(self.known_by, [] if removed is None else removed)
         values, answers = np.empty((len(chosen), 2)), np.empty((len(chosen), 2), np.int32)
         ids = np.arange(len(rows.entity_rows))
         _stand(
@@ -86,7 +98,7 @@ class Predictions:
             self._queries(rows, self.places[chosen]),
             rows.entity_rows,
             (ids, self.places[chosen, 2], self.candidates[chosen]),
-            (self.known, self.spans[chosen]),
+            (self.known, gone, self.spans[chosen]),
             (np.empty(len(ids)), np.empty(len(ids), np.bool_)),
             (values, answers),
         )
@@ -104,15 +116,15 @@ class Predictions:
         return out
 
 
-def _known(dataset: Dataset, place: Place) -> NDArray[np.int32]:
-    """Answers known from training and validation, other than the prediction's own."""
+def _known(dataset: Dataset, place: Place) -> NDArray[np.int64]:
+    """(n, 2) answers known other than the prediction's own, and the fact that each is known by."""
     asked, given = (SUBJECT, OBJECT) if place.asks_subject else (OBJECT, SUBJECT)
-    found = [
-        facts[(facts[:, given] == place.given) & (facts[:, RELATION] == place.relation), asked]
-        for facts in (dataset.train, dataset.valid)
-    ]
-    known = np.unique(np.concatenate(found)).astype(np.int32)
-    return known[known != place.target]
+    found = []
+    for facts in (dataset.train, dataset.valid):
+        mine = (facts[:, given] == place.given) & (facts[:, RELATION] == place.relation)
+        by = np.flatnonzero(mine & (facts[:, asked] != place.target))
+        found.append(np.stack([facts[by, asked], by if facts is dataset.train else 0 * by - 1], 1))
+    return np.concatenate(found).astype(np.int64)
 
 
 @kernel
@@ -125,14 +137,15 @@ def _fill(query, given, relations, out):
 def _stand(kind, queries, rows, asked, known, room, out):
     """Standings of targets among candidates; known ones leave the contest, not the softmax."""
     ids, targets, candidates = asked
-    flat, spans = known
+    flat, gone, spans = known
     for i in range(queries.shape[0]):
         first, last = candidates[i]
         scores, away = room[0][: last - first], room[1][: last - first]
         score_rows(kind, queries[i], rows, ids[first:last], rows.shape[1], scores)
         away[:] = False
         for j in range(spans[i, 0], spans[i, 1]):
-            away[flat[j] - first] = True
+            if not gone[j]:
+                away[flat[j] - first] = True
         mine = scores[targets[i] - first]
         out[0][i, 0], out[0][i, 1] = _probability(scores, mine), mine
         out[1][i, 0], out[1][i, 1] = _rank(scores, away, mine)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -76,17 +77,15 @@ class Timeline:
     def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any, Any]:
         """Tails of the drift after every live update of a block, and the powers that fade it."""
         beta1, beta2 = self.config.beta1, self.config.beta2
-        horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
+        powers, fades = _fading(beta1, beta2)
         live = self._live(epoch)[first:last]
         n_live = int(live.sum())
-        updates = self._next_live(epoch, first, n_live + 1 + horizon)
+        updates = self._next_live(epoch, first, n_live + 1 + len(fades))
         counts = count + 1.0 + np.arange(len(updates))
         steps = self.rates(updates) * np.sqrt(1 - beta2**counts) / (1 - beta1**counts)
         tails = np.zeros((n_live + 1, N_TAILS))
         fill_tails(steps, beta1, beta2, tails)
-        bases = beta1 * beta2 ** (np.arange(N_TAILS) / 2)
-        missed = np.arange(horizon)
-        return tails, bases[None, :] ** missed[:, None], beta2**missed
+        return tails, powers, fades
 
     def _live(self, epoch: int) -> NDArray[np.bool_]:
         """Which updates of an epoch take place: those with a fact that is not removed."""
@@ -106,3 +105,12 @@ class Timeline:
             n_found += len(live)
             epoch, first = epoch + 1, 0
         return np.concatenate(found)[:n]
+
+
+@cache
+def _fading(beta1: float, beta2: float) -> tuple[Numbers, Numbers]:
+    """(horizon, 4) powers and (horizon,) fades that a block takes; many retrainings share them."""
+    horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
+    missed = np.arange(horizon)
+    bases = beta1 * beta2 ** (np.arange(N_TAILS) / 2)
+    return bases[None, :] ** missed[:, None], np.asarray(beta2**missed, np.float64)

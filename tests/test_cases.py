@@ -1,0 +1,82 @@
+"""Runs made ready for retraining: their journal, and others like them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import runs
+
+import whence
+from whence.api._cases import open_case, sibling
+from whence.engines import EngineOptions, Job, RetrainWatch, choose_engine
+from whence.explain import ExplainOptions
+from whence.explain._naming import find_situation
+
+ENGINE = choose_engine(EngineOptions(threads=1))
+
+
+class Notes(RetrainWatch):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_the_control_is_the_stored_run_to_the_bit_and_is_kept(tmp_path: Path) -> None:
+    run = runs.train(tmp_path / "run", patience=1, epochs=6, rate=0.1)
+    for n_retrained in (2, 0):
+        with open_case(run, ENGINE, RetrainWatch()) as case:
+            options = ExplainOptions()
+            situation = find_situation(case.trained, ("egypt", "embassy", "usa"), options)
+            predictions = case.predictions([situation])
+            found = case.retrainer.ask(predictions, [Job.of([5], [0])])
+            assert found.control.tolist() == case.stand(predictions).tolist()
+            assert found.jobs[0].tolist() != found.control.tolist()
+            assert found.n_retrained == n_retrained
+    assert len(list((tmp_path / "run" / "retrained").iterdir())) == 1
+
+
+def test_a_run_of_arrays_cannot_be_retrained(tmp_path: Path) -> None:
+    rows = np.ones((2, 3))
+    run = whence.Run.from_arrays(
+        model="distmult",
+        entities="ab",
+        relations="r",
+        facts=[(0, 0, 1)],
+        entity_rows=rows,
+        relation_rows=rows[:1],
+    )
+    with (
+        pytest.raises(whence.WhenceError, match="cannot be retrained"),
+        open_case(run, ENGINE, RetrainWatch()),
+    ):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
+    run, watch = runs.train(tmp_path / "run"), Notes()
+    (tmp_path / "run" / "retrained").write_text("in the way")
+    with open_case(run, ENGINE, watch) as case:
+        assert len(case.retrainer.journal) == 0
+    assert watch.notes == [f"retrainings are not kept: {tmp_path}/run/retrained: File exists"]
+
+
+def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> None:
+    run = runs.train(tmp_path / "run", seed=3)
+    first = sibling(run, seed=4)
+    assert first.config == run.config.replace(seed=4)
+    assert first.path == tmp_path / "run" / "siblings" / "seed-4"
+    alone = runs.train(tmp_path / "alone", seed=4)
+    assert np.array_equal(first.entity_rows, alone.entity_rows)
+    made = (first.path / "manifest.json").stat().st_mtime_ns
+    again = sibling(run, seed=4)
+    assert (again.path / "manifest.json").stat().st_mtime_ns == made
+    assert sibling(run, seed=3) is run
+
+
+def test_a_sibling_of_other_settings_is_refused(tmp_path: Path) -> None:
+    run = runs.train(tmp_path / "run", seed=3)
+    runs.train(tmp_path / "run" / "siblings" / "seed-4", seed=5)
+    with pytest.raises(whence.WhenceError, match="other settings; remove it"):
+        sibling(run, seed=4)
