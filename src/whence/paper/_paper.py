@@ -28,15 +28,12 @@ class Paper:
     tables: tuple[Table, ...]
     summary: tuple[str, ...]
     drawn: Drawn
-    seconds: float
-    """That the retrainings took, of all sessions together."""
 
     @classmethod
     def of(cls, results: Results) -> "Paper":
         tables = make_tables(results)
-        seconds = sum(part["evaluation"]["seconds"] for part in results.parts.values())
         summary = summarise(results, tables)
-        return cls(results.options, tuple(tables), tuple(summary), draw(results), seconds)
+        return cls(results.options, tuple(tables), tuple(summary), draw(results))
 
     @property
     def title(self) -> str:
