@@ -22,7 +22,7 @@ from whence.errors import WhenceError
 
 _COLUMNS = ("columns", "rating", "source")
 """Texts that may stand as numbers or lists of them."""
-_SETTINGS = {"explain": EXPLAINING, "evaluate": EVALUATING | ENGINES}
+_SETTINGS = {"explain": EXPLAINING, "evaluate": EVALUATING | ENGINES, "paper": ENGINES}
 """Of commands that have other settings than training."""
 
 

@@ -15,6 +15,8 @@ from whence.drawing._text import (
 SMALL, PLAIN, LARGE = 11, 12, 16
 """Sizes of text."""
 
+FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
+
 _THINNEST, _THICKEST = 1.2, 6.0
 
 

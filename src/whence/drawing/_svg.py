@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 
-from whence.drawing._colours import OPPOSES, PREDICTED, SUPPORTS
+from whence.drawing._colours import GROUND, INK, MUTED, OPPOSES, PREDICTED, RIM, SUPPORTS
 from whence.drawing._layout import lay_out
-from whence.drawing._scene import PLAIN, SMALL, Box, Edge, Scene, Words
+from whence.drawing._scene import FONT, PLAIN, SMALL, Box, Edge, Scene, Words
 from whence.drawing._text import Document, check, measure_text, prediction_text, safe
 
-_FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
-_INK, _MUTED, _RIM, _GROUND = "#222222", "#555555", "#9a9a9a", "#ffffff"
 _LOOP = 20
 """Between the two lines of a loop."""
 
@@ -23,10 +21,10 @@ def explanation_svg(document: Document) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{scene.width:g}" '
         f'height="{scene.height:g}" role="img" aria-label="{safe(title)}" '
-        f'font-family="{_FONT}" fill="{_INK}">',
+        f'font-family="{FONT}" fill="{INK}">',
         f"<title>{safe(title)}</title>",
         f"<desc>{safe(about)}</desc>",
-        f'<rect width="100%" height="100%" fill="{_GROUND}"/>',
+        f'<rect width="100%" height="100%" fill="{GROUND}"/>',
         *map(_edge, scene.edges),
         *map(_box, scene.boxes),
         *map(_words, scene.words),
@@ -84,9 +82,7 @@ def _head_length(edge: Edge) -> float:
 def _box(box: Box) -> str:
     """A rectangle with the lines of a name in its middle, and a note below them."""
     fill, rim, weight = (
-        ("#eceff3", "#5c6570", ' font-weight="bold"')
-        if box.in_prediction
-        else ("#fafafa", _RIM, "")
+        ("#eceff3", "#5c6570", ' font-weight="bold"') if box.in_prediction else ("#fafafa", RIM, "")
     )
     x = box.x + box.width / 2
     step = PLAIN + 3
@@ -102,7 +98,7 @@ def _box(box: Box) -> str:
     if box.note:
         lines.append(
             f'<text x="{x:g}" y="{y + len(box.lines) * step - 1:g}" font-size="{SMALL}" '
-            f'text-anchor="middle" fill="{_MUTED}">{safe(box.note)}</text>'
+            f'text-anchor="middle" fill="{MUTED}">{safe(box.note)}</text>'
         )
     return (
         f'<g><title>{safe(box.title)}</title><rect x="{box.x:g}" y="{box.y:g}" '
@@ -129,6 +125,5 @@ def _legend(scene: Scene) -> Iterator[str]:
             f'<text x="{x + 32}" y="{y:g}" font-size="{SMALL}">{sign.word}</text>'
         )
     yield (
-        f'<text x="316" y="{y:g}" font-size="{SMALL}" fill="{_MUTED}">'
-        "thicker: more influence</text>"
+        f'<text x="316" y="{y:g}" font-size="{SMALL}" fill="{MUTED}">thicker: more influence</text>'
     )

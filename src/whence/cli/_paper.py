@@ -1,0 +1,69 @@
+"""How the paper's tables look in a terminal, and how far they are."""
+
+from rich.console import Console
+from rich.table import Table as Shown
+
+from whence.cli._downloads import Downloads
+from whence.cli._progress import progress
+from whence.cli._retraining import RetrainScreen, time_text
+from whence.cli._screen import counted
+from whence.engines import Plan
+from whence.paper import Budget, Paper, PaperWatch
+from whence.paper._records import Table
+from whence.paper._text import grid
+
+
+class PaperScreen(RetrainScreen, PaperWatch):
+    """The budget, the parts, and a bar over the retrainings of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._downloads = Downloads()
+
+    def preparing(self, run: str) -> None:
+        self.noted(f"training {run}")
+
+    def budgeted(self, budget: Budget) -> None:
+        self._downloads.stop()
+        kept = f"; {budget.n_kept} of {budget.n_parts} parts are finished" if budget.n_kept else ""
+        each = budget.seconds / max(budget.n_retrainings, 1)
+        self.noted(
+            f"at most {counted(budget.n_retrainings, 'retraining')}, {each:.2g} s each: "
+            f"about {time_text(budget.seconds)}{kept}"
+        )
+
+    def began(self, number: int, n_parts: int, title: str) -> None:
+        self._bar.close()
+        self.noted(f"{number} of {n_parts}: {title}")
+
+    def planned(self, plan: Plan) -> None:
+        self._bar.close()
+        if plan.n_retrainings:
+            self._tell = self._bar.enter_context(progress("retrainings"))
+
+    def downloading(self, url: str, done: int, total: int | None) -> None:
+        self._downloads.advanced(url, done, total)
+
+
+def show_paper(screen: Console, paper: Paper) -> None:
+    """Every table, then what they say."""
+    screen.print(paper.title, style="bold")
+    for table in paper.tables:
+        screen.print(f"\n{table.title}", style="bold")
+        screen.print(table.about, style="dim")
+        screen.print(_shown(table))
+    screen.print("\nIn short", style="bold")
+    for sentence in paper.summary:
+        screen.print(f"- {sentence}")
+
+
+def _shown(table: Table) -> Shown:
+    """Lines of a row stand together: ours plain, the others dim."""
+    cells = grid(table)
+    made = Shown(box=None, pad_edge=False, collapse_padding=True)
+    for place, head in enumerate(cells.heads):
+        made.add_column(head, justify="left" if place < cells.n_names else "right")
+    for block in cells.blocks:
+        for number, line in enumerate(block):
+            made.add_row(*line, style="dim" if number else None)
+    return made

@@ -1,0 +1,74 @@
+"""`whence paper`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whence.cli._config import config_option
+from whence.cli._options import (
+    ENGINES,
+    SettingsCommand,
+    json_option,
+    print_json,
+    setting_options,
+)
+
+_DATASETS = ("nations", "fb15k-237", "movielens")
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("paper", cls=SettingsCommand)
+@click.argument("dataset", default="nations", type=click.Choice(_DATASETS))
+@click.option(
+    "-o", "--out", type=_PATH, help="Folder of all that is made  [default: runs/paper-DATASET]"
+)
+@click.option("--models", default="distmult,complex", show_default=True, help="By commas.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    help="Models of each kind: seeds 42, 43 and so on  [default: 5 of Nations, else 1]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    help="Only so many test predictions, drawn at random  [default: all of Nations, else 100]",
+)
+@click.option("--data-dir", type=_PATH, help="Where named datasets lie.")
+@config_option
+@json_option
+@setting_options(ENGINES)
+def command(
+    dataset: str,
+    out: Path | None,
+    models: str,
+    seeds: int | None,
+    limit: int | None,
+    data_dir: Path | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Reproduce the paper's tables and figures, ours beside its own.
+
+    Trains, explains, removes facts and retrains as the paper did, on Nations by default, and
+    writes tables and figures into a folder. After an interruption the same command goes on.
+    """
+    from whence._jit import announced
+    from whence.cli._paper import PaperScreen, show_paper
+    from whence.cli._tables import console
+    from whence.cli._watch import TerminalWatch
+    from whence.engines import EngineOptions
+    from whence.paper import PaperOptions, reproduce
+
+    names = tuple(name for each in models.split(",") if (name := each.strip()))
+    engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})
+    asked = PaperOptions(dataset, names, seeds, limit, out, data_dir, engine)
+    watch = PaperScreen()
+    with announced(TerminalWatch().compiling), watch:
+        paper = reproduce(asked, watch)
+    if as_json:
+        print_json(paper.to_dict())
+        return
+    screen = console()
+    show_paper(screen, paper)
+    screen.print(f"\npage: {asked.folder / 'paper.html'}", soft_wrap=True)

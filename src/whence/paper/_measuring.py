@@ -1,0 +1,149 @@
+"""One part after another: evaluated, and kept when it is finished."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from whence._version import __version__
+from whence.api import Run
+from whence.api._cases import open_case
+from whence.engines import Engine, RetrainWatch
+from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.results import Evaluation, plain
+from whence.files import write_retrainings, write_text
+from whence.paper._comparing import closenesses, differences, examples, removed
+from whence.paper._plan import FIRST_SEED, PaperOptions, Part
+from whence.paper._records import finite
+from whence.paper._results import Document
+from whence.paper._runs import Runs
+from whence.paper._watch import Budget, PaperWatch
+
+_EXAMPLES, _EXAMPLE_FACTS = 2, 8
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Everything that measuring a part needs."""
+
+    options: PaperOptions
+    engine: Engine
+    watch: PaperWatch
+    runs: Runs
+
+    def kept(self, part: Part) -> Document | None:
+        """What a part came to when it was finished before, under the same settings."""
+        try:
+            found = json.loads(self._path(part).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        same = isinstance(found, dict) and found.get("asked") == self._asked(part)
+        return found if same else None
+
+    def measure(self, part: Part) -> Document:
+        """Evaluate a part, and keep what it came to."""
+        run = self.runs.open(part)
+        evaluation = self._evaluate(run, part)
+        document: dict[str, Any] = finite(
+            {
+                "asked": self._asked(part),
+                "runs": [_trained(each) for each in self.runs.seeds(run)],
+                "evaluation": evaluation.to_dict(),
+                "differences": plain(_differences(evaluation, part)),
+                "removed": plain(removed(evaluation.retrainings)),
+                "closeness": plain(closenesses(evaluation.retrainings)),
+                "lipschitz": self._lipschitz(run, part),
+                "examples": _examples(run, evaluation),
+            }
+        )
+        self._write_retrainings(part, evaluation)
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+        write_text(self._path(part), text, force=True)
+        return document
+
+    def budget(self, parts: Sequence[Part], n_kept: int) -> Budget:
+        """What parts will take, from a short probe of each."""
+        n_all, seconds = 0, 0.0
+        for part in parts:
+            with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
+                n_retrainings = part.n_retrainings(self._n_predictions(case))
+                n_all += n_retrainings * self.options.n_seeds
+                seconds += case.retrainer.seconds_for(n_retrainings) * self.options.n_seeds
+        return Budget(len(parts) + n_kept, n_kept, n_all, seconds)
+
+    def _n_predictions(self, case: Any) -> int:
+        from whence.evaluate.picking import pick
+
+        asked = EvaluateOptions(limit=self.options.n_predictions)
+        return len(pick(case, asked, self.options.engine.threads).situations)
+
+    def _evaluate(self, run: Run, part: Part) -> Evaluation:
+        asked: dict[str, Any] = {
+            "methods": part.methods,
+            "k": part.sizes,
+            "protocols": part.protocols,
+            "baseline": part.baselines[-1],
+            "seeds": self.options.n_seeds,
+            "limit": self.options.n_predictions,
+        }
+        if "approximation" in part.protocols:
+            asked["constraints"] = part.constraints
+        return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
+
+    def _lipschitz(self, run: Run, part: Part) -> dict[str, list[float]]:
+        """The largest slope that training met under every constraint, of every seed."""
+        if "approximation" not in part.protocols:
+            return {}
+        return {
+            constraint: [each.summary()["lipschitz"] for each in self.runs.seeds(run, constraint)]
+            for constraint in part.constraints
+        }
+
+    def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
+        """A table of every single one, where Parquet can be written."""
+        if not evaluation.retrainings:
+            return
+        if find_spec("pyarrow") is None:
+            self.watch.noted("single retrainings are not written: Parquet needs pyarrow")
+            return
+        path = self.options.folder / "retrainings" / f"{part.name}.parquet"
+        write_retrainings(path, map(plain, evaluation.retrainings), force=True)
+
+    def _path(self, part: Part) -> Path:
+        return self.options.folder / "parts" / f"{part.name}.json"
+
+    def _asked(self, part: Part) -> Document:
+        """What tells a finished part from one that was asked otherwise."""
+        return {
+            "part": plain(asdict(part)),
+            "seeds": self.options.n_seeds,
+            "limit": self.options.n_predictions,
+            "engine": self.engine.identity,
+            "whence": __version__,
+        }
+
+
+def _trained(run: Run) -> Document:
+    """What training came to."""
+    seconds = run.summary()["seconds"]
+    return {"seed": run.config.seed, "seconds": seconds, "metrics": run.metrics}
+
+
+def _differences(evaluation: Evaluation, part: Part) -> list[Any]:
+    return [
+        difference
+        for baseline in part.baselines
+        for difference in differences(evaluation.retrainings, "rollback", baseline)
+    ]
+
+
+def _examples(run: Run, evaluation: Evaluation) -> list[Document]:
+    """Explanations of the predictions that fell furthest."""
+    found = examples(evaluation.retrainings, FIRST_SEED, _EXAMPLES)
+    return [
+        run.explain(subject, relation, object_, top=_EXAMPLE_FACTS).to_dict()
+        for subject, relation, object_, asks in found
+        if asks == "object"
+    ]

@@ -1,0 +1,112 @@
+"""The model table, the time table, and how steady training is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from whence.paper import _published as published
+from whence.paper._records import Figure, Row, Table
+from whence.paper._results import TITLES, Document, Results, make_table, pair
+
+_METRICS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
+_ROUNDED = 0.00005
+"""The paper prints hundredths of percents."""
+_SECONDS = 60.0
+"""Of a minute."""
+
+
+def models_table(results: Results) -> Table | None:
+    """MRR and hits of the test facts, with the paper's filter and with the standard one."""
+    rows = []
+    for model in results.models:
+        runs = results.parts.get(f"removal-{model}", {"runs": ()})["runs"]
+        tests = [run["metrics"]["test"] for run in runs if run["metrics"].get("test")]
+        if tests:
+            printed = published.model_metrics(results.dataset, model)
+            paper = _metrics([test["paper_filter"] for test in tests], printed)
+            rows.append(Row((TITLES[model], "paper's"), paper))
+            rows.append(Row((TITLES[model], "standard"), _metrics(tests, {})))
+    about = (
+        "Test facts. The paper's filter leaves known answers of training and validation out of "
+        "the ranking, the standard one those of the test facts too."
+    )
+    title = "Model table: MRR and Hits in percent"
+    return make_table("models", title, about, "model filter", tuple(_METRICS.values()), rows)
+
+
+def _metrics(
+    tests: Sequence[Document], printed: dict[str, float | None]
+) -> tuple[Figure | None, ...]:
+    return tuple(
+        _over_seeds([test[name] for test in tests], printed.get(name)) if name in tests[0] else None
+        for name in _METRICS
+    )
+
+
+def times_table(results: Results) -> Table | None:
+    """How long training and one explanation take."""
+    rows = []
+    trains, explains = (
+        published.training_seconds(results.dataset),
+        published.explaining_seconds(results.dataset),
+    )
+    for model in results.models:
+        part = results.parts.get(f"removal-{model}")
+        if part is not None:
+            training = _over_seeds([run["seconds"] for run in part["runs"]], trains, "seconds")
+            each = (part["evaluation"]["explain_seconds"] or {}).get("rollback")
+            explaining = each and Figure(
+                each, paper=explains.mean, paper_std=explains.std, unit="seconds"
+            )
+            figures = (
+                training,
+                _minutes(training),
+                explaining,
+                explaining and _minutes(explaining),
+            )
+            rows.append(Row((TITLES[model],), tuple(figure or None for figure in figures)))
+    about = "Training with the trace, and one explanation by rollback: its ten strongest facts."
+    columns = ("training, s", "training, min", "explaining, s", "explaining, min")
+    return make_table("times", "Time table", about, "model", columns, rows)
+
+
+def method_times_table(results: Results) -> Table | None:
+    """Seconds of one explanation by every method of the CRIAGE table."""
+    found = (results.evaluation("criage") or {}).get("explain_seconds") or {}
+    rows = [Row((method,), (Figure(seconds, unit="seconds"),)) for method, seconds in found.items()]
+    about = "On the models of the CRIAGE table."
+    title = "Seconds of one explanation"
+    return make_table("criage-seconds", title, about, "method", ("seconds",), rows)
+
+
+def steadiness_table(results: Results) -> Table | None:
+    """How often one random fact less changes a top answer."""
+    rows = []
+    for model in results.models:
+        found = (results.evaluation(f"removal-{model}") or {}).get("steadiness")
+        if found:
+            changed = Figure(found["changed"], interval=pair(found["interval"]))
+            moved = Figure(found["mean_change"], unit="share")
+            rows.append(Row((TITLES[model],), (changed, moved)))
+    about = (
+        "One random fact removed, whatever it says: the share of top answers that change, which "
+        "is the floor of TC, and the mean change of a probability."
+    )
+    columns = ("top answer changes", "probability moves")
+    return make_table("steadiness", "Steadiness in percent", about, "model", columns, rows)
+
+
+def _over_seeds(values: Sequence[float], paper: float | None, unit: str = "share") -> Figure:
+    mean = float(np.mean(values))
+    return Figure(mean, seeds=tuple(values), paper=paper, unit=unit, rounded=_ROUNDED)
+
+
+def _minutes(figure: Figure) -> Figure:
+    assert figure.ours is not None
+    return Figure(
+        figure.ours / _SECONDS,
+        seeds=tuple(seconds / _SECONDS for seconds in figure.seeds),
+        paper=None if figure.paper is None else figure.paper / _SECONDS,
+        paper_std=None if figure.paper_std is None else figure.paper_std / _SECONDS,
+        unit="minutes",
+    )

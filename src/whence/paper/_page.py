@@ -1,0 +1,55 @@
+"""Tables and figures as one page that needs nothing else."""
+
+from collections.abc import Iterator, Sequence
+
+from whence.drawing._page_parts import STYLE
+from whence.drawing._text import safe
+from whence.paper._figures import Drawn
+from whence.paper._records import Table
+from whence.paper._text import grid
+
+
+def page(title: str, summary: Sequence[str], tables: Sequence[Table], drawn: Drawn) -> str:
+    """A whole HTML file: what the tables say, the tables, the figures."""
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{safe(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<h1>{safe(title)}</h1>",
+        "<ul>",
+        *(f"<li>{safe(sentence)}</li>" for sentence in summary),
+        "</ul>",
+        *(line for table in tables for line in _table(table)),
+        "<h2>Figures</h2>",
+        *(
+            f'<h3>{safe(about)}</h3>\n<div class="wide">\n{svg}</div>'
+            for about, svg in drawn.values()
+        ),
+        "</main>\n</body>\n</html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    shown = grid(table)
+    yield f"<h2>{safe(table.title)}</h2>"
+    yield f'<div class="wide"><table><caption>{safe(table.about)}</caption>'
+    heads = (
+        f'<th scope="col"{_number(place, shown.n_names)}>{safe(head)}</th>'
+        for place, head in enumerate(shown.heads)
+    )
+    yield f"<thead><tr>{''.join(heads)}</tr></thead>"
+    for block in shown.blocks:
+        yield "<tbody>"
+        for line in block:
+            cells = (
+                f"<td{_number(place, shown.n_names)}>{safe(cell)}</td>"
+                for place, cell in enumerate(line)
+            )
+            yield f"<tr>{''.join(cells)}</tr>"
+        yield "</tbody>"
+    yield "</table></div>"
+
+
+def _number(place: int, n_names: int) -> str:
+    return ' class="number"' if place >= n_names else ""

@@ -1,0 +1,144 @@
+"""What the tables say, in plain words."""
+
+from collections.abc import Iterator, Sequence
+
+from whence.paper._records import Figure, Table, figures_of
+from whence.paper._results import TITLES, Results
+from whence.paper._text import paper_text, range_text, value_text
+
+_COMPARED = {
+    "table1": "Table 1",
+    "criage": "CRIAGE table",
+    "models": "Model table",
+}
+_NAMED = 6
+"""Figures outside the spread that are named; of more, the count tells."""
+_LEVEL = 0.05
+
+
+def summarise(results: Results, tables: Sequence[Table]) -> list[str]:
+    """Sentences: where the paper's figures lie, and whether its claims hold."""
+    by_name = {table.name: table for table in tables}
+    return [
+        *_spreads(results, by_name),
+        *_rollback_against_random(results, by_name),
+        *_criage(by_name),
+        *_constraints(by_name),
+        *_theory(results),
+    ]
+
+
+def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:
+    n_seeds = results.options.n_seeds
+    for name, title in _COMPARED.items():
+        if name not in tables:
+            continue
+        # Differences are not printed in the paper.
+        printed = [each for each in figures_of([tables[name]]) if each.unit != "points"]
+        found = [figure.standing for figure in printed]
+        counts = {word: found.count(word) for word in ("inside", "below", "above")}
+        n_all = sum(counts.values())
+        ours = f"the spread of our {n_seeds} seeds" if n_seeds > 1 else "our one seed, rounded"
+        yield (
+            f"{title}, the paper's {n_all} figures beside {ours}: inside {counts['inside']}, "
+            f"below {counts['below']}, above {counts['above']}."
+        )
+        if n_seeds > 1:
+            yield from _outside(title, tables[name], "below")
+            yield from _outside(title, tables[name], "above")
+
+
+def _outside(title: str, table: Table, side: str) -> Iterator[str]:
+    """Which of the paper's figures lie on one side of ours."""
+    found = [
+        f"{' '.join(row.names)} {column} (paper {paper_text(figure)}, ours {_ours(figure)})"
+        for row in table.rows
+        for column, figure in zip(table.columns, row.figures, strict=True)
+        if figure is not None and figure.unit != "points" and figure.standing == side
+    ]
+    if found:
+        more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield f"{title}, the paper's {side} ours: {'; '.join(found[:_NAMED])}{more}."
+
+
+def _ours(figure: Figure) -> str:
+    return range_text(min(figure.seeds), max(figure.seeds), figure.unit)
+
+
+def _rollback_against_random(results: Results, tables: dict[str, Table]) -> Iterator[str]:
+    rows = {row.names: row for row in tables["table1"].rows} if "table1" in tables else {}
+    for model in results.models:
+        first = rows.get((TITLES[model], "rollback"))
+        apart = rows.get((TITLES[model], "difference"))
+        if first and apart and first.figures[0] and apart.figures[0]:
+            share, points = first.figures[0], apart.figures[0]
+            word = "more" if (points.ours or 0) >= 0 else "less"
+            yield (
+                f"{TITLES[model]}: without the one fact that rollback ranks first the probability "
+                f"falls in {value_text(share.ours, 'share')}% of predictions, "
+                f"{value_text(abs(points.ours or 0), 'share')} points {word} than without a random "
+                f"one (paper {paper_text(points)})."
+            )
+
+
+def _criage(tables: dict[str, Table]) -> Iterator[str]:
+    if "criage" not in tables:
+        return
+    rows = {row.names: row.figures for row in tables["criage"].rows}
+    pairs = [
+        (mine.ours, theirs.ours)
+        for metric in ("PD", "TC")
+        for mine, theirs in zip(
+            rows.get(("rollback", metric), ()), rows.get(("criage", metric), ()), strict=False
+        )
+        if mine and theirs and mine.ours is not None and theirs.ours is not None
+    ]
+    level = sum(mine >= theirs for mine, theirs in pairs)
+    values = [
+        figure.ours
+        for row in (tables["criage-p"].rows if "criage-p" in tables else ())
+        if row.names[0] == "rollback, criage"
+        for figure in row.figures
+        if figure and figure.ours is not None
+    ]
+    sure = sum(value < _LEVEL for value in values)
+    yield (
+        f"CRIAGE table: rollback is at or above criage in {level} of {len(pairs)} figures; "
+        f"{sure} of {len(values)} differences have p < {_LEVEL:g}."
+    )
+
+
+def _constraints(tables: dict[str, Table]) -> Iterator[str]:
+    rows = (
+        {row.names[0]: row.figures for row in tables["approximation"].rows}
+        if ("approximation" in tables)
+        else {}
+    )
+    if {"none", "unit"} <= rows.keys():
+        free, unit = rows["none"], rows["unit"]
+        words = [
+            f"{title} from {_number(a)} to {_number(b)}"
+            for title, a, b in zip(
+                ("r of probabilities", "r of changes", "the Lipschitz constant"),
+                free,
+                unit,
+                strict=True,
+            )
+        ]
+        yield f"Unit norm instead of no constraint takes {', '.join(words[:2])} and {words[2]}."
+
+
+def _number(figure: Figure | None) -> str:
+    return value_text(figure.ours if figure else None, "number")
+
+
+def _theory(results: Results) -> Iterator[str]:
+    theory = (results.evaluation("theory") or {}).get("theory")
+    if not theory or theory["rollback_error"] is None or theory["original_error"] is None:
+        return
+    mine, before = theory["rollback_error"], theory["original_error"]
+    word = "nearer to" if mine < before else "no nearer to"
+    yield (
+        f"Rollback is {word} retraining than the original model is: mean distance of the "
+        f"probability {value_text(mine, 'number')} against {value_text(before, 'number')}."
+    )

@@ -1,0 +1,33 @@
+"""All tables, in the order they are shown."""
+
+from whence.paper._closeness_tables import approximation_table, changes_table, theory_table
+from whence.paper._criage_tables import criage_table, p_values_table
+from whence.paper._model_tables import (
+    method_times_table,
+    models_table,
+    steadiness_table,
+    times_table,
+)
+from whence.paper._records import Table
+from whence.paper._removal_tables import lazy_table, removal_table, sizes_table
+from whence.paper._results import Results
+
+_MAKERS = (
+    removal_table,
+    lazy_table,
+    sizes_table,
+    criage_table,
+    p_values_table,
+    method_times_table,
+    models_table,
+    times_table,
+    approximation_table,
+    changes_table,
+    steadiness_table,
+    theory_table,
+)
+
+
+def make_tables(results: Results) -> list[Table]:
+    """Every table of which something was measured."""
+    return [table for make in _MAKERS if (table := make(results)) is not None]

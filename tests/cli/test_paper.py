@@ -1,0 +1,64 @@
+"""`whence paper` as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import whence
+
+FEW = ["--seeds", "1", "--limit", "2", "--models", "distmult"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("paper") / "out"
+
+
+def test_tables_fit_a_terminal_and_the_budget_comes_first(folder: Path) -> None:
+    done = whence("paper", *FEW, "-o", str(folder), COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines[:-1])) <= 80
+    for title in ("Table 1: PD and TC in percent", "Model table", "Time table", "In short"):
+        assert any(line.startswith(title) for line in lines), title
+    assert lines[-1] == f"page: {folder / 'paper.html'}"
+    said = done.stderr.splitlines()
+    (budget,) = [number for number, line in enumerate(said) if line.startswith("at most ")]
+    parts = [number for number, line in enumerate(said) if " of 5: " in line]
+    assert len(parts) == 5
+    assert budget < parts[0]
+
+
+def test_json_is_one_document_that_is_also_a_file(folder: Path) -> None:
+    done = whence("paper", "nations", *FEW, "-o", str(folder), "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert document == json.loads((folder / "paper.json").read_text())
+    shares = [
+        row[f"{metric}_{k}"]["mean"]
+        for row in document["tables"]["table1"]["rows"]
+        for metric in ("pd", "tc")
+        for k in (1, 10, "all")
+        if row["method"] != "difference"
+    ]
+    assert len(shares) == 12
+    assert all(0 <= share <= 1 for share in shares)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["wn18"], "'wn18' is not one of 'nations', 'fb15k-237', 'movielens'"),
+        (["--models", "transe"], "unknown model 'transe'; choose from distmult, complex"),
+        (["--models", ","], "no models; choose from distmult, complex"),
+        (["--limit", "0"], "0 is not in the range"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = whence("paper", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout
+    assert not list(tmp_path.iterdir())

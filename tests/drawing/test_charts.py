@@ -1,0 +1,205 @@
+"""Charts: positions follow the numbers, words say them, and odd input is no harm."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from tests.drawing.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
+from whence.drawing import (
+    Bar,
+    Box,
+    Curve,
+    Scatter,
+    Strip,
+    bars_svg,
+    boxes_svg,
+    line_svg,
+    scatter_svg,
+    strip_svg,
+)
+
+HOSTILE = '<script>alert("x")</script> & \x00'
+
+
+def scatter(*points: tuple[float | None, float | None]) -> str:
+    return scatter_svg([Scatter("none", points, "r 0.93, L 6.9")], title="Scatter")
+
+
+def boxes(*heights: float, count: float | None = None) -> str:
+    return boxes_svg([Box("a", *heights, count=count)], title="Boxes", y_label="change")
+
+
+def test_points_stand_right_and_up_by_their_numbers() -> None:
+    root = parsed(scatter((0.1, 0.9), (0.5, 0.5), (0.9, 0.1)))
+    first, middle, last = discs(root)
+    assert first[0] < middle[0] < last[0]
+    assert first[1] < middle[1] < last[1]
+    assert "r 0.93, L 6.9" in words(root)
+    assert "3 points" in words(root)
+
+
+def test_the_diagonal_goes_through_equal_numbers() -> None:
+    root = parsed(scatter((0.2, 0.2), (0.7, 0.7), (0.3, 0.8)))
+    ((x1, y1, x2, y2),) = lines(root, "diagonal")
+    on, also_on, above = discs(root)
+    for x, y in (on, also_on):
+        assert y == pytest.approx(y1 + (y2 - y1) * (x - x1) / (x2 - x1), abs=0.02)
+    assert above[1] < y1 + (y2 - y1) * (above[0] - x1) / (x2 - x1) - 1
+
+
+def test_panels_share_their_range_and_stand_apart() -> None:
+    panels = [Scatter(name, [(0.1, 0.2), (top, top)]) for name, top in (("a", 0.3), ("b", 0.9))]
+    root = parsed(scatter_svg(panels * 2, title="Four"))
+    one, two = (lines(root, "diagonal")[index] for index in (0, 1))
+    assert two[0] > one[2]
+    assert two[2] - two[0] == one[2] - one[0]
+    assert words(root).count("0.2") == 8
+    assert lines(root, "diagonal")[2][3] > one[1]
+    low = discs(root)[0]
+    assert discs(root)[2][0] - two[0] == pytest.approx(low[0] - one[0], abs=0.02)
+
+
+def test_thousands_of_points_are_thinned_and_it_is_said() -> None:
+    points = [(index / 4999, (index * 7 % 5000) / 4999) for index in range(5000)]
+    root = parsed(scatter(*points))
+    assert len(discs(root)) == 1000
+    assert "5,000 points, 1,000 of them drawn" in words(root)
+    xs = [x for x, _ in discs(root)]
+    assert max(xs) - min(xs) == pytest.approx(210, abs=0.1)
+
+
+def test_a_box_has_its_numbers_in_order() -> None:
+    root = parsed(boxes(-0.2, 0.0, 0.1, 0.4, 0.8, 0.3, count=261.0))
+    ((_, median, _, _),) = lines(root, "median")
+    ((_, zero, _, _),) = lines(root, "zero")
+    lower, upper = lines(root, "whisker")
+    body = next(item for item in root.iter(f"{SVG}rect") if "fill-opacity" in item.attrib)
+    top, height = numbers(body, "y", "height")
+    mean = discs(root)[0][1]
+    assert upper[3] < top < mean < median < top + height < lower[1]
+    assert top + height == pytest.approx(zero, abs=0.02)
+    assert "300" in words(root)
+    assert "facts removed, on average" in words(root)
+    assert "median 0.100, mean 0.300, count 261.0" in described(root)
+
+
+def test_counts_have_an_axis_only_where_there_are_some() -> None:
+    assert "facts removed, on average" not in words(parsed(boxes(0, 1, 2, 3, 4, 2)))
+
+
+def test_longer_bars_are_larger_and_whiskers_span_the_interval() -> None:
+    bars = [
+        Bar("k = 1", "rollback", 0.92, (0.82, 1.0)),
+        Bar("k = 1", "random", 0.46, (0.4, 0.5)),
+        Bar("k = 10", "rollback", 1.0),
+    ]
+    root = parsed(bars_svg(bars, title="PD", x_label="share"))
+    drawn = [
+        numbers(item, "x", "width")
+        for item in root.iter(f"{SVG}rect")
+        if item.attrib.get("class", "").startswith("fill")
+    ]
+    zero = drawn[0][0]
+    assert drawn[0][1] == pytest.approx(2 * drawn[1][1], abs=0.05)
+    assert drawn[2][1] == max(width for _, width in drawn)
+    left, _, right, _ = lines(root, "interval")[0]
+    assert (left - zero) / drawn[2][1] == pytest.approx(0.82, abs=1e-3)
+    assert (right - zero) / drawn[2][1] == pytest.approx(1.0, abs=1e-3)
+    shown = words(root)
+    assert [shown.count(word) for word in ("k = 1", "k = 10", "rollback", "random")] == [1, 1, 2, 1]
+    assert {"92.0%", "46.0%", "100.0%"} <= set(shown)
+
+
+def test_bars_below_zero_go_left() -> None:
+    root = parsed(
+        bars_svg(
+            [Bar("", "a", -0.5), Bar("", "b", 0.5)], title="rho", x_label="rho", in_percent=False
+        )
+    )
+    down, up = (
+        numbers(item, "x", "width")
+        for item in root.iter(f"{SVG}rect")
+        if item.attrib.get("class", "").startswith("fill")
+    )
+    assert down[0] + down[1] == pytest.approx(up[0], abs=0.02)
+
+
+def test_curves_rise_with_their_numbers_and_are_named() -> None:
+    curves = [Curve("loss", [(1, 3.0), (2, 1.0)]), Curve("other", [(1, 0.5), (2, None), (3, 2.0)])]
+    root = parsed(line_svg(curves, title="Training", x_label="epoch", y_label="loss"))
+    falling, rising = (
+        [tuple(map(float, spot.split(","))) for spot in item.attrib["points"].split()]
+        for item in root.iter(f"{SVG}polyline")
+    )
+    assert falling[0][1] < falling[1][1]
+    assert rising[0][1] > rising[1][1]
+    assert len(rising) == 2
+    assert {"loss", "other", "epoch"} <= set(words(root))
+    dashes = [item.attrib.get("stroke-dasharray") for item in root.iter(f"{SVG}polyline")]
+    assert len(set(dashes)) == 2
+
+
+def test_strips_have_a_disc_a_value_and_their_mean() -> None:
+    strips = [Strip("rollback", [0.8, 1.0]), Strip("random", [0.5, None])]
+    root = parsed(strip_svg(strips, title="Seeds", x_label="PD"))
+    (a, y), (b, _), (c, below) = discs(root)
+    assert c < a < b
+    assert y < below
+    assert lines(root, "mean")[0][0] == pytest.approx((a + b) / 2, abs=0.02)
+
+
+EMPTY = [
+    scatter_svg([], title="t"),
+    scatter((math.nan, 0.5), (0.5, None)),
+    boxes_svg([], title="t", y_label="y"),
+    boxes(math.nan, 0, 0, 0, 0, 0),
+    bars_svg([Bar("g", "s", math.nan)], title="t", x_label="x"),
+    line_svg([Curve("c", [(1, None)])], title="t", x_label="x", y_label="y"),
+    strip_svg([Strip("s", [math.inf])], title="t", x_label="x"),
+]
+
+
+@pytest.mark.parametrize("svg", EMPTY)
+def test_nothing_to_draw_is_said(svg: str) -> None:
+    root = parsed(svg)
+    assert words(root)[-1].startswith("There ")
+    assert not discs(root)
+
+
+ODD: list[Callable[[], str]] = [
+    lambda: scatter((0.5, 0.5)),
+    lambda: scatter((0.0, 0.0)),
+    lambda: scatter((-2.0, -2.0), (-2.0, -2.0)),
+    lambda: boxes(0, 0, 0, 0, 0, 0, count=0),
+    lambda: boxes(-1, -1, -1, -1, -1, -1),
+    lambda: bars_svg([Bar("g", "s", 0.0, (None, None))], title="t", x_label="x"),
+    lambda: bars_svg([Bar("g", "s", 0.0)], title="t", x_label="x", in_percent=False),
+    lambda: line_svg([Curve("c", [(1, 2.0)])], title="t", x_label="x", y_label="y"),
+    lambda: strip_svg([Strip("s", [0.3, 0.3])], title="t", x_label="x"),
+]
+
+
+@pytest.mark.parametrize("draw", ODD)
+def test_one_value_and_equal_values_are_drawn(draw: Callable[[], str]) -> None:
+    svg = draw()
+    assert "nan" not in svg
+    assert is_inside(parsed(svg))
+
+
+def test_names_are_escaped_and_long_ones_cut() -> None:
+    long = HOSTILE * 20
+    for svg in (
+        scatter_svg([Scatter(long, [(0, 1)], long)], title=long),
+        boxes_svg([Box(long, 0, 1, 2, 3, 4, 2)], title=long, y_label=HOSTILE),
+        bars_svg([Bar(HOSTILE, long, 0.5)], title=long, x_label=HOSTILE),
+        line_svg([Curve(long, [(1, 2)])] * 2, title=long, x_label=HOSTILE, y_label=HOSTILE),
+        strip_svg([Strip(long, [1])], title=long, x_label=HOSTILE),
+    ):
+        root = parsed(svg)
+        assert "<script" not in svg
+        assert is_inside(root)
+
+
+def test_dark_pages_have_colours_of_their_own() -> None:
+    assert "prefers-color-scheme: dark" in scatter((0.5, 0.5))

@@ -1,0 +1,152 @@
+"""The whole of it on a few predictions, for real; and interrupted, and gone on with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whence.errors import WhenceError
+from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whence.training.results import Interrupted
+
+FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
+
+
+class Notes(PaperWatch):
+    """Writes down what it is told; stops after so many retrainings of a part."""
+
+    def __init__(self, stop_in: str | None = None, after: int = 0) -> None:
+        self.parts: list[str] = []
+        self.budget: Budget | None = None
+        self.n_retrained = 0
+        self._stop_in, self._after = stop_in, after
+
+    def budgeted(self, budget: Budget) -> None:
+        self.budget = budget
+
+    def began(self, number: int, n_parts: int, title: str) -> None:
+        self.parts.append(f"{number} of {n_parts}: {title}")
+
+    def retrained(self, n_done: int, n_retrainings: int) -> None:
+        self.n_retrained += 1
+        if self._stop_in and self._stop_in in self.parts[-1]:
+            self._after -= 1
+
+    def should_stop(self) -> bool:
+        return self._stop_in is not None and self._after < 0
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paper, Notes]:
+    notes = Notes()
+    out = tmp_path_factory.mktemp("whole") / "paper"
+    return reproduce(PaperOptions(**FEW, out=out), notes), notes
+
+
+def figures(paper: Paper) -> dict[str, Any]:
+    """All tables but those of times."""
+    tables = paper.to_dict()["tables"]
+    return {name: tables[name] for name in tables if name not in ("times", "criage-seconds")}
+
+
+def test_the_budget_comes_first_and_is_an_upper_bound(whole: tuple[Paper, Notes]) -> None:
+    _, notes = whole
+    assert notes.budget is not None
+    assert (notes.budget.n_parts, notes.budget.n_kept) == (5, 0)
+    assert 0 < notes.n_retrained <= notes.budget.n_retrainings
+    assert notes.budget.seconds > 0
+    assert notes.parts[2] == "3 of 5: CRIAGE table"
+
+
+def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
+    paper, _ = whole
+    names = {table.name for table in paper.tables}
+    assert names == {
+        "table1",
+        "table1-lazy",
+        "sizes",
+        "criage",
+        "criage-p",
+        "criage-seconds",
+        "models",
+        "times",
+        "approximation",
+        "boxes",
+        "steadiness",
+        "theory",
+    }
+    assert paper.drawn.keys() == {
+        "scatter",
+        "scatter-changes",
+        "boxes-distmult",
+        "example-distmult-1",
+        "example-distmult-2",
+    }
+
+
+def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
+    paper, _ = whole
+    folder = paper.options.folder
+    document = json.loads((folder / "paper.json").read_text(), parse_constant=pytest.fail)
+    assert document == paper.to_dict()
+    assert document["seeds"] == [42, 43]
+    for file in [*document["figures"].values(), "tables.md", "paper.html"]:
+        assert (folder / file).stat().st_size > 0
+
+
+def test_shares_agree_with_the_single_retrainings(whole: tuple[Paper, Notes]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    paper, _ = whole
+    rows = parquet.read_table(
+        paper.options.folder / "retrainings" / "removal-distmult.parquet"
+    ).to_pylist()
+    single = [row for row in rows if (row["method"], row["k"]) == ("rollback", "1")]
+    by_seed = [
+        [row["actual"] < row["original"] for row in single if row["seed"] == seed]
+        for seed in (42, 43)
+    ]
+    (table,) = [table for table in paper.tables if table.name == "table1"]
+    (row,) = [row for row in table.rows if row.names[1] == "rollback"]
+    assert row.figures[0] is not None
+    assert row.figures[0].seeds == tuple(sum(falls) / len(falls) for falls in by_seed)
+
+
+def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+    paper, notes = whole
+    options = PaperOptions(**FEW, out=tmp_path / "paper")
+    first, then = Notes("CRIAGE", 5), Notes()
+    with pytest.raises(Interrupted):
+        reproduce(options, first)
+    assert not (options.folder / "paper.json").exists()
+    again = reproduce(options, then)
+    assert first.parts[-1] == then.parts[0] == "3 of 5: CRIAGE table"
+    assert then.budget is not None
+    assert then.budget.n_kept == 2
+    assert figures(again) == figures(paper)
+    # Threads that were at work when it stopped may have finished, unheard.
+    assert notes.n_retrained == first.n_retrained + then.n_retrained
+
+
+def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
+    paper, _ = whole
+    notes = Notes()
+    again = reproduce(paper.options, notes)
+    assert (notes.parts, notes.n_retrained, notes.budget) == ([], 0, None)
+    assert again.to_dict() == paper.to_dict()
+
+
+def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, Notes]) -> None:
+    paper, _ = whole
+    notes = Notes()
+    reproduce(PaperOptions(**(FEW | {"seeds": 1}), out=paper.options.folder), notes)
+    assert len(notes.parts) == 5
+    assert notes.n_retrained == 0
+
+
+def test_a_run_of_other_settings_is_refused(tmp_path: Path) -> None:
+    from runs import train
+
+    train(tmp_path / "runs" / "distmult")
+    with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
+        reproduce(PaperOptions(**FEW, out=tmp_path))

@@ -1,0 +1,63 @@
+import pytest
+
+from whence.errors import WhenceError
+from whence.paper import PaperOptions
+from whence.paper._plan import plan
+
+
+def test_nations_has_every_part() -> None:
+    names = [part.name for part in plan(PaperOptions())]
+    assert names == [
+        "removal-distmult",
+        "removal-complex",
+        "lazy-distmult",
+        "lazy-complex",
+        "criage",
+        "approximation",
+        "theory",
+    ]
+
+
+def test_what_the_paper_shows_of_distmult_needs_distmult() -> None:
+    names = [part.name for part in plan(PaperOptions(models=("complex",)))]
+    assert names == ["removal-complex", "lazy-complex"]
+
+
+@pytest.mark.parametrize("dataset", ["fb15k-237", "movielens"])
+def test_larger_datasets_take_100_predictions_and_one_seed(dataset: str) -> None:
+    options = PaperOptions(dataset)
+    assert (options.n_predictions, options.n_seeds) == (100, 1)
+    assert [part.name.partition("-")[0] for part in plan(options)] == ["removal"] * 2 + ["lazy"] * 2
+
+
+def test_nations_takes_all_predictions_and_five_seeds() -> None:
+    assert (PaperOptions().n_predictions, PaperOptions().n_seeds) == (None, 5)
+
+
+def test_parts_of_one_setting_share_a_run() -> None:
+    runs = {part.name: part.run for part in plan(PaperOptions())}
+    assert runs["removal-distmult"] == runs["approximation"] == runs["theory"] == "distmult"
+    assert len(set(runs.values())) == 5
+
+
+def test_retrainings_are_counted_before_they_are_done() -> None:
+    counts = {part.name: part.n_retrainings(143) for part in plan(PaperOptions())}
+    assert counts["removal-distmult"] == 143 * 6 + 20 + 1
+    assert counts["criage"] == 143 * 16 + 1
+    assert counts["approximation"] == 143 * 4 + 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"dataset": "wn18"}, "unknown dataset 'wn18'; choose from nations, fb15k-237, movielens"),
+        ({"models": ("transe",)}, "unknown model 'transe'; choose from distmult, complex"),
+        ({"models": ()}, "no models; choose from distmult, complex"),
+        ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
+        ({"limit": -1}, "limit is -1; it must be 1 or more"),
+    ],
+)
+def test_bad_input_is_said(asked: dict[str, object], message: str) -> None:
+    with pytest.raises(WhenceError) as error:
+        PaperOptions(**asked)
+    assert str(error.value) == message

@@ -1,0 +1,127 @@
+"""Tables out of evaluations made by hand, and how they read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from paper import hand_made
+from whence.paper import Paper, PaperOptions
+from whence.paper._records import Figure, Table
+from whence.paper._results import Results
+from whence.paper._tables import make_tables
+from whence.paper._text import grid
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    parts = {
+        "removal-distmult": hand_made.table1(),
+        "criage": hand_made.criage(),
+        "approximation": hand_made.approximation(),
+        "theory": hand_made.theory(),
+    }
+    return Results(PaperOptions(models=("distmult",), seeds=2), parts)
+
+
+@pytest.fixture(scope="module")
+def tables(results: Results) -> dict[str, Table]:
+    return {table.name: table for table in make_tables(results)}
+
+
+def figure(table: Table, *names: str, column: str) -> Figure:
+    (row,) = [row for row in table.rows if row.names == names]
+    found = row.figures[table.columns.index(column)]
+    assert found is not None
+    return found
+
+
+def test_what_was_not_measured_has_no_table(tables: dict[str, Table]) -> None:
+    assert "table1-lazy" not in tables
+    assert {"table1", "sizes", "criage", "criage-p", "models", "times", "theory"} <= tables.keys()
+
+
+def test_table_1_stands_beside_the_papers(tables: dict[str, Table]) -> None:
+    first = figure(tables["table1"], "DistMult", "rollback", column="PD 1")
+    assert (first.ours, first.seeds, first.n) == (pytest.approx(0.91), (0.88, 0.94), 143)
+    assert (first.paper, first.standing) == (0.93, "inside")
+    answer = figure(tables["table1"], "DistMult", "rollback", column="TC 1")
+    assert (answer.paper, answer.standing) == (0.38, "above")
+    apart = figure(tables["table1"], "DistMult", "difference", column="PD 1")
+    assert (apart.ours, apart.paper) == (0.36, 0.39)
+
+
+def test_sizes(tables: dict[str, Table]) -> None:
+    taken = figure(tables["sizes"], "DistMult", column="removed by GR-all")
+    assert (taken.ours, taken.std, taken.seeds) == (250.0, 50.0, (240.0, 260.0))
+    assert (taken.paper, taken.paper_std) == (261, 56)
+    assert figure(tables["sizes"], "DistMult", column="adjacent").ours == 500
+
+
+def test_the_criage_table(tables: dict[str, Table]) -> None:
+    assert figure(tables["criage"], "criage", "TC", column="k = 5").paper == 0.48
+    assert figure(tables["criage"], "rollback", "PD", column="k = 3").ours == 0.9
+    assert figure(tables["criage-p"], "rollback, criage", "PD", column="k = 10").ours == 0.0001
+    assert figure(tables["criage-seconds"], "criage", column="seconds").ours == 0.01
+
+
+def test_models_and_times(tables: dict[str, Table]) -> None:
+    mrr = figure(tables["models"], "DistMult", "paper's", column="MRR")
+    assert (mrr.ours, mrr.paper) == (0.6, 0.5888)
+    assert figure(tables["models"], "DistMult", "standard", column="MRR").paper is None
+    training = figure(tables["times"], "DistMult", column="training, s")
+    assert (training.ours, training.paper) == (pytest.approx(0.6), 60)
+    minutes = figure(tables["times"], "DistMult", column="explaining, min")
+    assert (minutes.ours, minutes.paper) == (pytest.approx(0.0001), pytest.approx(0.07))
+
+
+def test_approximation_has_every_seed_that_is_known(tables: dict[str, Table]) -> None:
+    changes = figure(tables["approximation"], "none", column="r, changes")
+    assert (changes.ours, changes.seeds) == (0.4, (0.3,))
+    slope = figure(tables["approximation"], "unit", column="Lipschitz")
+    assert (slope.ours, slope.paper) == (0.7, 0.67)
+
+
+def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Table]) -> None:
+    shown = grid(tables["table1"])
+    assert shown.heads[:4] == ("model", "method", "", "PD 1")
+    block = shown.blocks[1]
+    assert [line[2:4] for line in block] == [
+        ("ours", "91.0"),
+        ("95%", "87-95"),
+        ("seeds", "88-94"),
+        ("paper", "93"),
+    ]
+    assert [line[:2] for line in block] == [("DistMult", "rollback"), *[("", "")] * 3]
+
+
+def test_a_table_of_single_values_has_no_labels(tables: dict[str, Table]) -> None:
+    shown = grid(tables["theory"])
+    assert shown.heads == ("quantity", "value")
+    assert ("stability bound, closed form", "-") in {block[0] for block in shown.blocks}
+
+
+def test_the_summary_says_where_figures_lie(results: Results) -> None:
+    paper = Paper.of(results)
+    text = " ".join(paper.summary)
+    assert "Table 1, the paper's 12 figures beside the spread of our 2 seeds" in text
+    assert "DistMult rollback TC 1 (paper 38, ours 30-34)" in text
+    assert "falls in 91.0% of predictions, 36.0 points more than without a random one" in text
+    assert "rollback is at or above criage in 8 of 8 figures; 4 of 8 differences" in text
+    assert "the Lipschitz constant from 6.900 to 0.700" in text
+    assert "Rollback is nearer to retraining" in text
+
+
+def test_files_hold_all_of_it(results: Results, tmp_path: Path) -> None:
+    paper = Paper.of(results)
+    paper.write(tmp_path)
+    document = json.loads((tmp_path / "paper.json").read_text(), parse_constant=pytest.fail)
+    assert document["seeds"] == [42, 43]
+    (row,) = [r for r in document["tables"]["table1"]["rows"] if r["method"] == "rollback"]
+    assert row["pd_1"]["paper"] == 0.93
+    tables_md = (tmp_path / "tables.md").read_text()
+    assert "| DistMult | rollback | ours | 91.0 | 98.0 | 100.0 | 32.0 | 86.0 | 98.0 |" in tables_md
+    page = (tmp_path / "paper.html").read_text()
+    assert page.count("<table>") == len(paper.tables)
+    assert page.count("<svg") == len(paper.drawn) == 3
+    assert {file.stem for file in tmp_path.glob("*.svg")} == paper.drawn.keys()
