@@ -11,7 +11,7 @@ import click
 from whence._version import __version__
 from whence.errors import WhenceError
 
-_COMMANDS = ("demo", "train", "predict", "explain", "info", "datasets")
+_COMMANDS = ("demo", "train", "predict", "explain", "report", "info", "datasets")
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
 
