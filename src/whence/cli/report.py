@@ -44,10 +44,10 @@ _FILE = click.Path(path_type=Path)
 def command(
     run: Path, out: Path, evaluations: tuple[Path, ...], examples: int, force: bool, as_json: bool
 ) -> None:
-    """Write one page of a run: what it is, how good, and what its explanations are worth.
+    """Write one page of a run, with all that its evaluations found.
 
-    The page has the run's data, settings and metrics, all that its evaluations found, with charts,
-    and a few predictions explained. Evaluations that `whence evaluate` kept in the run's folder are
+    The page says what the run is, how good it is and what its explanations are worth: data,
+    settings, metrics, evaluations with charts, and a few predictions explained. Evaluations that `whence evaluate` kept in the run's folder are
     in it; --evaluation adds others. It needs nothing else to be read, and prints well.
     """
     from whence._jit import announced
