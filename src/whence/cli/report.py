@@ -47,8 +47,9 @@ def command(
     """Write one page of a run, with all that its evaluations found.
 
     The page says what the run is, how good it is and what its explanations are worth: data,
-    settings, metrics, evaluations with charts, and a few predictions explained. Evaluations that `whence evaluate` kept in the run's folder are
-    in it; --evaluation adds others. It needs nothing else to be read, and prints well.
+    settings, metrics, evaluations with charts, and a few predictions explained. Evaluations that
+    `whence evaluate` kept in the run's folder are in it; --evaluation adds others. It needs nothing
+    else to be read, and prints well.
     """
     from whence._jit import announced
     from whence.api import Run
