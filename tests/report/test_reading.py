@@ -1,6 +1,7 @@
 """Documents of evaluations: taken as they are written, refused in one line."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,10 @@ def test_a_document_comes_back(tmp_path: Path) -> None:
 def test_the_folder_of_a_run_is_read_in_order(tmp_path: Path) -> None:
     assert saved_evaluations(tmp_path) == []
     (tmp_path / "evaluations").mkdir()
-    for name, n_predictions in (("b", 2), ("a", 1)):
+    for name, n_predictions in (("b", 1), ("a", 2)):
         made = document(n_predictions=n_predictions)
-        saved(tmp_path / "evaluations" / f"{name}.json", made)
+        path = saved(tmp_path / "evaluations" / f"{name}.json", made)
+        os.utime(path, (n_predictions, n_predictions))
     assert [each["n_predictions"] for each in saved_evaluations(tmp_path)] == [1, 2]
 
 

@@ -46,12 +46,17 @@ def _flags(settings: Document) -> Iterator[str]:
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             yield f"--{flag}" if value else f"--no-{flag}"
+        elif isinstance(value, list | tuple):
+            yield f"--{flag} {shlex.quote(','.join(map(str, value)))}"
         elif isinstance(value, str | int | float):
             yield f"--{flag} {shlex.quote(str(value))}"
 
 
 def _evaluate(evaluation: Document, run: str) -> str:
+    """With the options that it was asked with, or else those that its figures tell."""
     words = ["whence evaluate", run]
+    if isinstance(evaluation.get("options"), dict):
+        return " ".join([*words, *_flags(evaluation["options"])])
     for flag, name in (("--methods", "method"), ("--k", "k")):
         rows = [row for table in _BY_METHOD for row in evaluation.get(table) or ()]
         values = dict.fromkeys(str(row[name]) for row in rows if name in row)
