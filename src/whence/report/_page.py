@@ -18,6 +18,7 @@ _STYLE = """
 h3 { font-size: 1rem; margin-top: 1.6rem; }
 h4 { font-size: 0.95rem; margin-top: 1.2rem; }
 figure { margin: 0; }
+tbody th { vertical-align: top; }
 table { width: auto; min-width: 50%; }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1rem 0; }
 .verdict { border-left: 3px solid var(--supports); padding-left: 0.8rem; }

@@ -42,14 +42,14 @@ def removal(evaluation: Document) -> Section:
 
 def size_text(k: int | str) -> str:
     """How many facts go."""
-    return "all that support" if k == "all" else f"k = {k}"
+    return f"k = {k}"
 
 
 def _table(rows: Sequence[Document]) -> str:
     about = (
         "PD is the share of predictions whose probability is lower after the facts are removed and "
         "the model is retrained; TC the share whose top answer is another. Beside each stands "
-        "its 95% interval."
+        "its 95% interval. With k = all, all facts in support are removed; of random, as many."
     )
     titles = ("method", "removed", "PD", "95%", "TC", "95%", "predictions", "seeds", "facts")
     cells = (
