@@ -315,6 +315,32 @@ class Run:
 
         return evaluate_run(self, options, watch)
 
+    def report(
+        self,
+        out: str | Path = "report.html",
+        *,
+        evaluations: Sequence[Any] = (),
+        examples: int = 3,
+        force: bool = False,
+    ) -> Path:
+        """Write one page that says what the run is and what its explanations are worth.
+
+        Parameters
+        ----------
+        out
+            The HTML file to make; it needs nothing else to be read.
+        evaluations
+            Besides those kept in the run's folder: what `evaluate` gives, its `to_dict()`, or JSON
+            files of that.
+        examples
+            How many predictions are explained in it.
+        force
+            Overwrite a file that exists.
+        """
+        from whence.api._reporting import write_report
+
+        return write_report(self, Path(out), evaluations, examples, force=force)
+
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
         dataset = self._folder.about

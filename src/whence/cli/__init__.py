@@ -11,7 +11,17 @@ import click
 from whence._version import __version__
 from whence.errors import WhenceError
 
-_COMMANDS = ("demo", "train", "predict", "explain", "evaluate", "paper", "info", "datasets")
+_COMMANDS = (
+    "demo",
+    "train",
+    "predict",
+    "explain",
+    "evaluate",
+    "report",
+    "paper",
+    "info",
+    "datasets",
+)
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
 

@@ -10,7 +10,9 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from whence.cli._metrics import (
+from whence.cli._screen import counted
+from whence.cli._tables import COUNTS, number, table
+from whence.drawing._metrics import (
     best_value,
     metric_names,
     metric_rows,
@@ -18,8 +20,6 @@ from whence.cli._metrics import (
     metric_title,
     metrics_heading,
 )
-from whence.cli._screen import counted
-from whence.cli._tables import COUNTS, number, table
 
 Info = dict[str, Any]
 """What `whence info --json` prints of one run."""

@@ -9,14 +9,14 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 
 from whence.cli._columns import middle
-from whence.cli._metrics import (
+from whence.drawing import named
+from whence.drawing._metrics import (
     metric_names,
     metric_rows,
     metric_text,
     metric_title,
     metrics_heading,
 )
-from whence.drawing import named
 
 _STYLED_ROWS = 1000
 

@@ -10,8 +10,8 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from whence.cli._downloads import Downloads
-from whence.cli._metrics import metric_title
 from whence.cli._screen import counted, error_console, size
+from whence.drawing._metrics import metric_title
 from whence.training.config import TrainConfig
 from whence.training.results import Start, Validation, Watch
 

@@ -1,0 +1,84 @@
+"""A run's page: its examples chosen and explained, its evaluations read, the file written."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import WhenceError
+
+if TYPE_CHECKING:
+    from whence.api._run import Run
+
+_LOOKED_AT = 200
+"""Queries among whose answers examples are chosen."""
+
+
+def write_report(
+    run: "Run", out: Path, evaluations: Sequence[Any], examples: int, *, force: bool
+) -> Path:
+    """Write the page of a run; see `Run.report`."""
+    from whence.files import check_free, write_text
+    from whence.report import Report, report_page
+
+    if examples < 0:
+        raise WhenceError(f"examples is {examples}; give a number from 0 on")
+    check_free(out, force=force)
+    documents = [*_saved(run), *map(_document, evaluations)]
+    notes = []
+    if examples and run.trace is None:
+        notes.append("no predictions are explained here: the run was trained without a trace")
+    report = Report(
+        run.info(),
+        documents,
+        [] if run.trace is None else list(_explanations(run, examples)),
+        notes,
+        datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    write_text(out, report_page(report), force=force)
+    return out
+
+
+def _saved(run: "Run") -> list[dict[str, Any]]:
+    from whence.report import saved_evaluations
+
+    return [] if run.path is None else saved_evaluations(run.path)
+
+
+def _document(evaluation: Any) -> dict[str, Any]:
+    """An evaluation as a document: itself, its dict, or the file that holds it."""
+    from whence.report import read_evaluation
+    from whence.report._reading import check_evaluation
+
+    if isinstance(evaluation, str | Path):
+        return read_evaluation(Path(evaluation))
+    return check_evaluation(evaluation.to_dict() if hasattr(evaluation, "to_dict") else evaluation)
+
+
+def _explanations(run: "Run", examples: int) -> Iterator[dict[str, Any]]:
+    """The most probable new answers to the first queries held out, explained with their graph."""
+    found: dict[tuple[str, ...], float] = {}
+    for query, answers in zip(queries := _queries(run), _answers(run, queries), strict=True):
+        for answer in answers:
+            worth = answer["probability"]
+            found[(*query, answer["entity"])] = answer["score"] if worth is None else worth
+    for names in sorted(found, key=lambda names: -found[names])[:examples]:
+        yield run.explain(*names, graph=True).to_dict()
+
+
+def _answers(run: "Run", queries: Sequence[tuple[str, ...]]) -> Iterator[list[dict[str, Any]]]:
+    for answers in run.predict_many(queries, top=1, new=True):
+        yield answers.to_dict()["answers"]
+
+
+def _queries(run: "Run") -> list[tuple[str, ...]]:
+    """The first distinct queries of the test split, or of another that has facts."""
+    data = run.dataset
+    facts = next(part for part in (data.test, data.valid, data.train) if len(part))
+    queries: dict[tuple[str, ...], None] = {}
+    for subject, relation, _ in facts.tolist():
+        name = data.entities.name(subject)
+        queries[(name,) if data.two_way else (name, data.relations.name(relation))] = None
+        if len(queries) == _LOOKED_AT:
+            break
+    return list(queries)

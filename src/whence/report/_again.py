@@ -1,0 +1,94 @@
+"""How to run it all again, and with which versions it was made."""
+
+import platform
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+
+from whence.report._parts import Document, Section, commands, items
+from whence.training.config import TrainConfig
+from whence.training.defaults import CHOSEN
+
+_PACKAGES = ("whence", "numpy", "numba")
+
+
+def again(info: Document, evaluations: Sequence[Document], made: str) -> Section:
+    """The commands that lead to this page, versions and the date."""
+    run = shlex.quote(str(info.get("run") or "RUN"))
+    lines = [*_train(info, run), *(_evaluate(each, run) for each in evaluations)]
+    if not evaluations:
+        lines.append(f"whence evaluate {run}")
+    lines.append(f"whence report {run}")
+    parts = (commands(lines), items([("made", made), *_versions()]))
+    return Section("Run it again", parts, "again")
+
+
+def _train(info: Document, run: str) -> Iterator[str]:
+    """The training with every setting that is no plain default, those chosen from the data too."""
+    read = dict(info.get("read") or {})
+    data = read.pop("data", None)
+    if data is None:
+        return
+    given = {name: value for name, value in read.items() if name != "read_as"}
+    plain = {item.name: item.default for item in fields(TrainConfig) if item.name not in CHOSEN}
+    told = {
+        name: value
+        for name, value in info["config"].items()
+        if name not in plain or value != plain[name]
+    }
+    flags = [flag for pairs in (given, told) for flag in _flags(pairs)]
+    yield " ".join(["whence train", shlex.quote(str(data)), *flags, "-o", run])
+
+
+def _flags(settings: Document) -> Iterator[str]:
+    for name, value in settings.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            yield f"--{flag}" if value else f"--no-{flag}"
+        elif isinstance(value, list | tuple):
+            yield f"--{flag} {shlex.quote(','.join(map(str, value)))}"
+        elif isinstance(value, str | int | float):
+            yield f"--{flag} {shlex.quote(str(value))}"
+
+
+def _evaluate(evaluation: Document, run: str) -> str:
+    """With the options that it was asked with, or else those that its figures tell."""
+    words = ["whence evaluate", run]
+    if isinstance(evaluation.get("options"), dict):
+        return " ".join([*words, *_flags(evaluation["options"])])
+    for flag, name in (("--methods", "method"), ("--k", "k")):
+        rows = [row for table in _BY_METHOD for row in evaluation.get(table) or ()]
+        values = dict.fromkeys(str(row[name]) for row in rows if name in row)
+        words += [flag, shlex.quote(",".join(values))] if values else []
+    protocols = [name for name in _PROTOCOLS if evaluation.get(name.replace("-", "_"))]
+    words += ["--protocols", ",".join(protocols)] if protocols else []
+    constraints = [row["constraint"] for row in evaluation.get("approximation") or ()]
+    words += ["--constraints", shlex.quote(",".join(constraints))] if constraints else []
+    words += ["--predictions", shlex.quote(evaluation["predictions"])]
+    words += ["--split", shlex.quote(evaluation["split"])]
+    words += ["--seeds", str(max(len(evaluation["seeds"]), 1))]
+    return " ".join(words)
+
+
+_BY_METHOD = ("removal", "leave_one_out", "datamodelling", "kelpie")
+_PROTOCOLS = (
+    "removal",
+    "steadiness",
+    "approximation",
+    "leave-one-out",
+    "datamodelling",
+    "kelpie",
+    "theory",
+)
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for name in _PACKAGES:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            from whence._version import __version__
+
+            yield name, __version__ if name == "whence" else "unknown"
+    yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"

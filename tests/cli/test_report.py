@@ -1,0 +1,115 @@
+"""`whence report` as a user types it."""
+
+import json
+import re
+import shlex
+from html import unescape
+from pathlib import Path
+
+import pytest
+from report.documents import FULL, document
+from report.pages import read_page
+from runs import outcome, train, train_ratings
+
+from cli.helpers import whence
+from whence import Run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    train(folder / "run")
+    train(folder / "untraced", trace=False)
+    (folder / "ratings").mkdir()
+    train_ratings(folder / "ratings", 3)
+    (folder / "evaluation.json").write_text(json.dumps(document()))
+    return folder
+
+
+def test_a_run_alone_has_a_page_with_examples(folder: Path) -> None:
+    done = whence("report", "run", "-o", "alone.html", "--examples", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "alone.html is written\n"
+    found = read_page((folder / "alone.html").read_text())
+    assert {"distmult on nations", "Metrics", "Training", "Examples"} <= {*found.headings}
+    last = found.headings[found.headings.index("Examples") + 1 : -1]
+    assert len(last) == len({*last}) == 2
+    assert "has not been evaluated" in found.text
+
+
+def test_evaluations_come_from_the_run_and_from_files(folder: Path) -> None:
+    kept = folder / "run" / "evaluations"
+    kept.mkdir()
+    (kept / "a.json").write_text(json.dumps(document(n_predictions=77)))
+    try:
+        done = whence(
+            *("report", "run", "-o", "both.html", "--examples", "0", "--json"),
+            *("--evaluation", "evaluation.json"),
+            cwd=folder,
+        )
+    finally:
+        (kept / "a.json").unlink()
+        kept.rmdir()
+    assert json.loads(done.stdout) == {"report": "both.html"}
+    found = read_page((folder / "both.html").read_text())
+    assert {"Evaluation 1", "Evaluation 2"} <= {*found.headings}
+    own, given = (found.text.index(f"{n} predictions, the top") for n in (77, 143))
+    assert own < given
+    assert "Examples" not in found.headings
+
+
+@pytest.mark.parametrize("made", ["run", "ratings/run"])
+def test_the_command_on_the_page_trains_the_same_run(
+    folder: Path, tmp_path: Path, made: str
+) -> None:
+    whence("report", made, "-o", str(tmp_path / "r.html"), "--examples", "0", cwd=folder)
+    html = (tmp_path / "r.html").read_text()
+    found = re.search(r"<pre><code>whence (train .*)", html)
+    assert found
+    *arguments, _ = shlex.split(unescape(found[1]))
+    done = whence(*arguments, str(tmp_path / "again"))
+    assert done.returncode == 0, done.stderr
+    assert outcome(tmp_path / "again") == outcome(folder / made)
+
+
+def test_a_file_that_exists_is_kept_unless_forced(folder: Path) -> None:
+    (folder / "report.html").write_text("mine")
+    done = whence("report", "run", "--examples", "0", cwd=folder)
+    assert done.returncode == 2
+    assert "report.html exists" in done.stderr
+    assert (folder / "report.html").read_text() == "mine"
+    assert whence("report", "run", "--examples", "0", "--force", cwd=folder).returncode == 0
+    assert read_page((folder / "report.html").read_text()).headings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere",), "nowhere"),
+        (("run", "--examples", "-1"), "examples is -1; give a number from 0 on"),
+        (("run", "--evaluation", "none.json"), "none.json: No such file"),
+        (("run", "--evaluation", "run/manifest.json"), "run is missing"),
+    ],
+)
+def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = whence("report", *arguments, "-o", "bad.html", cwd=folder)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (folder / "bad.html").exists()
+
+
+def test_a_run_without_a_trace_says_why_nothing_is_explained(folder: Path) -> None:
+    assert whence("report", "untraced", "-o", "untraced.html", cwd=folder).returncode == 0
+    found = read_page((folder / "untraced.html").read_text())
+    assert "trained without a trace" in found.text
+    assert "Examples" not in found.headings
+
+
+def test_ratings_have_a_page(folder: Path, tmp_path: Path) -> None:
+    run = Run.open(folder / "ratings" / "run")
+    path = run.report(tmp_path / "r.html", evaluations=[document(), FULL])
+    found = read_page(path.read_text())
+    assert "Evaluation 2" in found.headings
+    assert "mf-biased on ratings" in found.headings
+    assert "Examples" in found.headings

@@ -1,0 +1,141 @@
+"""A full evaluation by hand, as records; none of it was measured."""
+
+from dataclasses import replace
+from typing import Any
+
+from whence.evaluate.results import (
+    Approximation,
+    Change,
+    Datamodelling,
+    Evaluation,
+    Kelpie,
+    LeaveOneOut,
+    Removal,
+    Significance,
+    Spread,
+    Steadiness,
+    Theory,
+)
+
+SIZES: tuple[int | str, ...] = (1, 10, "all")
+
+
+def removal(method: str, k: int | str, pd: float, tc: float, removed: float) -> Removal:
+    return Removal(
+        method=method,
+        k=k,
+        pd=pd,
+        pd_interval=(pd - 0.05, min(pd + 0.05, 1.0)),
+        pd_seeds=(pd - 0.02, pd),
+        tc=tc,
+        tc_interval=(tc - 0.05, tc + 0.05),
+        tc_seeds=(tc, tc + 0.01),
+        n_predictions=143,
+        n_seeds=2,
+        removed_mean=removed,
+        removed_std=0.0,
+    )
+
+
+def removals() -> tuple[Removal, ...]:
+    shares = {
+        "rollback": ((0.916, 0.34), (0.97, 0.83), (0.99, 0.96)),
+        "random": ((0.54, 0.12), (0.66, 0.36), (0.82, 0.7)),
+    }
+    return tuple(
+        removal(method, k, *pair, removed)
+        for method, pairs in shares.items()
+        for k, pair, removed in zip(SIZES, pairs, (1.0, 10.0, 261.4), strict=True)
+    )
+
+
+def approximation(constraint: str, r: float, lipschitz: float) -> Approximation:
+    points = tuple((n / 20, n / 22, n / 21) for n in range(20))
+    return Approximation(constraint, len(points), r, r - 0.5, lipschitz, points)
+
+
+THEORY = Theory(
+    model="distmult",
+    largest_norm=2.0,
+    lipschitz=8.0,
+    lipschitz_met=6.93,
+    smoothness=8.0,
+    n_facts=1592,
+    n_steps=15920,
+    rate=47.8,
+    stability_bound=12.5,
+    recurrence_bound=3.0,
+    rollback_error=0.0123,
+    original_error=0.0456,
+    n_pairs=143,
+    normaliser_mean=3.1,
+    normaliser_std=0.2,
+    score_std=1.4,
+)
+
+FULL = Evaluation(
+    run="runs/nations",
+    dataset="nations",
+    model="distmult",
+    config={"model": "distmult", "dim": 10},
+    seeds=(42, 43),
+    predictions="top",
+    split="test",
+    n_predictions=143,
+    n_adjacent_mean=508.0,
+    n_adjacent_std=101.0,
+    removal=removals(),
+    significance=(
+        Significance("rollback", "random", 1, "pd", 0.376, 0.0001),
+        Significance("rollback", "random", 1, "tc", 0.22, 0.21),
+    ),
+    changes=(
+        Change("rollback", "random", 1, Spread(-0.1, 0.0, 0.02, 0.1, 0.3, 0.05, 0.1), 1.0),
+        Change("rollback", "random", "all", Spread(-0.1, 0.1, 0.2, 0.3, 0.6, 0.25, 0.1), 261.4),
+    ),
+    steadiness=Steadiness(40, 0.065, (0.05, 0.08), 0.0123),
+    approximation=(approximation("none", 0.93, 6.93), approximation("unit", 0.99, 0.67)),
+    leave_one_out=(
+        LeaveOneOut("rollback", 0.14, (0.1, 0.2), 0.07, (0.05, 0.1), 0.33, 143, 1, 1592),
+        LeaveOneOut("tracin", 0.44, (0.4, 0.5), 0.25, (0.2, 0.3), 0.2, 143, 1, 1592),
+    ),
+    datamodelling=(Datamodelling("rollback", 0.21, (0.15, 0.25), 100, 143, 1),),
+    kelpie=(Kelpie("rollback", 1, 100, 2, 95.0, 1.0, 0.35, 0.65, 1.0, 0.5, 0.5),),
+    theory=THEORY,
+    explain_seconds={"rollback": 0.0021, "random": 1.5},
+    n_retrainings=900,
+    seconds=61.0,
+    notes=("a note of the evaluation",),
+)
+
+INFO: dict[str, Any] = {
+    "run": "runs/nations",
+    "dataset": "nations",
+    "model": "distmult",
+    "whence": "0.1.0",
+    "created": "2026-01-02T03:04:05+00:00",
+    "n_facts": 1592,
+    "n_valid": 199,
+    "n_test": 201,
+    "n_entities": 14,
+    "n_relations": 55,
+    "epochs": 10,
+    "best_epoch": 9,
+    "steps": 15920,
+    "seconds": 0.034,
+    "lipschitz": 5.38,
+    "metrics": {"test": {"mrr": 0.7109, "hits@1": 0.5622, "paper_filter": {"mrr": 0.6256}}},
+    "dataset_hash": "6bc3",
+    "notes": ["2 facts were dropped"],
+    "read": {"data": "nations"},
+    "config": {"model": "distmult", "dim": 10},
+    "history": [
+        {"epoch": 1, "loss": 2.6, "facts": 1592},
+        {"epoch": 2, "loss": 2.1, "facts": 3184, "mrr": 0.7},
+    ],
+}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """What `Evaluation.to_dict()` gives."""
+    return replace(FULL, **changes).to_dict()

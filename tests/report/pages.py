@@ -1,0 +1,61 @@
+"""Pages read back: whether their tags close, and what they say."""
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+_VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+
+
+@dataclass
+class Page:
+    """What a browser would find."""
+
+    headings: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    """All text but styles and scripts."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.page, self.open = Page(), list[str]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = dict(attrs)
+        self.page.tags.append(tag)
+        if tag not in _VOID:
+            self.open.append(tag)
+        if names.get("id"):
+            self.page.ids.append(str(names["id"]))
+        if tag == "a":
+            self.page.links.append(str(names["href"]))
+        self.page.sources += [str(names[key]) for key in ("src", "xlink:href") if key in names]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.page.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("style", "script"):
+            return
+        self.page.words.append(data)
+        if self.open and self.open[-1] in ("h1", "h2", "h3"):
+            self.page.headings.append(data)
+
+
+def read_page(html: str) -> Page:
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader.page

@@ -1,0 +1,162 @@
+"""The page: all that there is, nothing that there is not, and every name escaped."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.drawing.documents import HOSTILE, explanation, fact
+from tests.report.documents import FULL, INFO, SIZES, THEORY, document, removal
+from tests.report.pages import Page, read_page
+from whence.report import Report, report_page
+
+SECTIONS = {
+    "removal": "Removing facts and retraining",
+    "changes": "How far probabilities fall",
+    "steadiness": "Steadiness",
+    "approximation": "Predicted against actual",
+    "leave_one_out": "True influence, fact by fact",
+    "datamodelling": "Linear datamodelling score",
+    "kelpie": "All explanations removed together",
+    "theory": "Theory",
+    "explain_seconds": "Time of an explanation",
+}
+
+
+def page(*evaluations: dict[str, Any], info: dict[str, Any] = INFO, **parts: Any) -> Page:
+    return read_page(report_page(Report(info, evaluations, **parts)))
+
+
+def example() -> dict[str, Any]:
+    facts = [fact(7, ("ann", "likes", "bob"), 0.4, ("relation",))]
+    return explanation(("ann", "likes", "carl"), facts)
+
+
+def test_a_full_page_has_every_section() -> None:
+    found = page(document(), explanations=[example()], made="today")
+    assert {*SECTIONS.values(), "The run", "Metrics", "Training", "Examples", "Run it again"} <= {
+        *found.headings
+    }
+    assert "ann likes carl" in found.headings
+    assert "today" in found.text
+    assert {link.removeprefix("#") for link in found.links} == {*found.ids}
+    assert found.tags.count("svg") == 2 + 2 + 2 + 1 + 1 + 1 + 1
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_what_was_not_asked_is_left_out(name: str) -> None:
+    empty = None if name in ("steadiness", "theory", "explain_seconds") else ()
+    headings = page(document(**{name: empty})).headings
+    assert SECTIONS[name] not in headings
+    assert {*SECTIONS.values()} - {SECTIONS[name]} <= {*headings}
+
+
+def test_without_evaluations_it_says_how_to_evaluate() -> None:
+    found = page()
+    assert not {*SECTIONS.values()} & {*found.headings}
+    assert {"The run", "Metrics", "Training"} <= {*found.headings}
+    assert "has not been evaluated" in found.text
+    assert "whence evaluate runs/nations" in found.text
+
+
+def test_the_page_needs_nothing_else() -> None:
+    html = report_page(Report(INFO, [document()], [example()]))
+    found = read_page(html)
+    assert not found.sources
+    assert not {"link", "script", "img", "iframe"} & {*found.tags}
+    assert "url(" not in html
+    assert html.replace("http://www.w3.org/2000/svg", "").count("http") == 0
+    assert "prefers-color-scheme: dark" in html
+    assert "@media print" in html
+
+
+def test_figures_of_the_tables_are_those_of_the_document() -> None:
+    text = page(document()).text
+    for words in ("91.6%", "86.6% to 96.6%", "261.4 ± 0", "+37.6 points", "< 0.001", "2.1 ms"):
+        assert words in text
+    assert "MRR" in text
+    assert "71.1" in text
+
+
+def test_every_name_is_escaped() -> None:
+    rows = tuple(removal(HOSTILE, k, 0.5, 0.5, 1) for k in SIZES)
+    changed = document(
+        run=HOSTILE, removal=rows, predictions=HOSTILE, explain_seconds={HOSTILE: 1.0}
+    )
+    changed["notes"] = [HOSTILE]
+    changed["approximation"][0]["constraint"] = HOSTILE
+    info = INFO | dict.fromkeys(("run", "dataset", "model", "created"), HOSTILE)
+    info |= {"config": {HOSTILE: HOSTILE}, "notes": [HOSTILE], "read": {"data": HOSTILE}}
+    facts = [fact(7, (HOSTILE, HOSTILE, HOSTILE), 0.4, ("relation",))]
+    shown = explanation((HOSTILE, HOSTILE, HOSTILE), facts)
+    html = report_page(Report(info, [changed], [shown], [HOSTILE], HOSTILE))
+    read_page(html)
+    assert "<b>" not in html
+    assert "</script>" not in html
+    assert "\x00" not in html
+
+
+def test_several_evaluations_have_places_of_their_own() -> None:
+    found = page(document(), document())
+    assert len({*found.ids}) == len(found.ids)
+    assert {"Evaluation 1", "Evaluation 2"} <= {*found.headings}
+
+
+def test_the_command_has_the_options_that_were_asked() -> None:
+    made = document() | {
+        "options": {
+            "methods": ["rollback", "random"],
+            "k": [1, "all"],
+            "limit": 7,
+            "baseline": None,
+        }
+    }
+    assert "whence evaluate runs/nations --methods rollback,random --k 1,all --limit 7 " in (
+        page(made).text
+    )
+
+
+def test_without_options_the_command_is_made_of_the_figures() -> None:
+    text = page(document(kelpie=(), theory=None)).text
+    command = text[text.index("whence evaluate runs/nations ") :]
+    assert command.startswith(
+        "whence evaluate runs/nations --methods rollback,random,tracin --k 1,10,all "
+        "--protocols removal,steadiness,approximation,leave-one-out,datamodelling "
+        "--constraints none,unit --predictions top --split test --seeds 2 "
+    )
+
+
+def test_cautions_are_said() -> None:
+    assert "Caution" not in page(document()).text
+    assert "did not give the run back" in page(document(control_matches_run=False)).text
+    assert "other settings: runs/nations" in page(document(config={"dim": 3})).text
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_numbers(item) for item in value]
+    return None if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("spoil", [_without_numbers, lambda made: json.loads(_nan(made))])
+def test_numbers_that_are_not_there_do_no_harm(spoil: Any) -> None:
+    text = page(spoil(document())).text
+    assert "\N{EM DASH}" in text
+    assert "nan" not in text.replace("nations", "")
+
+
+def _nan(made: dict[str, Any]) -> str:
+    rows = tuple(replace(row, pd=math.nan) for row in FULL.removal)
+    theory = replace(THEORY, stability_bound=math.inf, recurrence_bound=math.inf)
+    return json.dumps(replace(FULL, removal=rows, theory=theory).to_dict())
+
+
+def test_a_run_in_memory_has_a_page() -> None:
+    info = {name: INFO[name] for name in ("dataset", "model", "n_facts", "config")}
+    found = page(info={**info, "run": None, "metrics": {}})
+    assert found.headings == ["distmult on nations", "In short", "The run", "Run it again"]
+    assert "whence train" not in found.text

@@ -1,0 +1,78 @@
+"""What figures mean, said as they are."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.report.documents import FULL, THEORY, document, removal
+from whence.evaluate.results import Evaluation
+from whence.report._sentences import (
+    approximation_sentences,
+    removal_sentences,
+    steadiness_sentences,
+)
+from whence.report._theory import theory
+
+
+def said(evaluation: Evaluation = FULL) -> list[str]:
+    spaced = removal_sentences(evaluation.to_dict())
+    return [sentence.replace("\N{NO-BREAK SPACE}", " ") for sentence in spaced]
+
+
+def test_removal_is_told_beside_the_baseline() -> None:
+    one, ten, everything = said()
+    assert one == (
+        "Removing the one fact that rollback ranks first lowers the probability of 91.6% of 143 "
+        "predictions (the mean of 2 seeds); one random adjacent fact does so for 54.0%: 37.6 "
+        "points more, beyond chance (p < 0.001). The top answer changes for 34.0%, against 12.0%: "
+        "22.0 points more, which may be chance (p = 0.210)."
+    )
+    assert ten.startswith("Removing the 10 facts that rollback ranks first lowers")
+    assert "10 random adjacent facts do so for 66.0%" in ten
+    assert everything.startswith("Removing all facts that rollback finds in support (261.4 on")
+
+
+def test_a_method_below_its_baseline_is_said_to_be() -> None:
+    rows = (removal("tracin", 1, 0.4, 0.1, 1), removal("random", 1, 0.5, 0.1, 1))
+    (sentence,) = said(replace(FULL, removal=rows, significance=()))
+    assert "50.0%: 10.0 points less." in sentence
+    assert "against 10.0%: no difference." in sentence
+
+
+def test_a_method_alone_is_told_alone() -> None:
+    (sentence,) = said(replace(FULL, removal=(removal("rollback", 1, 0.9, 0.3, 1),)))
+    assert sentence.endswith("(the mean of 2 seeds), and changes the top answer of 30.0%.")
+
+
+@pytest.mark.parametrize(("tc", "where"), [(0.34, "well above it"), (0.07, "not clearly above it")])
+def test_the_floor_of_changes_is_compared(tc: float, where: str) -> None:
+    rows = (removal("rollback", 1, 0.9, tc, 1),)
+    floor, above = steadiness_sentences(document(removal=rows))
+    assert "changes 6.5% of the top answers (95% interval 5.0% to 8.0%)" in floor
+    assert above.endswith(where + ".")
+
+
+def test_constraints_are_compared_from_steep_to_flat() -> None:
+    *_, last = approximation_sentences(document()["approximation"])
+    assert last == (
+        "From no constraint to unit norm the slope of the score falls from 6.93 to 0.670, and r "
+        "rises: 0.930 to 0.990."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "So rolling back comes nearer to retraining than doing nothing."),
+        ({"rollback_error": 0.1}, "comes no nearer to retraining"),
+        ({}, "is 12.5: above 1, so it says nothing of a probability"),
+        ({"stability_bound": 0.5}, "is 0.500: below 1"),
+        ({"stability_bound": None}, "The stability bound is not finite"),
+        ({}, "nearly constant beside them"),
+        ({"normaliser_std": 1.2}, "not so constant beside them"),
+    ],
+)
+def test_theory_is_told_in_words(changes: dict[str, Any], words: str) -> None:
+    section = theory(document(theory=replace(THEORY, **changes)))
+    assert words in " ".join(section.parts)
