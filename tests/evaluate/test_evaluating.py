@@ -14,7 +14,7 @@ from runs import train
 import whence
 from evaluate.helpers import Plans
 from whence.evaluate.results import plain
-from whence.files import read_evaluations
+from whence.files import find_evaluations
 
 SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
 
@@ -95,7 +95,7 @@ def test_the_document_is_plain_and_kept_in_the_run(run: whence.Run) -> None:
     found = run.evaluate(**SMALL)
     run.evaluate(**SMALL | {"predictions": "true"})
     run.evaluate(**SMALL)
-    kept = read_evaluations(run.path)
+    kept = [json.loads(path.read_text()) for path in find_evaluations(run.path)]
     assert [each["predictions"] for each in kept] == ["true", "top"]
     text = json.dumps(found.to_dict(), allow_nan=False)
     latest = whence.Evaluation.to_dict(replace(found, seconds=0.0, explain_seconds=None, n_known=0))

@@ -11,7 +11,7 @@ import pytest
 
 from whence import WhenceError
 from whence.evaluate.results import Evaluation, Retraining
-from whence.files import read_evaluations, save_evaluation
+from whence.files import find_evaluations, save_evaluation
 
 ROW = Retraining(
     protocol="removal",
@@ -85,7 +85,7 @@ def test_a_file_that_exists_stays_unless_forced(evaluation: Evaluation, tmp_path
 
 
 def test_the_latest_of_the_same_options_stays(evaluation: Evaluation, tmp_path: Path) -> None:
-    assert read_evaluations(tmp_path) == []
+    assert find_evaluations(tmp_path) == []
     document = evaluation.to_dict()
     first = save_evaluation(tmp_path, document)
     assert (first.parent, first.suffix) == (tmp_path / "evaluations", ".json")
@@ -93,14 +93,7 @@ def test_the_latest_of_the_same_options_stays(evaluation: Evaluation, tmp_path: 
     other = save_evaluation(tmp_path, document | {"options": {"k": [2]}})
     os.utime(first, ns=(1, 1))
     os.utime(other, ns=(2, 2))
-    assert [each["options"]["k"] for each in read_evaluations(tmp_path)] == [[1], [2]]
+    assert find_evaluations(tmp_path) == [first, other]
     assert save_evaluation(tmp_path, document | {"seconds": 9.0}) == first
-    assert [each["seconds"] for each in read_evaluations(tmp_path)] == [0.0, 9.0]
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "\0"])
-def test_what_is_no_evaluation_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "evaluations").mkdir()
-    (tmp_path / "evaluations" / "top-1.json").write_text(text)
-    with pytest.raises(WhenceError, match=r"top-1\.json: not an evaluation"):
-        read_evaluations(tmp_path)
+    assert find_evaluations(tmp_path) == [other, first]
+    assert json.loads(first.read_text())["seconds"] == 9.0

@@ -25,6 +25,7 @@ def removal(method: str, k: int | str, pd: tuple[float, ...], tc: tuple[float, .
         tc=sum(tc) / len(tc),
         tc_interval=(min(tc) - 0.01, max(tc) + 0.01),
         tc_seeds=tc,
+        tc_released=0.0,
         n_predictions=143,
         n_seeds=len(pd),
         removed_mean=250.0 if k == "all" else float(k),

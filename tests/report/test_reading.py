@@ -1,7 +1,6 @@
 """Documents of evaluations: taken as they are written, refused in one line."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from tests.report.documents import document
 from whence.errors import WhenceError
-from whence.report import read_evaluation, saved_evaluations
+from whence.report import read_evaluation
 
 
 def saved(path: Path, made: Any) -> Path:
@@ -19,16 +18,6 @@ def saved(path: Path, made: Any) -> Path:
 
 def test_a_document_comes_back(tmp_path: Path) -> None:
     assert read_evaluation(saved(tmp_path / "e.json", document())) == document()
-
-
-def test_the_folder_of_a_run_is_read_in_order(tmp_path: Path) -> None:
-    assert saved_evaluations(tmp_path) == []
-    (tmp_path / "evaluations").mkdir()
-    for name, n_predictions in (("b", 1), ("a", 2)):
-        made = document(n_predictions=n_predictions)
-        path = saved(tmp_path / "evaluations" / f"{name}.json", made)
-        os.utime(path, (n_predictions, n_predictions))
-    assert [each["n_predictions"] for each in saved_evaluations(tmp_path)] == [1, 2]
 
 
 def test_sections_that_are_not_there_are_no_harm(tmp_path: Path) -> None:

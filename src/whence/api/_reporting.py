@@ -18,13 +18,14 @@ def write_report(
     run: "Run", out: Path, evaluations: Sequence[Any], examples: int, *, force: bool
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
-    from whence.files import check_free, write_text
+    from whence.files import check_free, find_evaluations, write_text
     from whence.report import Report, report_page
 
     if examples < 0:
         raise WhenceError(f"examples is {examples}; give a number from 0 on")
     check_free(out, force=force)
-    documents = [*_saved(run), *map(_document, evaluations)]
+    saved = [] if run.path is None else find_evaluations(run.path)
+    documents = [_document(each) for each in (*saved, *evaluations)]
     notes = []
     if examples and run.trace is None:
         notes.append("no predictions are explained here: the run was trained without a trace")
@@ -39,16 +40,9 @@ def write_report(
     return out
 
 
-def _saved(run: "Run") -> list[dict[str, Any]]:
-    from whence.report import saved_evaluations
-
-    return [] if run.path is None else saved_evaluations(run.path)
-
-
 def _document(evaluation: Any) -> dict[str, Any]:
     """An evaluation as a document: itself, its dict, or the file that holds it."""
-    from whence.report import read_evaluation
-    from whence.report._reading import check_evaluation
+    from whence.report import check_evaluation, read_evaluation
 
     if isinstance(evaluation, str | Path):
         return read_evaluation(Path(evaluation))

@@ -3,7 +3,7 @@
 from whence.files._answers import Written, write_answers
 from whence.files._evaluations import (
     check_retrainings,
-    read_evaluations,
+    find_evaluations,
     save_evaluation,
     write_retrainings,
 )
@@ -20,8 +20,8 @@ __all__ = [
     "check_free",
     "check_retrainings",
     "facts_csv",
+    "find_evaluations",
     "find_questions",
-    "read_evaluations",
     "read_queries",
     "save_evaluation",
     "write_answers",

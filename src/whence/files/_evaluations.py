@@ -6,7 +6,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from whence.errors import WhenceError
 from whence.files._formats import Layout, find_format
 from whence.files._writing import check_free, new_file, write_text
 
@@ -63,17 +62,7 @@ def save_evaluation(folder: Path, document: dict[str, Any]) -> Path:
     return path
 
 
-def read_evaluations(folder: Path) -> list[dict[str, Any]]:
-    """All evaluations that a run's folder keeps, the latest last."""
-    paths = list((folder / _FOLDER).glob("*.json"))
-    return [_read(path) for path in sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WhenceError(f"{path}: not an evaluation: {error}; remove it") from None
-    if not isinstance(document, dict):
-        raise WhenceError(f"{path}: not an evaluation; remove it")
-    return document
+def find_evaluations(folder: Path) -> list[Path]:
+    """The evaluations that a run's folder keeps, the latest last."""
+    paths = (folder / _FOLDER).glob("*.json")
+    return sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))

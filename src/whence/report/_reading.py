@@ -10,14 +10,6 @@ from whence.errors import WhenceError
 from whence.evaluate.results import Evaluation
 
 _REMEDY = "give what `whence evaluate --json` gives"
-_FOLDER = "evaluations"
-
-
-def saved_evaluations(run: Path) -> list[dict[str, Any]]:
-    """The evaluations that a run's folder holds, the latest last."""
-    paths = (run / _FOLDER).glob("*.json")
-    ordered = sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))
-    return [read_evaluation(path) for path in ordered]
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:
