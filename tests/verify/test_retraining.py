@@ -9,7 +9,7 @@ from explain.helpers import random_run
 from runs import train, train_ratings
 
 import whence
-from verify.helpers import EGYPT, check_stand, rows_without, stands
+from verify.helpers import EGYPT, check_stand, rows_without, stands, stands_without
 from whence.training.results import Interrupted
 
 
@@ -29,9 +29,9 @@ def test_influence_is_what_retraining_without_the_fact_takes_away(
     assert {fact.fact_id for fact in found.facts} == {fact.fact_id for fact in among.facts}
     assert len(found.facts) > 5
     assert found.notes == ()
-    before = worth(of, stands(run, rows_without(run, []), EGYPT, asks))
+    before = worth(of, stands_without(run, [], EGYPT, asks))
     for fact in found.facts:
-        after = stands(run, rows_without(run, [fact.fact_id]), EGYPT, asks)
+        after = stands_without(run, [fact.fact_id], EGYPT, asks)
         assert fact.influence == pytest.approx(before - worth(of, after), rel=1e-3, abs=1e-5)
         assert fact.probability_without == pytest.approx(after["probability"], rel=1e-5)
         assert fact.top_answer_without == after["top_answer"]
@@ -69,10 +69,10 @@ def test_sigmoid_losses_and_contrasts(tmp_path: Path) -> None:
 def test_ratings_are_explained_by_their_score(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, 20)
     found = run.explain("u0", "m1", method="retrain", top=None)
-    before = stands(run, rows_without(run, []), ("u0", "m1"))
+    before = stands_without(run, [], ("u0", "m1"))
     assert found.of == "score"
     for fact in found.facts:
-        after = stands(run, rows_without(run, [fact.fact_id]), ("u0", "m1"))
+        after = stands_without(run, [fact.fact_id], ("u0", "m1"))
         assert fact.influence == pytest.approx(before["score"] - after["score"], abs=1e-5)
         assert (fact.probability_without, fact.score_without) == (
             None,
@@ -152,8 +152,10 @@ def test_retraining_looks_at_predictions(run: whence.Run) -> None:
         assert each.parameters is None
         assert each.standings is not None
         for names, stand in zip(asked[:2], each.standings, strict=False):
-            check_stand(stand, stands(run, rows, names))
-        check_stand(each.standings[2], stands(run, rows, (top, "embassy", "usa"), "subject"))
+            check_stand(stand, stands(run, rows, names, removed=each.removed))
+        asked_for = (top, "embassy", "usa")
+        wanted = stands(run, rows, asked_for, "subject", each.removed)
+        check_stand(each.standings[2], wanted)
     with pytest.raises(whence.WhenceError, match="no fact has id 5000"):
         run.retrain([5000])
     with pytest.raises(whence.WhenceError, match="unknown setting 'steam'"):

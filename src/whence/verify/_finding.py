@@ -1,4 +1,4 @@
-"""The facts that a verdict removes, and what rollback says of removing them."""
+"""The facts that a verdict removes."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,9 @@ from whence.explain import (
     find_facts,
 )
 from whence.explain._describing import name_fact
-from whence.explain._naming import find_aim
-from whence.explain._rollback import Rollback
-from whence.explain._sets import Sets
 from whence.types import FactIds
 from whence.verify._options import VerifyOptions
-from whence.verify._verdict import RemovedFact, Stand
+from whence.verify._verdict import RemovedFact
 
 
 @dataclass(frozen=True)
@@ -63,20 +60,4 @@ def _as_removed(fact: ExplainedFact) -> RemovedFact:
         {place: fact.labels[place] for place in ("subject", "relation", "object")},
         fact.influence,
         fact.probability_without,
-    )
-
-
-def roll_back(situation: Situation, asked: ExplainOptions, sets: Sets) -> tuple[Stand, ...]:
-    """How the prediction stands after each set was rolled back together."""
-    contest = situation.contest
-    after = Rollback(situation, find_aim(situation, asked).of).outcomes(sets)
-    return tuple(
-        Stand(
-            situation.shown(after.probabilities[index]),
-            float(after.scores[index]),
-            int(after.ranks[index]),
-            contest.name(top),
-            {"top_answer": contest.label(top)},
-        )
-        for index, top in enumerate(after.tops.tolist())
     )

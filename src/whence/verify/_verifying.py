@@ -10,11 +10,10 @@ import numpy as np
 from whence.engines import Job, Outcomes
 from whence.explain import ExplainOptions, LeftOut, Situation, find_situation
 from whence.explain._describing import Describer, name_fact
-from whence.explain._sets import Sets
 from whence.predict import Standings
 from whence.types import FactIds
 from whence.verify._case import Case
-from whence.verify._finding import find_removed, roll_back
+from whence.verify._finding import find_removed
 from whence.verify._options import VerifyOptions
 from whence.verify._verdict import EachFact, OfSeed, Stand, Summary, Verdict
 
@@ -67,11 +66,11 @@ class _Verifying:
         """By rollback: without each fact and without all; nothing where there is no trace."""
         if self.situation.trained.trace is None:
             return [None] * len(ids), None
-        (together,) = self._rolled_back(Sets(ids, np.array([0, len(ids)])))
-        return self._rolled_back(Sets.each(ids)) if self.options.each else (), together
+        alone = list(map(self._roll_back, ids[:, None])) if self.options.each else []
+        return alone, self._roll_back(ids)
 
-    def _rolled_back(self, sets: Sets) -> tuple[Stand, ...]:
-        return roll_back(self.situation, self.asked, sets)
+    def _roll_back(self, ids: FactIds) -> Stand:
+        return self._stand(self.case.roll_back(self.case.predictions([self.situation]), [0], ids))
 
     def _retrain(self, case: Case, ids: FactIds, alone: FactIds) -> Outcomes:
         """Without some facts together, then without each of some alone."""
