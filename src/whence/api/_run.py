@@ -224,8 +224,7 @@ class Run:
             Subject, relation and object; two-way runs leave the relation out. An open place, None
             or "_", stands for its top answer that is new.
         watch
-            For the method retrain: told what it will take and how far it is, and asked whether to
-            stop. What is finished by then is not retrained again.
+            For the method retrain: told what it will take, and asked whether to stop.
         **options
             Fields of `whence.ExplainOptions`, such as method, top, of, opposing and without. With
             top=None every adjacent fact is listed. The method retrain also takes those of
@@ -233,8 +232,7 @@ class Run:
         """
         from whence.explain import METHODS, ExplainOptions, explain
 
-        method = METHODS.get(options.get("method", ""))
-        if method is not None and method.retrains:
+        if options.get("method") in METHODS and METHODS[options["method"]].retrains:
             from whence.api._retraining import explain_exactly
 
             return explain_exactly(self, names, watch, options)
@@ -378,37 +376,15 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
-        dataset = self._folder.about
-        sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
-        return {
-            "run": None if self.path is None else str(self.path),
-            "dataset": dataset["name"],
-            "model": self.config.model,
-            **sizes,
-            **self._folder.result,
-            "metrics": self.metrics,
-        }
+        from whence.api._about import summarize
+
+        return summarize(self)
 
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
-        if isinstance(self._folder, ArrayRun):
-            return {**self.summary(), "config": self._folder.known_settings}
-        manifest = self._folder.manifest
-        return {
-            "format": manifest.format,
-            "whence": manifest.whence,
-            "created": manifest.created,
-            "finished": manifest.finished,
-            **self.summary(),
-            "n_valid": manifest.dataset["n_valid"],
-            "n_test": manifest.dataset["n_test"],
-            "dataset_hash": manifest.dataset["hash"],
-            "notes": manifest.dataset["notes"],
-            "read": manifest.dataset.get("read", {}),
-            "config": manifest.config,
-            "history": self.history,
-            "files": manifest.files,
-        }
+        from whence.api._about import describe
+
+        return describe(self)
 
     def __repr__(self) -> str:
         place = "in memory" if self.path is None else repr(str(self.path))
