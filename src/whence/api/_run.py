@@ -232,7 +232,7 @@ class Run:
         """
         from whence.explain import METHODS, ExplainOptions, explain
 
-        if options.get("method") in METHODS and METHODS[options["method"]].retrains:
+        if str(options.get("method")) in METHODS and METHODS[options["method"]].retrains:
             from whence.api._retraining import explain_exactly
 
             return explain_exactly(self, names, watch, options)
