@@ -132,6 +132,7 @@ def test_every_page_stands_in_the_index() -> None:
         "docs/evaluate.md",
         "docs/add-a-model.md",
         "docs/run-folder.md",
+        "docs/verify.md",
     ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,15 @@ from whence._version import __version__
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
-    from whence.api import Run, resume, train
+    from whence.api import Retrained, Run, resume, train
     from whence.data import Dataset, ReadOptions
     from whence.data import read_dataset as read
-    from whence.engines import EngineOptions
+    from whence.engines import EngineOptions, RetrainWatch
     from whence.evaluate.options import EvaluateOptions
     from whence.evaluate.results import Evaluation
     from whence.explain import ExplainOptions, Explanation, Failed
     from whence.training import MachineOptions, TrainConfig
+    from whence.verify import Verdict, VerifyOptions
 
 __all__ = [
     "Dataset",
@@ -26,8 +27,12 @@ __all__ = [
     "Failed",
     "MachineOptions",
     "ReadOptions",
+    "RetrainWatch",
+    "Retrained",
     "Run",
     "TrainConfig",
+    "Verdict",
+    "VerifyOptions",
     "WhenceError",
     "__version__",
     "read",
@@ -47,8 +52,12 @@ __getattr__ = lazily(
         "Failed": "whence.explain",
         "MachineOptions": "whence.training",
         "ReadOptions": "whence.data",
+        "RetrainWatch": "whence.engines",
+        "Retrained": "whence.api",
         "Run": "whence.api",
         "TrainConfig": "whence.training",
+        "Verdict": "whence.verify",
+        "VerifyOptions": "whence.verify",
         "read": "whence.data:read_dataset",
         "resume": "whence.api",
         "train": "whence.api",

@@ -118,13 +118,28 @@ def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
         assert "\x1b" not in done.stdout
 
 
-def test_demo_trains_asks_and_explains(tmp_path: Path) -> None:
+def test_demo_trains_asks_explains_and_verifies(tmp_path: Path) -> None:
     done = whence("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Where do students from india go?" in done.stdout
     assert "Why usa?\nindia students usa\n" in done.stdout
     assert "5 of 633 adjacent facts" in done.stdout
+    assert "Without these 5 facts the probability really falls from 65.6% to " in " ".join(
+        done.stdout.split()
+    )
+    assert "2 retrainings" in done.stderr
+    assert "verify runs/demo india students usa --each" in done.stdout.split("Try next:")[1]
     assert (tmp_path / "runs" / "demo" / "manifest.json").exists()
+
+
+def test_demo_has_one_document(tmp_path: Path) -> None:
+    done = whence("demo", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found.keys() == {"train", "predict", "explain", "verify"}
+    verdict, explained = found["verify"], found["explain"]
+    assert verdict["removed"] == [fact["fact_id"] for fact in explained["facts"]]
+    assert verdict["control_matches_run"] is True
+    assert verdict["actual"]["probability"] < verdict["before"]["probability"]
 
 
 def test_version_and_help() -> None:

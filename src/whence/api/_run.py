@@ -16,12 +16,14 @@ from whence.training.results import Parameters
 from whence.types import Rows
 
 if TYPE_CHECKING:
+    from whence.api._retraining import Retrained
     from whence.engines import RetrainWatch
     from whence.evaluate.results import Evaluation
     from whence.explain import Explanation, Failed, Trained
     from whence.files import Advanced, Written, WrittenExplanations
     from whence.models.scoring import Scorer
     from whence.predict import Answers
+    from whence.verify import Verdict
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -211,7 +213,9 @@ class Run:
             lambda: folder.checkpoints,
         )
 
-    def explain(self, *names: str | None, **options: Any) -> "Explanation":
+    def explain(
+        self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any
+    ) -> "Explanation":
         """Which training facts made the model predict a triple, ranked by influence.
 
         Parameters
@@ -219,12 +223,19 @@ class Run:
         *names
             Subject, relation and object; two-way runs leave the relation out. An open place, None
             or "_", stands for its top answer that is new.
+        watch
+            For the method retrain: told what it will take, and asked whether to stop.
         **options
             Fields of `whence.ExplainOptions`, such as method, top, of, opposing and without. With
-            top=None every adjacent fact is listed.
+            top=None every adjacent fact is listed. The method retrain also takes those of
+            `whence.EngineOptions`.
         """
-        from whence.explain import ExplainOptions, explain
+        from whence.explain import METHODS, ExplainOptions, explain
 
+        if str(options.get("method")) in METHODS and METHODS[options["method"]].retrains:
+            from whence.api._retraining import explain_exactly
+
+            return explain_exactly(self, names, watch, options)
         return explain(self._trained, names, ExplainOptions.from_dict(options))
 
     def explain_many(
@@ -341,39 +352,65 @@ class Run:
 
         return write_report(self, Path(out), evaluations, examples, force=force)
 
+    def verify(
+        self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any
+    ) -> "Verdict":
+        """What retraining without a prediction's facts really does, beside what was predicted.
+
+        Retraining has the same seed, negatives and order. What is finished is kept in the run's
+        folder: a question that was asked before is answered at once.
+
+        Parameters
+        ----------
+        *names
+            As `explain` takes them.
+        watch
+            Told what retraining will take and how far it is, and asked whether to stop.
+        **options
+            Fields of `whence.VerifyOptions`, such as top, facts, each and seeds, and of
+            `whence.EngineOptions`, such as threads.
+        """
+        from whence.api._retraining import verify
+
+        return verify(self, names, watch, options)
+
+    def retrain(
+        self,
+        removed: Sequence[Any],
+        predictions: Sequence[Sequence[str | None]] | None = None,
+        *,
+        watch: "RetrainWatch | None" = None,
+        **options: Any,
+    ) -> Iterator["Retrained"]:
+        """Models trained again without each of some sets of facts, the control first.
+
+        Parameters
+        ----------
+        removed
+            Sets of facts, by ids or names; one model each.
+        predictions
+            What is looked at under each model, as `explain` takes it: records have `standings`.
+            Without any they have `parameters`, all rows, which are not kept for another time.
+        watch
+            Told what retraining will take and how far it is, and asked whether to stop.
+        **options
+            Fields of `whence.EngineOptions`, such as threads.
+        """
+        from whence.api._retraining import retrain
+
+        return retrain(self, removed, predictions, watch, options)
+
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
-        dataset = self._folder.about
-        sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
-        return {
-            "run": None if self.path is None else str(self.path),
-            "dataset": dataset["name"],
-            "model": self.config.model,
-            **sizes,
-            **self._folder.result,
-            "metrics": self.metrics,
-        }
+        from whence.api._about import summarize
+
+        return summarize(self)
 
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
-        if isinstance(self._folder, ArrayRun):
-            return {**self.summary(), "config": self._folder.known_settings}
-        manifest = self._folder.manifest
-        return {
-            "format": manifest.format,
-            "whence": manifest.whence,
-            "created": manifest.created,
-            "finished": manifest.finished,
-            **self.summary(),
-            "n_valid": manifest.dataset["n_valid"],
-            "n_test": manifest.dataset["n_test"],
-            "dataset_hash": manifest.dataset["hash"],
-            "notes": manifest.dataset["notes"],
-            "read": manifest.dataset.get("read", {}),
-            "config": manifest.config,
-            "history": self.history,
-            "files": manifest.files,
-        }
+        from whence.api._about import describe
+
+        return describe(self)
 
     def __repr__(self) -> str:
         place = "in memory" if self.path is None else repr(str(self.path))

@@ -16,6 +16,7 @@ _COMMANDS = (
     "train",
     "predict",
     "explain",
+    "verify",
     "evaluate",
     "report",
     "paper",
@@ -88,9 +89,10 @@ def main() -> None:
 
 def _with_flags(message: str) -> str:
     """A message of the library with the names of settings as options are written."""
-    from whence.cli._options import EXPLAINING, TRAINING
+    from whence.cli._options import ENGINES, EXPLAINING, TRAINING, VERIFYING
 
-    names = "|".join(name for name in TRAINING | EXPLAINING if "_" in name)
+    settings = TRAINING | EXPLAINING | VERIFYING | ENGINES
+    names = "|".join(name for name in settings if "_" in name)
     # Not in quotes or paths: those are the user's own words.
     whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
     return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)

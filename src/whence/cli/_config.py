@@ -15,6 +15,7 @@ from whence.cli._options import (
     LISTED,
     SEVERAL,
     TRAINING,
+    VERIFYING,
     Setting,
 )
 from whence.data._nearest import nearest
@@ -22,7 +23,12 @@ from whence.errors import WhenceError
 
 _COLUMNS = ("columns", "rating", "source")
 """Texts that may stand as numbers or lists of them."""
-_SETTINGS = {"explain": EXPLAINING, "evaluate": EVALUATING | ENGINES, "paper": ENGINES}
+_SETTINGS = {
+    "explain": EXPLAINING | ENGINES,
+    "verify": VERIFYING | ENGINES,
+    "evaluate": EVALUATING | ENGINES,
+    "paper": ENGINES,
+}
 """Of commands that have other settings than training."""
 
 

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from whence.cli._columns import Column, aligned, fitted, on_one_line
 from whence.cli._screen import counted
-from whence.drawing import is_rolled_back
-from whence.explain import ExplainOptions
+from whence.drawing import has_falls
+from whence.explain import METHODS, ExplainOptions
 
 Document = dict[str, Any]
 """What `Explanation.to_dict` gives, or a part of it."""
@@ -83,7 +83,7 @@ def _title(document: Document, options: ExplainOptions) -> Text:
 
 def _measure(document: Document) -> str:
     """What influences are, in a few words."""
-    if not is_rolled_back(document):
+    if not has_falls(document):
         return f"influence as {document['method']} estimates it"
     return {
         "probability": "influence on its probability",
@@ -149,7 +149,7 @@ def _next(document: Document, options: ExplainOptions) -> Iterator[str]:
             yield "--opposing"
         if isinstance(options.top, int) and len(document["facts"]) == options.top:
             yield "--top all"
-    if not options.stability and is_rolled_back(document):
+    if not options.stability and METHODS[document["method"]].rolls_back:
         yield "--stability"
     yield "--json"
 
@@ -260,9 +260,9 @@ def _stands(item: Document) -> str:
 
 def _without(document: Document, item: Document) -> str:
     """What the prediction would be without a fact: its rating, score, ratio or probability."""
-    if document["of"] == "score" and is_rolled_back(document):
+    if document["of"] == "score" and has_falls(document):
         return f"{document['prediction']['score'] - item['influence']:.3f}"
-    if document["contrast"] and is_rolled_back(document):
+    if document["contrast"] and has_falls(document):
         return f"{document['contrast']['log_ratio'] - item['influence']:+.3f}"
     probability = item["probability_without"]
     return "" if probability is None else _number(probability)

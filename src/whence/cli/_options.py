@@ -17,6 +17,7 @@ from whence.explain import ExplainOptions
 from whence.settings import Settings
 from whence.training import MachineOptions, TrainConfig
 from whence.training.defaults import CHOSEN
+from whence.verify import VerifyOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,6 +31,7 @@ def _settings(*tables: type[Settings]) -> dict[str, Setting]:
 TRAINING = _settings(ReadOptions, TrainConfig, MachineOptions)
 EXPLAINING = _settings(ExplainOptions)
 EVALUATING = _settings(EvaluateOptions)
+VERIFYING = _settings(VerifyOptions)
 ENGINES = _settings(EngineOptions)
 """Every setting with the table that it stands in."""
 
@@ -74,13 +76,19 @@ _CALLBACKS = {
 }
 """Of settings that take a number, a word or a file."""
 
-SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT"}
+SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT", "facts": "FACT"}
 """Settings that may be given again, and what each time."""
 
 LISTED = ("candidates", "methods", "k", "protocols", "constraints")
 """Settings that are one text on the command line, and may be a list in a file."""
 
 _COMPLETIONS = {"model": complete_model}
+
+
+def is_typed(name: str) -> bool:
+    """Whether an option stands on the command line: a file may have it for other commands."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 class GroupedOption(click.Option):

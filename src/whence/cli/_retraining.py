@@ -59,12 +59,10 @@ def plan_text(plan: Plan) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time for people: two digits of seconds, then minutes, then hours."""
-    for size, unit in ((3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return (
-                f"{seconds / size:.2g} {unit}"
-                if seconds < 99 * size
-                else f"{seconds / size:,.0f} {unit}"
-            )
-    return f"{seconds:.2g} s" if seconds < 99 else f"{seconds:.0f} s"
+    """A time for people: seconds, minutes or hours, in two digits or whole ones."""
+    size, unit = next(
+        ((size, unit) for size, unit in ((3600, "h"), (60, "min")) if seconds >= 2 * size),
+        (1, "s"),
+    )
+    amount = seconds / size
+    return f"{amount:.2g} {unit}" if amount < 99 else f"{amount:,.0f} {unit}"

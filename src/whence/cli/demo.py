@@ -19,12 +19,14 @@ _TOP = 5
 )
 @json_option
 def command(out: Path | None, as_json: bool) -> None:
-    """Train on the bundled Nations, ask the model something, and ask it why."""
+    """Train on the bundled Nations, ask the model something, ask it why, and check that."""
     from whence import api
     from whence._jit import announced
     from whence.cli._explained import show_explanation
+    from whence.cli._retraining import RetrainScreen
     from whence.cli._screen import program
     from whence.cli._tables import answers_table, console, metrics_table
+    from whence.cli._verdicts import show_verdict
     from whence.cli._watch import TerminalWatch
     from whence.explain import ExplainOptions
 
@@ -36,8 +38,11 @@ def command(out: Path | None, as_json: bool) -> None:
         with announced(watch.compiling):
             run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
         explanation = run.explain(*_QUERY, None, top=_TOP).to_dict()
+        with announced(watch.compiling), RetrainScreen() as retrain_watch:
+            verdict = run.verify(*_QUERY, None, top=_TOP, watch=retrain_watch)
     if as_json:
-        print_json({"train": run.summary(), "predict": prediction, "explain": explanation})
+        done = {"train": run.summary(), "predict": prediction, "explain": explanation}
+        print_json({**done, "verify": verdict.to_dict()})
         return
     screen, whence = console(), program()
     screen.print(metrics_table(run.metrics))
@@ -45,11 +50,19 @@ def command(out: Path | None, as_json: bool) -> None:
     screen.print(answers_table("Where do students from india go?", prediction["answers"]))
     screen.print(f"\nWhy {explanation['prediction']['labels']['object']}?", style="bold")
     show_explanation(screen, explanation, ExplainOptions(top=_TOP))
-    screen.print(
+    screen.print("\nIs that so? Trained again without these facts:", style="bold")
+    show_verdict(screen, verdict)
+    screen.print(_try_next(path, whence), soft_wrap=True)
+
+
+def _try_next(path: Path, whence: str) -> str:
+    return (
         f"\nTry next:\n"
         f"  {whence} explain {path} india students usa --html why.html\n"
         f"  {whence} explain {path} india students usa --instead-of uk\n"
-        f"  {whence} predict {path} israel conferences\n"
-        f"  {whence} train YOUR.tsv",
-        soft_wrap=True,
+        f"  {whence} verify {path} india students usa --each --seeds 3\n"
+        f"  {whence} evaluate {path}\n"
+        f"  {whence} report {path}\n"
+        f"  {whence} paper nations\n"
+        f"  {whence} train YOUR.tsv"
     )

@@ -9,9 +9,11 @@ import click
 from whence.cli._completion import RUN
 from whence.cli._config import config_option
 from whence.cli._options import (
+    ENGINES,
     EXPLAINING,
     GroupedOption,
     SettingsCommand,
+    is_typed,
     json_option,
     print_json,
     setting_options,
@@ -22,6 +24,8 @@ from whence.explain import ExplainOptions
 _FILE = click.Path(path_type=Path)
 _BULK: dict[str, Any] = {"cls": GroupedOption, "group": "In bulk"}
 _SPLITS = ("test", "valid", "train")
+_ENGINES = {name: setting for name, setting in ENGINES.items() if name != "threads"}
+"""As many at a time as --threads says, which is there already."""
 
 
 @click.command("explain", cls=SettingsCommand)
@@ -34,7 +38,7 @@ _SPLITS = ("test", "valid", "train")
 @click.option("--force", is_flag=True, help="Overwrite files that exist; in bulk, start anew.")
 @config_option
 @json_option
-@setting_options(EXPLAINING)
+@setting_options(EXPLAINING | _ENGINES)
 @click.option(
     "--predictions", metavar="top|true|FILE", help="Many, instead of PREDICTION.", **_BULK
 )
@@ -59,7 +63,8 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
 
     Each fact comes with its influence. By rollback that is what the probability owes to it, with
     the probability that would be left without it; other methods have numbers of their own. Facts
-    that support come first, unless --opposing asks for the others.
+    that support come first, unless --opposing asks for the others. --method retrain is exact: it
+    trains the model again without each adjacent fact, and says first how long that will take.
 
     --predictions explains many into a file: top, the top new answer of every query of a split;
     true, the facts of the split; or a file with a prediction on every line, separated by TAB, or
@@ -85,29 +90,25 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
 def _check(
     prediction: tuple[str, ...], settings: dict[str, Any], as_json: bool, options: dict[str, Any]
 ) -> None:
-    many = options["predictions"] is not None
+    many, retrains = options["predictions"] is not None, settings["method"] == "retrain"
     if bool(prediction) == many:
         raise WhenceError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
         )
     if many != (options["out"] is not None):
         raise WhenceError("--predictions and -o FILE go together: give both, or none")
-    of_others = (
-        ("as_csv", "html", "svg") if many else ("split", "limit", *_typed("threads"), "resume")
-    )
+    of_one = ("split", "limit", *(["threads"] * (is_typed("threads") and not retrains)), "resume")
+    of_others = ("as_csv", "html", "svg") if many else of_one
     for name in (name for name in of_others if options[name]):
         flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
         raise WhenceError(f"--{flag} goes with {kind}; leave it out")
+    engine = list(filter(is_typed, _ENGINES))
+    if engine and not retrains:
+        raise WhenceError(f"--{engine[0].replace('_', '-')} goes with --method retrain")
     if as_json and options["as_csv"]:
         raise WhenceError("--json and --csv both go to standard output; choose one of them")
     if options["everything"] and settings["top"] is not None:
         raise WhenceError("--everything lists every adjacent fact; leave out --top")
-
-
-def _typed(name: str) -> tuple[str, ...]:
-    """An option where it is typed: a file may have it for other commands."""
-    source = click.get_current_context().get_parameter_source(name)
-    return (name,) if source is click.core.ParameterSource.COMMANDLINE else ()
 
 
 def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def _explain_one(
     # Pictures have the graph too where its facts, which are rolled back, go with those listed.
     rolled_back = run.trace is not None and options.method.startswith("rollback")
     graph = options.graph or bool(drawn and rolled_back)
-    explanation = run.explain(*names, **settings | {"graph": graph})
+    explanation = _explained(run, names, settings | {"graph": graph}, files)
     shown = explanation if options.graph else replace(explanation, graph=None)
     if as_json:
         print_json(shown.to_dict())
@@ -152,6 +153,18 @@ def _explain_one(
     else:
         show_explanation(console(), shown.to_dict(), options)
     _draw(explanation.to_dict(), files)
+
+
+def _explained(
+    run: Any, names: tuple[str, ...], settings: dict[str, Any], files: dict[str, Any]
+) -> Any:
+    if settings.get("method") != "retrain":
+        return run.explain(*names, **settings)
+    from whence.cli._retraining import RetrainScreen
+
+    engine = {name: files[name] for name in ENGINES if files[name] is not None}
+    with RetrainScreen() as watch:
+        return run.explain(*names, watch=watch, **settings, **engine)
 
 
 def _check_free(files: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whence.drawing._page import explanation_page
     from whence.drawing._scatter import Scatter, scatter_svg
     from whence.drawing._svg import explanation_svg
-    from whence.drawing._text import is_rolled_back, named
+    from whence.drawing._text import has_falls, named
 
 __all__ = [
     "Bar",
@@ -26,7 +26,7 @@ __all__ = [
     "explanation_html",
     "explanation_page",
     "explanation_svg",
-    "is_rolled_back",
+    "has_falls",
     "line_svg",
     "named",
     "plot_explanation",
@@ -47,7 +47,7 @@ __getattr__ = lazily(
         "explanation_html": "whence.drawing._html",
         "explanation_page": "whence.drawing._page",
         "explanation_svg": "whence.drawing._svg",
-        "is_rolled_back": "whence.drawing._text",
+        "has_falls": "whence.drawing._text",
         "line_svg": "whence.drawing._curves",
         "named": "whence.drawing._text",
         "plot_explanation": "whence.drawing._bars",

@@ -5,7 +5,7 @@ from typing import Any
 from whence._extras import need
 from whence.drawing._colours import sign_of
 from whence.drawing._fitting import fit
-from whence.drawing._text import Document, check, fact_text, is_rolled_back, stands_text
+from whence.drawing._text import Document, check, fact_text, has_falls, stands_text
 
 _AXES = {
     "probability": "influence on probability, in percentage points",
@@ -49,11 +49,11 @@ def plot_explanation(document: Document, ax: Any = None) -> Any:
 
 
 def _scale(document: Document) -> int:
-    return 100 if document["of"] == "probability" and is_rolled_back(document) else 1
+    return 100 if document["of"] == "probability" and has_falls(document) else 1
 
 
 def _axis(document: Document) -> str:
-    if is_rolled_back(document):
+    if has_falls(document):
         return _AXES[document["of"]]
     return f"influence, as {document['method']} estimates it"
 

@@ -21,7 +21,10 @@ _FALLS = {
     "log_ratio": "Influence is on the log of the probability of the prediction over that of the "
     "other answer: with all facts less without the fact",
 }
-"""What the influences of rollback mean."""
+"""What influences mean that are falls."""
+
+_FALLING = ("rollback", "rollback-o", "retrain")
+"""Methods that work out the prediction without each fact."""
 
 _NEEDED = ("prediction", "method", "of", "n_adjacent", "facts")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -71,14 +74,14 @@ def percent(value: float) -> str:
     return f"{_digits(100 * value)}%"
 
 
-def is_rolled_back(document: Document) -> bool:
+def has_falls(document: Document) -> bool:
     """Whether influences are falls of what is explained; other methods have scales of their own."""
-    return str(document["method"]).startswith("rollback")
+    return str(document["method"]) in _FALLING
 
 
 def measure_text(document: Document) -> str:
     """What the influences of an explanation mean."""
-    if is_rolled_back(document):
+    if has_falls(document):
         return _FALLS[document["of"]]
     return (
         f"Influence is a plain number, as {document['method']} estimates it: "
@@ -88,7 +91,7 @@ def measure_text(document: Document) -> str:
 
 def influence_text(value: float, document: Document) -> str:
     """An influence of an explanation with its sign, and its unit where it has one."""
-    return fall_text(value, document["of"] if is_rolled_back(document) else "")
+    return fall_text(value, document["of"] if has_falls(document) else "")
 
 
 def fall_text(value: float, of: str) -> str:

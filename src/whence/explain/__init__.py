@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         top_questions,
         true_questions,
     )
-    from whence.explain._explaining import explain
+    from whence.explain._explaining import describe_facts, explain, explain_situation
     from whence.explain._explanation import (
         FACT_COLUMNS,
         Contrast,
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
         Joint,
         Path,
         Prediction,
+        Standing,
         fact_row,
     )
     from whence.explain._methods import METHODS
-    from whence.explain._naming import Asked, situate
+    from whence.explain._naming import Asked, find_facts, find_situation, situate
     from whence.explain._options import ExplainOptions
+    from whence.explain._retraining import LeaveOut, LeftOut
     from whence.explain._situation import Situation
     from whence.explain._trained import Trained
 
@@ -42,15 +44,22 @@ __all__ = [
     "Failed",
     "Graph",
     "Joint",
+    "LeaveOut",
+    "LeftOut",
     "Path",
     "Prediction",
     "Question",
     "Situation",
+    "Standing",
     "Trained",
     "as_questions",
+    "describe_facts",
     "explain",
     "explain_many",
+    "explain_situation",
     "fact_row",
+    "find_facts",
+    "find_situation",
     "situate",
     "top_questions",
     "true_questions",
@@ -60,12 +69,16 @@ __getattr__ = lazily(
     __name__,
     {
         "METHODS": "whence.explain._methods",
-        "Asked": "whence.explain._naming",
-        "situate": "whence.explain._naming",
+        **dict.fromkeys(
+            ("Asked", "find_facts", "find_situation", "situate"), "whence.explain._naming"
+        ),
         "ExplainOptions": "whence.explain._options",
         "Situation": "whence.explain._situation",
         "Trained": "whence.explain._trained",
-        "explain": "whence.explain._explaining",
+        **dict.fromkeys(("LeaveOut", "LeftOut"), "whence.explain._retraining"),
+        **dict.fromkeys(
+            ("describe_facts", "explain", "explain_situation"), "whence.explain._explaining"
+        ),
         **dict.fromkeys(
             (
                 "Failed",
@@ -88,6 +101,7 @@ __getattr__ = lazily(
                 "Joint",
                 "Path",
                 "Prediction",
+                "Standing",
             ),
             "whence.explain._explanation",
         ),

@@ -118,6 +118,10 @@ def _explain_ahead(
 def _check(trained: Trained, options: ExplainOptions) -> None:
     """Find everything that options name, so that it fails once and not for every question."""
     data = trained.dataset
+    if METHODS[options.method].retrains:
+        raise WhenceError(
+            f"method {options.method} explains one prediction at a time; choose another for many"
+        )
     if METHODS[options.method].rolls_back or options.stability or options.without is not None:
         trained.need_trace()
     if not data.two_way:

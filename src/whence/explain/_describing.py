@@ -9,7 +9,6 @@ import numpy as np
 from whence.data import Dataset
 from whence.explain._adjacent import PARTS, role_of, shared_parts
 from whence.explain._explanation import ExplainedFact, Prediction
-from whence.explain._rollback import Outcomes
 from whence.explain._search import Ranked
 from whence.explain._situation import Situation
 from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
@@ -42,7 +41,7 @@ class Describer:
             self._fact(
                 int(fact_id),
                 tuple(compress(PARTS, shared[index])),
-                self._without(ranked.outcomes, index),
+                self._without(ranked, index),
                 rank=index + 1,
                 influence=float(ranked.influences[index]),
                 share=abs(float(ranked.influences[index])) / total,
@@ -70,15 +69,17 @@ class Describer:
             **numbers,
         )
 
-    def _without(self, outcomes: Outcomes | None, index: int) -> "_Without":
+    def _without(self, ranked: Ranked, index: int) -> "_Without":
+        outcomes = ranked.outcomes
         if outcomes is None:
             return _Without()
         contest, top = self.situation.contest, int(outcomes.tops[index])
+        before = self.situation.top if ranked.top_before is None else ranked.top_before
         return _Without(
             self.situation.shown(outcomes.probabilities[index]),
             contest.name(top),
             contest.label(top),
-            top != self.situation.top,
+            top != before,
             float(outcomes.scores[index]),
         )
 
@@ -91,6 +92,11 @@ class _Without(NamedTuple):
     label: str | None = None
     changes: bool | None = None
     score: float | None = None
+
+
+def name_fact(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:
+    """Subject, relation and object of a fact, and their labels."""
+    return {**_names(data, fact), "labels": _labels(data, fact)}
 
 
 def _names(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:

@@ -4,15 +4,18 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from whence.errors import WhenceError
 from whence.explain._adjacent import filter_facts, find_adjacent
 from whence.explain._describing import Describer
-from whence.explain._explanation import Contrast, Explanation, Joint
+from whence.explain._explanation import Contrast, ExplainedFact, Explanation, Joint
 from whence.explain._graph import find_graph
 from whence.explain._joint import roll_back_jointly
 from whence.explain._methods import METHODS
 from whence.explain._naming import find_aim, find_facts, find_situation
 from whence.explain._options import ExplainOptions
+from whence.explain._retraining import rank_retrained
 from whence.explain._rollback import Rollback
 from whence.explain._search import Ranked, rank, search
 from whence.explain._sets import Sets
@@ -36,6 +39,13 @@ def explain_situation(
     """Explain one answer of a contest; `start` is when the asking began."""
     start = time.perf_counter() if start is None else start
     return _Explaining(situation, options).explanation(start)
+
+
+def describe_facts(
+    situation: Situation, options: ExplainOptions, fact_ids: FactIds
+) -> tuple[ExplainedFact, ...]:
+    """These facts, whatever they share with the prediction, as an explanation lists them."""
+    return _Explaining(situation, options).describe(np.sort(fact_ids))
 
 
 class _Explaining:
@@ -67,9 +77,13 @@ class _Explaining:
             without=roll_back_jointly(self.rollback, group) if len(group) else None,
             stability=self._stability(adjacent) if options.stability else None,
             graph=find_graph(self.rollback, self.describer) if options.graph else None,
-            notes=self._notes(),
+            notes=(*self._notes(), *ranked.notes),
             seconds=time.perf_counter() - start,
         )
+
+    def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
+        ranked = self._rank(fact_ids, None)
+        return self.describer.facts(fact_ids[ranked.chosen], ranked)
 
     def _filtered(self, adjacent: FactIds) -> FactIds:
         wanted = filter_facts(self.situation, adjacent, self.options, self.rival)
@@ -85,6 +99,8 @@ class _Explaining:
             exhaustive = self.options.exhaustive
             sets = Sets.each(fact_ids)
             return search(self.rollback, sets, top, opposing=opposing, exhaustive=exhaustive)
+        if method.retrains:
+            return rank_retrained(self.situation, self.aim, fact_ids, top, opposing=opposing)
         influences = method.estimate(self.situation, self.aim, fact_ids, self.options)
         return rank(influences, top, opposing=opposing)
 

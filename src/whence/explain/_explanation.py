@@ -145,13 +145,13 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """What `whence explain --json` prints: plain values only."""
-        document: dict[str, Any] = _plain(self)
+        document: dict[str, Any] = as_plain(self)
         return document
 
     def to_pandas(self) -> Any:
         """One row a fact, strongest first."""
         pandas = need("pandas", "pandas", "tables of pandas")
-        rows = [fact_row(_plain(fact)) for fact in self.facts]
+        rows = [fact_row(as_plain(fact)) for fact in self.facts]
         return pandas.DataFrame(rows, columns=FACT_COLUMNS)
 
     def __str__(self) -> str:
@@ -185,14 +185,14 @@ def _words(labels: dict[str, str | None]) -> str:
 _LEAVES = (str, int, float, bool, type(None))
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Records as dicts and tuples as lists, all the way down; dataclasses' own way is slow."""
     if type(value) in _LEAVES:
         return value
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [as_plain(item) for item in value]
     fields = value if isinstance(value, dict) else vars(value)
-    return {name: _plain(item) for name, item in fields.items()}
+    return {name: as_plain(item) for name, item in fields.items()}
 
 
 FACT_COLUMNS = (

@@ -1,4 +1,4 @@
-"""Every method that needs no retraining, by name: what it is, and where it comes from."""
+"""Every method by name: what it is, and where it comes from."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,11 +18,12 @@ class Method:
     title: str
     citation: str
     module: str | None = None
-    """Where its function is; None for rollback, which has a search of its own."""
+    """Where its function is; None where it also tells how the prediction stands without a fact."""
+    retrains: bool = False
 
     @property
     def rolls_back(self) -> bool:
-        return self.module is None
+        return self.module is None and not self.retrains
 
     def estimate(
         self,
@@ -71,6 +72,13 @@ METHODS: dict[str, Method] = {
             "Pezeshkpour, Tian and Singh, Investigating Robustness and Interpretability of Link "
             "Prediction via Adversarial Modifications, NAACL 2019",
             "_criage",
+        ),
+        Method(
+            "retrain",
+            "Retraining without each fact",
+            "Feldman and Zhang, What Neural Networks Memorize and Why: Discovering the Long Tail "
+            "via Influence Estimation, NeurIPS 2020",
+            retrains=True,
         ),
     )
 }

@@ -25,6 +25,9 @@ class Ranked:
     influences: NDArray[np.float64]
     outcomes: Outcomes | None = None
     """How the prediction stands without each, where the method can tell."""
+    top_before: int | None = None
+    """Where the top answer stands among the candidates; None where the run's own rows say it."""
+    notes: tuple[str, ...] = ()
 
 
 def search(
@@ -42,7 +45,7 @@ def search(
         ranked = rank(rollback.direct(sets), top, opposing=opposing)
         return replace(ranked, outcomes=rollback.outcomes(sets.take(ranked.chosen)))
     if not isinstance(top, int) or exhaustive or few or np.ptp(scores) > _FAR:
-        return _rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
+        return rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
 
 
@@ -64,7 +67,8 @@ def rank(influences: NDArray[np.float64], top: int | str | None, *, opposing: bo
     return Ranked(order, influences[order])
 
 
-def _rank_outcomes(outcomes: Outcomes, top: int | str | None, *, opposing: bool) -> Ranked:
+def rank_outcomes(outcomes: Outcomes, top: int | str | None, *, opposing: bool) -> Ranked:
+    """The order of influences, with how the prediction stands without each."""
     ranked = rank(outcomes.influences, top, opposing=opposing)
     return replace(ranked, outcomes=outcomes.take(ranked.chosen))
 
@@ -87,7 +91,7 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
     chosen = np.concatenate(scored)
     in_order = np.argsort(chosen)
     outcomes = Outcomes.joined(parts).take(in_order)
-    ranked = _rank_outcomes(outcomes, top, opposing=opposing)
+    ranked = rank_outcomes(outcomes, top, opposing=opposing)
     return replace(ranked, chosen=chosen[in_order][ranked.chosen])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from whence.models.scoring import Scorer
 from whence.training.config import TrainConfig
 from whence.training.results import Checkpoint
 from whence.types import Numbers, Rows
+
+if TYPE_CHECKING:
+    from whence.explain._retraining import LeaveOut
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,8 @@ class Trained:
     """(n_facts, trace width); None where none was kept."""
     read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
     """The moments of training that were kept."""
+    leave_out: "LeaveOut | None" = None
+    """Trains the model again without each of some facts; None where nobody may."""
     hessian: Kept = field(init=False, repr=False, default_factory=Kept)
     """By the seed of the facts that it is taken from; other rows have another."""
 

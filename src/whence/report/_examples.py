@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from whence.drawing import explanation_svg
 from whence.drawing._table import caption, fact_columns, fact_rows, heads
-from whence.drawing._text import fact_text, influence_text, is_rolled_back, safe, stands_text
+from whence.drawing._text import fact_text, has_falls, influence_text, safe, stands_text
 from whence.report._parts import Document, Section, paragraph
 
 _SHOWN = 5
@@ -37,7 +37,7 @@ def _example(document: Document) -> list[str]:
 def _first(document: Document) -> str:
     """What the strongest fact does, in words."""
     facts = document["facts"]
-    if not facts or not is_rolled_back(document):
+    if not facts or not has_falls(document):
         return ""
     first = facts[0]
     return (

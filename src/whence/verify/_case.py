@@ -1,13 +1,13 @@
 """A run that can be explained and retrained: what verdicts and evaluations are made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from whence.engines import Retrainer
-from whence.explain import Situation, Trained
+from whence.engines import Job, Retrainer
+from whence.explain import METHODS, LeftOut, Situation, Standing, Trained
 from whence.predict import Place, Predictions, Standings
 from whence.training.results import Parameters
 from whence.types import OBJECT, RELATION, SUBJECT, FactIds
@@ -25,6 +25,24 @@ class Case:
     @property
     def seed(self) -> int:
         return self.trained.config.seed
+
+    def explained_by(self, method: str) -> Trained:
+        """What explanations by a method are made from; one that retrains may do so here."""
+        if not METHODS[method].retrains:
+            return self.trained
+        return replace(self.trained, leave_out=self.leave_out)
+
+    def leave_out(self, situations: Sequence[Situation], fact_ids: FactIds) -> LeftOut:
+        """Predictions after retraining without each fact."""
+        predictions, which = self.predictions(situations), np.arange(len(situations))
+        found = self.retrainer.ask(predictions, [Job.of([fact], which) for fact in fact_ids])
+        return LeftOut(
+            self.stand(predictions),
+            found.control,
+            np.stack(found.jobs),
+            found.n_retrained,
+            found.n_known,
+        )
 
     def predictions(self, situations: Iterable[Situation]) -> Predictions:
         """Predictions as retraining takes them."""
@@ -51,6 +69,14 @@ class Case:
         for slot, (table, place, offset) in zip(trained.slots, places, strict=False):
             np.subtract.at(rows[table], facts[:, place] + offset, trace[:, slot])
         return predictions.stand(Parameters(*rows), which, removed)
+
+    def name_standings(self, standings: Standings) -> tuple[Standing, ...]:
+        """Standings as people read them."""
+        rated, entities = self.trained.learned_ratings, self.trained.dataset.entities
+        return tuple(
+            Standing(None if rated else probability, score, rank, entities.name(top))
+            for probability, score, rank, top in standings.tolist()
+        )
 
 
 def _place(situation: Situation) -> Place:

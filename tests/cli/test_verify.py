@@ -1,0 +1,229 @@
+"""`whence verify` as a user types it: tables that fit, JSON, what it takes, bad input, Ctrl-C."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.cells import cell_len
+from runs import train, train_ratings
+
+import whence as library
+from cli.helpers import whence
+from whence.cli import cli
+from whence.cli._retraining import RetrainScreen, plan_text, time_text
+from whence.engines import Plan
+from whence.training.results import Interrupted
+
+EGYPT = ("egypt", "embassy", "usa")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(path, inverse=True)
+    return str(path)
+
+
+def invoke(*arguments: str, **env: str) -> Result:
+    """From this process: kernels need not be loaded again."""
+    done = CliRunner(env=env).invoke(cli, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(invoke("verify", *arguments, "--json").stdout)
+    return found
+
+
+def test_json_is_what_the_library_says(run: str) -> None:
+    found = document(run, *EGYPT, "--top", "3", "--each", "--seeds", "2")
+    wanted = library.Run.open(run).verify(*EGYPT, top=3, each=True, seeds=2).to_dict()
+    for name in ("seconds", "n_retrainings", "n_known"):
+        del found[name], wanted[name]
+    assert found == wanted
+    binding = {"prediction", "removed", "before", "predicted", "actual", "control_matches_run"}
+    assert binding <= found.keys()
+    assert found["control_matches_run"] is True
+    for name in ("before", "predicted", "actual"):
+        assert {"probability", "rank", "top_answer"} <= found[name].keys()
+        assert 0 <= found[name]["probability"] <= 1
+    assert [each["fact_id"] for each in found["each"]] == found["removed"]
+
+
+def test_facts_may_be_given_again_or_stand_in_a_file(run: str, tmp_path: Path) -> None:
+    found = document(run, *EGYPT, "--facts", "3,4", "--facts", "burma,embassy,uk")
+    assert {3, 4} < set(found["removed"])
+    (tmp_path / "whence.toml").write_text(
+        '[verify]\nfacts = [3, 4, ["burma", "embassy", "uk"]]\nthreads = 1\n[train]\ndim = 5\n'
+    )
+    again = document(run, *EGYPT, "--config", str(tmp_path / "whence.toml"))
+    assert again["removed"] == found["removed"]
+    typed = document(run, *EGYPT, "--config", str(tmp_path / "whence.toml"), "--top", "2")
+    assert len(typed["removed"]) == 2  # comes before the facts of the file
+
+
+@pytest.mark.parametrize("more", [[], ["--each"], ["--seeds", "3"], ["--top", "all"]])
+def test_tables_fit_80_columns(run: str, more: list[str]) -> None:
+    lines = invoke("verify", run, *EGYPT, *more, COLUMNS="80").stdout.splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert lines[0] == "egypt embassy usa"
+
+
+def test_the_table_says_what_was_predicted_and_what_happened(run: str) -> None:
+    found = document(run, *EGYPT, "--top", "4")
+    lines = invoke("verify", run, *EGYPT, "--top", "4", COLUMNS="200").stdout.splitlines()
+    verdict = library.Run.open(run).verify(*EGYPT, top=4)
+    assert lines[1] == str(verdict)
+    at = lines.index("Without these 4 facts together")
+    assert lines[at + 1].split() == ["probability", "rank", "top", "answer"]
+    for line, name in zip(lines[at + 2 :], ("before", "predicted", "actual"), strict=False):
+        stand, cells = found[name], line.split()
+        assert cells == [name, cells[1], str(stand["rank"]), stand["top_answer"]]
+        assert float(cells[1].rstrip("%")) == pytest.approx(100 * stand["probability"], abs=0.051)
+    facts = lines[lines.index("The facts, by rollback") + 2 :][:4]
+    assert [int(line.split()[0]) for line in facts] == found["removed"]
+    assert lines[-1] == "next: --each, --seeds 5, --json"
+
+
+def test_each_fact_has_a_row(run: str) -> None:
+    found = document(run, *EGYPT, "--top", "3", "--each")
+    lines = invoke("verify", run, *EGYPT, "--top", "3", "--each").stdout.splitlines()
+    at = lines.index("Without each of them alone")
+    assert lines[at + 1].split() == [
+        *("fact", "subject", "relation", "object", "predicted", "actual", "rank")
+    ]
+    top = found["before"]["top_answer"]
+    for line, each in zip(lines[at + 2 :], found["each"], strict=False):
+        assert int(line.split()[0]) == each["fact_id"]
+        assert line.split()[1:4] == [each["subject"], each["relation"], each["object"]]
+        assert line.endswith("*") == (each["actual"]["top_answer"] != top)
+
+
+def test_seeds_have_rows_a_mean_and_a_deviation(run: str) -> None:
+    found = document(run, *EGYPT, "--seeds", "3")
+    lines = invoke("verify", run, *EGYPT, "--seeds", "3").stdout.splitlines()
+    table = lines[lines.index("Without the same facts, under several seeds") + 2 :][:5]
+    assert [line.split()[0] for line in table] == ["3", "4", "5", "mean", "deviation"]
+    for line, spread in zip(table[3:], ("mean", "std"), strict=True):
+        before, actual, fall = (float(cell.rstrip("%")) for cell in line.split()[1:4])
+        for shown, name in ((before, "before"), (actual, "actual"), (fall, "fall")):
+            assert shown == pytest.approx(100 * found["summary"][name][spread], abs=0.051)
+
+
+def test_long_lists_are_counted(run: str) -> None:
+    n_facts = len(document(run, *EGYPT, "--top", "all")["removed"])
+    lines = invoke("verify", run, *EGYPT, "--top", "all").stdout.splitlines()
+    assert f"and {n_facts - 20} more; --json has all" in lines
+
+
+def test_ratings_have_no_percent(tmp_path: Path) -> None:
+    run = str(train_ratings(tmp_path, 20).path)
+    lines = invoke("verify", run, "u0", "m1", "--facts", "0,3", "--seeds", "2").stdout
+    assert "the rating really" in lines
+    assert "%" not in lines
+    assert re.search(r"^ +rating +rank +top answer$", lines, re.MULTILINE)
+
+
+def test_what_it_takes_is_said_on_standard_error(tmp_path: Path) -> None:
+    run = str(train(tmp_path / "run").path)
+    first = invoke("verify", run, *EGYPT, "--top", "2", "--each", "--threads", "2", "--json")
+    assert re.search(r"^4 retrainings, 2 at a time, about \S+ (s|min)$", first.stderr, re.MULTILINE)
+    json.loads(first.stdout)
+    more = invoke("verify", run, *EGYPT, "--top", "3", "--each", "--seeds", "2", "--threads", "2")
+    assert "2 retrainings, 2 at a time" in more.stderr
+    assert "; 3 more are known" in more.stderr
+    assert f"training {run}/siblings/seed-4 with seed 4, once" in more.stderr
+    assert invoke("verify", run, *EGYPT, "--top", "2", "--each").stderr == ""
+
+
+def test_plans_and_times_in_words() -> None:
+    assert plan_text(Plan(11, 3, 0.42, 2)) == (
+        "11 retrainings, 2 at a time, about 0.42 s; 3 more are known"
+    )
+    assert plan_text(Plan(1, 1, 7.0, 4)) == "1 retraining, about 7 s; 1 more is known"
+    assert plan_text(Plan(2, 0, 7000.0, 8)) == "2 retrainings, 2 at a time, about 117 min"
+    times = {0.0123: "0.012 s", 99.6: "100 s", 600: "10 min", 9000: "2.5 h", 3.6e6: "1,000 h"}
+    assert {seconds: time_text(seconds) for seconds in times} == times
+
+
+def test_exact_explanations_say_what_they_take(run: str) -> None:
+    arguments = ["explain", run, *EGYPT, "--method", "retrain", "--role", "several"]
+    done = invoke(*arguments, "--threads", "2", "--engine", "local")
+    assert re.search(r"^\d+ retrainings, 2 at a time, about ", done.stderr, re.MULTILINE)
+    assert "Facts that support it, by influence on its probability" in done.stdout
+    assert "--stability" not in done.stdout
+    found = json.loads(invoke(*arguments, "--json").stdout)
+    explained = library.Run.open(run).explain(*EGYPT, method="retrain", role="several")
+    assert found["facts"] == explained.to_dict()["facts"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "egypt", "embassy"], "a prediction is SUBJECT RELATION OBJECT; got egypt emba"),
+        (["verify", "egypt", "embasy", "usa"], "embassy"),
+        (["verify", *EGYPT, "--top", "none"], "--top is 'none'; give a number from 1 on, or all"),
+        (["verify", *EGYPT, "--facts", "1", "--top", "2"], "leave out top"),
+        (["verify", *EGYPT, "--seeds", "0"], "seeds is 0; it must be 1 or more"),
+        (["verify", *EGYPT, "--method", "magic"], "magic"),
+        (["verify", *EGYPT, "--facts", "a,b"], "'a,b' is not a fact"),
+        (["explain", *EGYPT, "--engine", "local"], "--engine goes with --method retrain"),
+        (["explain", *EGYPT, "--threads", "2"], "--threads goes with --predictions"),
+        (
+            ["explain", "--predictions", "top", "-o", "x.jsonl", "--method", "retrain"],
+            "explains one prediction at a time",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(
+    run: str, arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = whence(arguments[0], run, *arguments[1:], cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_interruption_says_how_to_go_on() -> None:
+    def end_by(error: BaseException) -> None:
+        with RetrainScreen() as watch:
+            watch.planned(Plan(5, 0, 1.0, 1))
+            raise error
+
+    for error in (KeyboardInterrupt(), Interrupted("retraining was interrupted")):
+        with pytest.raises(Interrupted, match="the same command goes on where it stopped"):
+            end_by(error)
+    with pytest.raises(ZeroDivisionError):
+        end_by(ZeroDivisionError())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", epochs=40)
+    arguments = ["explain", str(run.path), *EGYPT, "--method", "retrain", "--threads", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "whence", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if "retrainings, " in line:
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate()[1]
+    assert process.returncode == 130, [*lines, rest]
+    assert rest.splitlines()[-1] == (
+        "whence: interrupted; the same command goes on where it stopped"
+    )

@@ -1,0 +1,73 @@
+"""Retraining by hand: the recipe alone, and its rows asked as any run is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whence
+from whence.api._cases import _recipe
+from whence.api._run import make_scorer
+from whence.predict import find_query, predict
+from whence.training.results import Parameters
+
+EGYPT = ("egypt", "embassy", "usa")
+STAND = ("probability", "score", "rank", "top_answer")
+
+
+def rows_without(run: whence.Run, fact_ids: Sequence[int]) -> Parameters:
+    return _recipe(run).retrain(np.array(sorted(fact_ids), np.int64))
+
+
+def stands_without(
+    run: whence.Run, fact_ids: Sequence[int], names: Sequence[str], asks: str = "object"
+) -> dict[str, Any]:
+    """How a prediction stands after training without facts."""
+    return stands(run, rows_without(run, fact_ids), names, asks, fact_ids)
+
+
+def stands(
+    run: whence.Run,
+    rows: Parameters,
+    names: Sequence[str],
+    asks: str = "object",
+    removed: Sequence[int] = (),
+) -> dict[str, Any]:
+    """How a prediction stands under rows, by the way that predictions are made."""
+    asked = 0 if asks == "subject" else -1
+    query = list(names)
+    query[asked] = "_"
+    scorer = make_scorer(run.model, rows, run.dataset, run.config)
+    found = find_query(run.dataset, query, inverse=run.config.inverse)
+    scored = {a.entity: a for a in predict(scorer, run.dataset, found, None).answers}
+    mine = scored[names[asked]]
+    known = _known(run, names, asked, removed) - {mine.entity}
+    others = [answer for name, answer in scored.items() if name not in known]
+    return {
+        "probability": None if run.config.loss == "squared" else mine.probability,
+        "score": mine.score,
+        "rank": 1 + sum(answer.score > mine.score for answer in others),
+        "top_answer": max(others, key=lambda answer: answer.score).entity,
+    }
+
+
+def _known(
+    run: whence.Run, names: Sequence[str], asked: int, removed: Sequence[int]
+) -> set[str | None]:
+    """Answers of the facts that are left, and of validation."""
+    data = run.dataset
+    left = [*np.delete(data.train, list(removed), axis=0), *data.valid]
+    facts = (list(data.fact_names(fact)) for fact in left)
+    rest = slice(1, None) if asked == 0 else slice(None, -1)
+    return {fact[asked] for fact in facts if fact[rest] == list(names)[rest]}
+
+
+def check_stand(found: Any, wanted: dict[str, Any]) -> None:
+    """Of a prediction in the terms of `stands`."""
+    assert (found.rank, found.top_answer) == (wanted["rank"], wanted["top_answer"])
+    assert found.score == pytest.approx(wanted["score"], rel=1e-5)
+    if wanted["probability"] is None:
+        assert found.probability is None
+    else:
+        assert found.probability == pytest.approx(wanted["probability"], rel=1e-5)
