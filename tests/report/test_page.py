@@ -118,16 +118,6 @@ def test_the_command_has_the_options_that_were_asked() -> None:
     )
 
 
-def test_without_options_the_command_is_made_of_the_figures() -> None:
-    text = page(document(kelpie=(), theory=None)).text
-    command = text[text.index("whence evaluate runs/nations ") :]
-    assert command.startswith(
-        "whence evaluate runs/nations --methods rollback,random,tracin --k 1,10,all "
-        "--protocols removal,steadiness,approximation,leave-one-out,datamodelling "
-        "--constraints none,unit --predictions top --split test --seeds 2 "
-    )
-
-
 def test_cautions_are_said() -> None:
     assert "Caution" not in page(document()).text
     assert "did not give the run back" in page(document(control_matches_run=False)).text

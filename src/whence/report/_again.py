@@ -53,34 +53,8 @@ def _flags(settings: Document) -> Iterator[str]:
 
 
 def _evaluate(evaluation: Document, run: str) -> str:
-    """With the options that it was asked with, or else those that its figures tell."""
-    words = ["whence evaluate", run]
-    if isinstance(evaluation.get("options"), dict):
-        return " ".join([*words, *_flags(evaluation["options"])])
-    for flag, name in (("--methods", "method"), ("--k", "k")):
-        rows = [row for table in _BY_METHOD for row in evaluation.get(table) or ()]
-        values = dict.fromkeys(str(row[name]) for row in rows if name in row)
-        words += [flag, shlex.quote(",".join(values))] if values else []
-    protocols = [name for name in _PROTOCOLS if evaluation.get(name.replace("-", "_"))]
-    words += ["--protocols", ",".join(protocols)] if protocols else []
-    constraints = [row["constraint"] for row in evaluation.get("approximation") or ()]
-    words += ["--constraints", shlex.quote(",".join(constraints))] if constraints else []
-    words += ["--predictions", shlex.quote(evaluation["predictions"])]
-    words += ["--split", shlex.quote(evaluation["split"])]
-    words += ["--seeds", str(max(len(evaluation["seeds"]), 1))]
-    return " ".join(words)
-
-
-_BY_METHOD = ("removal", "leave_one_out", "datamodelling", "kelpie")
-_PROTOCOLS = (
-    "removal",
-    "steadiness",
-    "approximation",
-    "leave-one-out",
-    "datamodelling",
-    "kelpie",
-    "theory",
-)
+    """With the options that it was asked with."""
+    return " ".join(["whence evaluate", run, *_flags(evaluation["options"])])
 
 
 def _versions() -> Iterator[tuple[str, str]]:
