@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
@@ -38,7 +38,7 @@ class LocalEngine:
         jobs: Sequence[Job],
         predictions: Predictions | None,
         should_stop: Callable[[], bool],
-    ) -> Iterator[tuple[int, Standings | Parameters]]:
+    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
         """See `Engine`."""
         stopped = threading.Event()
 
@@ -65,3 +65,6 @@ class LocalEngine:
         finally:
             stopped.set()
             pool.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """See `Engine`."""
