@@ -2,7 +2,9 @@
 
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, lru_cache
@@ -159,8 +161,11 @@ def _connect(ray: Any, address: str | None, cores: int) -> None:
         options |= {"num_cpus": cores, "include_dashboard": False}
     else:
         _check_reachable(address)
+    before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address="local" if address is None else address, **options)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray has set its own
     except Exception as error:
         if address is None:
             raise WhenceError(
