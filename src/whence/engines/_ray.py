@@ -111,14 +111,15 @@ class RayEngine:
 
     def _cancel(self, references: list[Any]) -> None:
         """Let nothing go on running; a task hears of it when its kernel returns."""
-        ray, force = self._ray, False
-        while references and ray.is_initialized():
+        ray = self._ray
+        for force in (False, True):
+            if not references or not ray.is_initialized():
+                return
             for reference in references:
                 ray.cancel(reference, force=force)
             _, references = ray.wait(
                 references, num_returns=len(references), timeout=_CANCEL_SECONDS
             )
-            force = True
 
 
 def _retrain(shared: list[Any], job: Job, machine: str) -> Standings | Parameters:
