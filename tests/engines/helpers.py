@@ -28,7 +28,8 @@ class Subject:
 
     def stand(self, job: Job) -> list[Any]:
         """What any engine must come to."""
-        return self.predictions.stand(self.recipe.retrain(job.removed), job.which).tolist()
+        rows = self.recipe.retrain(job.removed)
+        return self.predictions.stand(rows, job.which, job.removed).tolist()
 
 
 def subject_of(run: whence.Run, n: int = 4) -> Subject:

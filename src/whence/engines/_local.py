@@ -45,9 +45,7 @@ class LocalEngine:
         def train(number: int) -> tuple[int, Standings | Parameters]:
             job = jobs[number]
             rows = recipe.retrain(job.removed, stopped.is_set)
-            return number, rows if predictions is None else predictions.stand(
-                rows, job.which, job.removed
-            )
+            return number, job.result(rows, predictions)
 
         pool, waiting = ThreadPoolExecutor(self.at_once), iter(range(len(jobs)))
         running: set[Future[tuple[int, Standings | Parameters]]] = set()

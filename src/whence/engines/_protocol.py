@@ -28,6 +28,12 @@ class Job:
     ) -> "Job":
         return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64))
 
+    def result(self, rows: Parameters, predictions: Predictions | None) -> Standings | Parameters:
+        """What is wanted of its rows: how its predictions stand or, with None, the rows."""
+        if predictions is None:
+            return rows
+        return predictions.stand(rows, self.which, self.removed)
+
 
 class Engine(Protocol):
     """Somewhere to retrain."""

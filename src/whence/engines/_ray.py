@@ -131,8 +131,7 @@ def _retrain(shared: list[Any], job: Job, machine: str) -> Standings | Parameter
             "of whence"
         )
     recipe, predictions = _shared(shared[0])
-    rows = recipe.retrain(job.removed)
-    return rows if predictions is None else predictions.stand(rows, job.which)
+    return job.result(recipe.retrain(job.removed), predictions)
 
 
 @lru_cache(maxsize=1)
