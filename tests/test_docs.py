@@ -131,6 +131,7 @@ def test_every_page_stands_in_the_index() -> None:
         "docs/data.md",
         "docs/evaluate.md",
         "docs/add-a-model.md",
+        "docs/engines.md",
         "docs/run-folder.md",
         "docs/verify.md",
     ],

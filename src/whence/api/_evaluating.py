@@ -1,7 +1,7 @@
 """Evaluating a run: its cases under several seeds and constraints, opened, looked at and kept."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
         options["predictions"] = str(options["predictions"])
     asked, watch = EvaluateOptions.from_dict(options), watch or RetrainWatch()
     with ExitStack() as stack:
-        opening = _Opening(stack, run, choose_engine(where), watch)
+        engine = stack.enter_context(closing(choose_engine(where)))
+        opening = _Opening(stack, run, engine, watch)
         cases = opening.cases(asked.seeds, {})
         constrained = {
             constraint: opening.cases(asked.seeds, {"constraint": constraint})

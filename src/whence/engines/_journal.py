@@ -6,7 +6,7 @@ several processes may add to one journal: each line is written at once.
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -35,6 +35,11 @@ def recipe_key(recipe: Recipe, engine: Engine) -> str:
     digest = sha256(engine.identity.encode())
     sizes = (problem.n_entities, problem.n_relations, problem.subjects, problem.objects)
     digest.update(f"{problem.config.to_dict()} {recipe.n_facts} {sizes}".encode())
+    for function in (problem.model.query, problem.model.query_vjp):
+        # A model of one's own may change under its name.
+        code = function.__code__
+        numbers = [it for it in code.co_consts if isinstance(it, int | float)]
+        digest.update(code.co_code + repr(numbers).encode())
     for array in (problem.facts, problem.targets):
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -59,22 +64,28 @@ class Journal:
 
     def get(self, removed: FactIds, spots: NDArray[np.int64]) -> Standings:
         """How predictions, (n, 3), stood without these facts."""
-        known = self._found[removed_key(removed)]
+        known = self._found.get(removed_key(removed), {})
         return np.array([known[tuple(spot)] for spot in spots.tolist()], STANDING)
 
     def add(self, removed: FactIds, spots: NDArray[np.int64], standings: Standings) -> None:
-        """Keep one more retraining; it survives this process."""
-        key, values = removed_key(removed), standings.tolist()
-        places = spots.tolist()
-        self._remember(key, places, values)
+        """Keep one more retraining; it survives this process, unless OSError says otherwise."""
+        record = {
+            "removed": removed_key(removed),
+            "spots": spots.tolist(),
+            "standings": standings.tolist(),
+        }
+        self._remember(record)
         if self._file is not None:
             # A line begins where the one before may have been cut.
-            record = json.dumps({"removed": key, "spots": places, "standings": values})
-            os.write(self._file, f"\n{record}".encode())
+            os.write(self._file, f"\n{json.dumps(record)}".encode())
 
-    def _remember(self, key: str, spots: Sequence[Any], standings: Sequence[Any]) -> None:
-        known = self._found.setdefault(key, {})
-        known.update(zip(map(tuple, spots), map(tuple, standings), strict=True))
+    def forget_file(self) -> None:
+        """Keep what comes in memory alone."""
+        self._file = None
+
+    def _remember(self, record: Mapping[str, Any]) -> None:
+        known = self._found.setdefault(record["removed"], {})
+        known.update(zip(map(tuple, record["spots"]), map(tuple, record["standings"]), strict=True))
 
     def read(self, path: Path) -> None:
         """Take in what a file holds."""
@@ -82,7 +93,7 @@ class Journal:
             for line in file:
                 record = _parsed(line)
                 if record is not None:
-                    self._remember(record["removed"], record["spots"], record["standings"])
+                    self._remember(record)
 
 
 @contextmanager
@@ -102,9 +113,12 @@ def open_journal(path: Path | None) -> Iterator[Journal]:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
+    """What a line records; None where it was cut, or is no record."""
     try:
         found = json.loads(line)
-    except ValueError:
+        spots, standings = np.array(found["spots"], np.int64), found["standings"]
+        whole = isinstance(found["removed"], str) and spots.shape == (len(standings), 3)
+        np.array([*map(tuple, standings)], STANDING)
+    except (ValueError, TypeError, KeyError, OverflowError):
         return None
-    whole = isinstance(found, dict) and found.keys() >= {"removed", "spots", "standings"}
     return found if whole else None

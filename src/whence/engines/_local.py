@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
@@ -38,16 +38,14 @@ class LocalEngine:
         jobs: Sequence[Job],
         predictions: Predictions | None,
         should_stop: Callable[[], bool],
-    ) -> Iterator[tuple[int, Standings | Parameters]]:
+    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
         """See `Engine`."""
         stopped = threading.Event()
 
         def train(number: int) -> tuple[int, Standings | Parameters]:
             job = jobs[number]
             rows = recipe.retrain(job.removed, stopped.is_set)
-            return number, rows if predictions is None else predictions.stand(
-                rows, job.which, job.removed
-            )
+            return number, job.result(rows, predictions)
 
         pool, waiting = ThreadPoolExecutor(self.at_once), iter(range(len(jobs)))
         running: set[Future[tuple[int, Standings | Parameters]]] = set()
@@ -65,3 +63,6 @@ class LocalEngine:
         finally:
             stopped.set()
             pool.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """See `Engine`."""

@@ -1,6 +1,6 @@
 """What an engine is, what it is given and who looks on."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +28,12 @@ class Job:
     ) -> "Job":
         return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64))
 
+    def result(self, rows: Parameters, predictions: Predictions | None) -> Standings | Parameters:
+        """What is wanted of its rows: how its predictions stand or, with None, the rows."""
+        if predictions is None:
+            return rows
+        return predictions.stand(rows, self.which, self.removed)
+
 
 class Engine(Protocol):
     """Somewhere to retrain."""
@@ -46,12 +52,15 @@ class Engine(Protocol):
         jobs: Sequence[Job],
         predictions: Predictions | None,
         should_stop: Callable[[], bool],
-    ) -> Iterator[tuple[int, Standings | Parameters]]:
+    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
         """Train a model for every job, in the order they finish: its number, and what is wanted.
 
         That is how the job's predictions stand or, with None, all rows. Once `should_stop` says
-        so, `Interrupted` is raised and nothing goes on running.
+        so, `Interrupted` is raised. However it ends, also when closed, nothing goes on running.
         """
+
+    def close(self) -> None:
+        """End what was started for it, such as a cluster; it cannot be used after that."""
 
 
 @dataclass(frozen=True)

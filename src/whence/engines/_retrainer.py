@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,20 +48,17 @@ class Retrainer:
         """How the predictions of every job stand without its facts; a control is among them."""
         start, spots = time.perf_counter(), predictions.places
         control = Job(NOTHING, np.arange(len(predictions)))
+        self._check(jobs)
         merged = _merge([control, *jobs])
         lacking = [
             Job(job.removed, job.which[missing])
             for job in merged
             if (missing := self.journal.lacks(job.removed, spots[job.which]))
         ]
-        self._check(lacking)
         self._announce(len(lacking), len(merged) - len(lacking))
-        found = self.engine.retrain(self.recipe, lacking, predictions, self.watch.should_stop)
-        for n_done, (number, standings) in enumerate(found, 1):
+        for number, standings in self._retrain(lacking, predictions):
             assert not isinstance(standings, Parameters)
-            job = lacking[number]
-            self.journal.add(job.removed, spots[job.which], standings)
-            self.watch.retrained(n_done, len(lacking))
+            self._keep(lacking[number], predictions, standings)
         control_standings, *standings_of_jobs = (
             self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]
         )
@@ -77,10 +75,8 @@ class Retrainer:
         jobs = [Job.of(NOTHING, []), *(Job.of(facts, []) for facts in removed)]
         self._check(jobs)
         self._announce(len(jobs), 0)
-        found = self.engine.retrain(self.recipe, jobs, None, self.watch.should_stop)
-        for n_done, (number, rows) in enumerate(found, 1):
+        for number, rows in self._retrain(jobs, None):
             assert isinstance(rows, Parameters)
-            self.watch.retrained(n_done, len(jobs))
             yield number - 1, rows
 
     def seconds_for(self, n_retrainings: int) -> float:
@@ -91,11 +87,28 @@ class Retrainer:
         each = (time.perf_counter() - before) * self.recipe.n_facts / n_facts
         return each * -(-n_retrainings // self.engine.at_once)
 
+    def _retrain(
+        self, jobs: Sequence[Job], predictions: Predictions | None
+    ) -> Iterator[tuple[int, Standings | Parameters]]:
+        found = self.engine.retrain(self.recipe, jobs, predictions, self.watch.should_stop)
+        with closing(found):
+            for n_done, (number, result) in enumerate(found, 1):
+                yield number, result
+                self.watch.retrained(n_done, len(jobs))
+
+    def _keep(self, job: Job, predictions: Predictions, standings: Standings) -> None:
+        try:
+            self.journal.add(job.removed, predictions.places[job.which], standings)
+        except OSError as error:
+            self.journal.forget_file()
+            self.watch.noted(f"retrainings are no longer kept: {error.strerror}")
+
     def _check(self, jobs: Sequence[Job]) -> None:
         n_facts = len(self.recipe.problem.facts)
         for job in jobs:
-            if len(job.removed) and not 0 <= job.removed[0] <= job.removed[-1] < n_facts:
-                raise WhenceError(f"fact ids go from 0 to {n_facts - 1}; one to remove does not")
+            bad = job.removed[(job.removed < 0) | (job.removed >= n_facts)]
+            if len(bad):
+                raise WhenceError(f"no fact {bad[0]} to remove; choose from 0 to {n_facts - 1}")
             if len(job.removed) == n_facts:
                 raise WhenceError("nothing is left to train on; remove fewer facts")
 

@@ -1,0 +1,148 @@
+"""Retraining: Nations in the paper's setting, models a second on one thread and on all cores.
+
+python benchmarks/retrain.py [--rounds N] [--retrainings N] [--threads N] [--markdown]
+"""
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from tables import Report, machine, machine_line
+
+from whence.data import Dataset, read_dataset
+from whence.engines import Job
+from whence.engines._local import LocalEngine
+from whence.models.scoring import Scorer
+from whence.predict import Place, Predictions
+from whence.training import TrainConfig, preset_settings
+from whence.training._problem import Problem
+from whence.training.retraining import Recipe
+
+SETTINGS = [(m, o) for m in ("distmult", "complex") for o in ("adam", "adam-lazy")]
+GOAL = 60
+AUTHORS_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some retrainings on some threads, timed."""
+
+    n_retrainings: int
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.n_retrainings / self.seconds
+
+    @property
+    def cores(self) -> float:
+        """How many the machine really gave; others may have been at work."""
+        return self.cpu_seconds / self.seconds
+
+
+@dataclass
+class Contender:
+    """One setting, timed on one thread and on all in every round."""
+
+    name: str
+    recipe: Recipe
+    predictions: Predictions
+    stretches: dict[int, list[Stretch]] = field(default_factory=dict)
+
+    def time(self, threads: int, n_retrainings: int) -> None:
+        """Retrain without one fact each, and see how every prediction stands."""
+        which = np.arange(len(self.predictions))
+        jobs = [Job.of([fact], which) for fact in range(n_retrainings)]
+        start, cpu_start = time.perf_counter(), time.process_time()
+        for _ in LocalEngine(threads).retrain(self.recipe, jobs, self.predictions, lambda: False):
+            pass
+        took, cpu_took = time.perf_counter() - start, time.process_time() - cpu_start
+        stretch = Stretch(n_retrainings, took, cpu_took)
+        self.stretches.setdefault(threads, []).append(stretch)
+
+    def row(self, threads: int) -> tuple[str, ...]:
+        one, many = (
+            np.array([stretch.rate for stretch in self.stretches[n]]) for n in (1, threads)
+        )
+        low, middle, high = np.quantile(many / one, (0.25, 0.5, 0.75))
+        rates = (f"{np.median(one):.1f}", f"{np.median(many):.1f}", f"{many.max():.1f}")
+        least = min(it.cpu_seconds / it.n_retrainings for it in self.stretches[1])
+        return self.name, *rates, f"{middle:.2f} [{low:.2f}, {high:.2f}]", f"{1e3 * least:.1f}"
+
+
+def main() -> None:
+    options = _options()
+    threads = options.threads
+    data = read_dataset("nations")
+    contenders = [_contender(data, model, optimizer) for model, optimizer in SETTINGS]
+    for contender in contenders:
+        contender.time(1, 2)  # kernels are loaded
+        contender.stretches.clear()
+    for turn in range(options.rounds):
+        for contender in contenders:
+            # Who begins changes every round.
+            for n_threads in (1, threads) if turn % 2 else (threads, 1):
+                contender.time(n_threads, options.retrainings)
+    command = f"python benchmarks/retrain.py {' '.join(sys.argv[1:])}".strip()
+    print(f"`{command}` on {machine_line(machine())}\n")
+    report = _report(contenders, options)
+    print(report.markdown() if options.markdown else report.plain())
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("--rounds", type=int, default=10, help="rounds, with every contender in each")
+    add("--retrainings", type=int, default=40, help="retrainings that are timed at a time")
+    add("--threads", type=int, default=os.cpu_count(), help="beside one  [default: all cores]")
+    add("--markdown", action="store_true", help="print a table for docs/benchmarks.md")
+    options = parser.parse_args()
+    if options.threads < 2:
+        parser.error("there is one core alone; give --threads 2 or more")
+    return options
+
+
+def _contender(data: Dataset, model: str, optimizer: str) -> Contender:
+    """The paper's setting and all of its epochs; the test facts are looked at."""
+    settings = preset_settings("paper", data.name) | {"model": model, "optimizer": optimizer}
+    problem = Problem.of(data, TrainConfig.from_dict(settings))
+    recipe = Recipe(problem, len(problem.facts) * problem.config.epochs)
+    scorer = Scorer(problem.model, *problem.initial_rows())
+    places = [Place(*fact) for fact in data.test.tolist()]
+    return Contender(f"{model}, {optimizer}", recipe, Predictions.of(scorer, data, places))
+
+
+def _report(contenders: list[Contender], options: argparse.Namespace) -> Report:
+    threads, recipe = options.threads, contenders[0].recipe
+    columns = (
+        "model, optimizer",
+        "1 thread",
+        f"{threads} threads",
+        "best round",
+        "times 1 thread",
+        "least CPU ms each",
+    )
+    notes = (
+        f"Retrainings a second, each of {recipe.n_facts:,} steps and with the standings of "
+        f"{len(contenders[0].predictions)} predictions; medians of {options.rounds} rounds of "
+        f"{options.retrainings}, quartiles of the ratio in brackets.",
+        f"The machine gave {_cores(contenders, 1):.2f} cores to one thread and "
+        f"{_cores(contenders, threads):.2f} to {threads}; the ratio suffers from fewer.",
+        f"Goal: {GOAL} a second on two cores, near-linear in cores.",
+        f"The authors' program takes {AUTHORS_SECONDS} s for one on this kind of machine.",
+    )
+    rows = [contender.row(threads) for contender in contenders]
+    return Report("Retraining: Nations, the paper's setting", columns, rows, notes)
+
+
+def _cores(contenders: list[Contender], threads: int) -> float:
+    """The median over all stretches."""
+    return float(np.median([it.cores for c in contenders for it in c.stretches[threads]]))
+
+
+if __name__ == "__main__":
+    main()
