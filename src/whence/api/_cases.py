@@ -1,7 +1,8 @@
 """Runs made ready for retraining: each with its journal, and others like it under other seeds."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,77 @@ from whence.api._training import resume, train_config
 from whence.errors import WhenceError
 from whence.run import ArrayRun, RunFolder
 from whence.training.config import TrainConfig
-from whence.training.results import Watch
+from whence.training.results import Start, Watch
 
 if TYPE_CHECKING:
-    from whence.engines import Engine, RetrainWatch
+    from whence.engines import Engine, EngineOptions, RetrainWatch
     from whence.training.retraining import Recipe
     from whence.verify import Case
+
+
+def take_engine(options: dict[str, Any]) -> "EngineOptions":
+    """What options say of the engine, taken out of them."""
+    from whence.engines import EngineOptions
+
+    names = [name for name in EngineOptions.names() if name in options]
+    return EngineOptions(**{name: options.pop(name) for name in names})
+
+
+@contextmanager
+def open_cases(
+    run: Run, engine: "EngineOptions", watch: "RetrainWatch | None"
+) -> Iterator["Cases"]:
+    """A run and those like it, to be retrained by one engine, which ends with them."""
+    from whence.engines import RetrainWatch, choose_engine
+
+    with ExitStack() as stack:
+        chosen = stack.enter_context(closing(choose_engine(engine)))
+        yield Cases(stack, run, chosen, RetrainWatch() if watch is None else watch)
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Opens cases, each once, which are closed together."""
+
+    stack: ExitStack
+    run: Run
+    engine: "Engine"
+    watch: "RetrainWatch"
+    opened: "dict[Path | None, Case]" = field(default_factory=dict)
+
+    def own(self) -> "Case":
+        """The run itself."""
+        return self._open(self.run)
+
+    def seeds(self, n_seeds: int, **changes: Any) -> Sequence["Case"]:
+        """The run under seed, seed + 1 and so on, with some settings changed."""
+        first = self.run.config.seed
+        return [self._case(changes | {"seed": first + number}) for number in range(n_seeds)]
+
+    def _case(self, changes: dict[str, Any]) -> "Case":
+        own = self.run.config
+        changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
+        return self._open(sibling(self.run, _SiblingWatch(self.watch, changes), **changes))
+
+    def _open(self, run: Run) -> "Case":
+        if run.path is None or run.path not in self.opened:
+            case = self.stack.enter_context(open_case(run, self.engine, self.watch))
+            self.opened[run.path] = case
+        return self.opened[run.path]
+
+
+class _SiblingWatch(Watch):
+    """Looks at the training of a sibling for one who looks at retraining."""
+
+    def __init__(self, watch: "RetrainWatch", changes: dict[str, Any]) -> None:
+        self._watch, self._changes = watch, changes
+
+    def started(self, about: Start) -> None:
+        words = ", ".join(f"{name} {value}" for name, value in self._changes.items())
+        self._watch.noted(f"training the run with {words}, once")
+
+    def should_stop(self) -> bool:
+        return self._watch.should_stop()
 
 
 @contextmanager

@@ -1,17 +1,16 @@
 """What a run answers by training again: verdicts, exact explanations, bare retraining."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whence.api._cases import open_case, sibling
+from whence.api._cases import open_cases, take_engine
 from whence.api._run import Run
 from whence.errors import WhenceError
-from whence.training.results import Parameters, Start, Watch
+from whence.training.results import Parameters
 
 if TYPE_CHECKING:
-    from whence.engines import Engine, RetrainWatch
+    from whence.engines import EngineOptions, RetrainWatch
     from whence.explain import Explanation, Standing
     from whence.predict import Predictions
     from whence.types import FactIds
@@ -38,34 +37,10 @@ def verify(
 
     if options.get("facts") is not None and "top" in options:
         raise WhenceError("facts names what is removed; leave out top")
-    watch, engine = _watch(watch), _engine(options)
+    engine = take_engine(options)
     chosen = verify.VerifyOptions.from_dict(options)
-    with ExitStack() as stack:
-        cases = [
-            stack.enter_context(open_case(each, engine, watch))
-            for each in _seeds(run, chosen.seeds, watch)
-        ]
-        return verify.verify(cases, names, chosen)
-
-
-def _seeds(run: Run, n_seeds: int, watch: "RetrainWatch") -> Iterator[Run]:
-    """The run, and those of the next seeds, trained where they are not there yet."""
-    yield run
-    for seed in range(run.config.seed + 1, run.config.seed + n_seeds):
-        yield sibling(run, _SiblingWatch(watch), seed=seed)
-
-
-class _SiblingWatch(Watch):
-    """Says that a sibling is trained; that stops when retraining is to stop."""
-
-    def __init__(self, watch: "RetrainWatch") -> None:
-        self._watch = watch
-
-    def started(self, about: Start) -> None:
-        self._watch.noted(f"training {about.run} with seed {about.config.seed}, once")
-
-    def should_stop(self) -> bool:
-        return self._watch.should_stop()
+    with open_cases(run, engine, watch) as opened:
+        return verify.verify(opened.seeds(chosen.seeds), names, chosen)
 
 
 def explain_exactly(
@@ -74,10 +49,10 @@ def explain_exactly(
     """An explanation by a method that retrains."""
     from whence.explain import ExplainOptions, explain
 
-    engine = _engine(options)
+    engine = take_engine(options)
     chosen = ExplainOptions.from_dict(options)
-    with open_case(run, engine, _watch(watch)) as case:
-        return explain(case.explained_by(chosen.method), names, chosen)
+    with open_cases(run, engine, watch) as opened:
+        return explain(opened.own().explained_by(chosen.method), names, chosen)
 
 
 def retrain(
@@ -92,23 +67,24 @@ def retrain(
 
     from whence.explain import find_facts
 
-    engine = _engine(options)
+    engine = take_engine(options)
     if options:
         raise WhenceError(
             f"unknown setting {next(iter(options))!r}; those of EngineOptions go here"
         )
     sets = [np.sort(find_facts(run._trained, facts)) for facts in removed]
-    return _retrain(run, sets, predictions, engine, _watch(watch))
+    return _retrain(run, sets, predictions, engine, watch)
 
 
 def _retrain(
     run: Run,
     sets: "Sequence[FactIds]",
     predictions: Sequence[Sequence[str | None]] | None,
-    engine: "Engine",
-    watch: "RetrainWatch",
+    engine: "EngineOptions",
+    watch: "RetrainWatch | None",
 ) -> Iterator[Retrained]:
-    with open_case(run, engine, watch) as case:
+    with open_cases(run, engine, watch) as opened:
+        case = opened.own()
         if predictions is None:
             yield from _rows(case, sets)
         else:
@@ -144,17 +120,3 @@ def _find(case: "Case", predictions: Sequence[Sequence[str | None]]) -> "Predict
 
     options = ExplainOptions()
     return case.predictions(find_situation(case.trained, names, options) for names in predictions)
-
-
-def _watch(watch: "RetrainWatch | None") -> "RetrainWatch":
-    from whence.engines import RetrainWatch
-
-    return RetrainWatch() if watch is None else watch
-
-
-def _engine(options: dict[str, Any]) -> "Engine":
-    """The engine that options ask for; what is said of it is taken out of them."""
-    from whence.engines import EngineOptions, choose_engine
-
-    taken = {name: options.pop(name) for name in EngineOptions.names() if name in options}
-    return choose_engine(EngineOptions(**taken))

@@ -13,9 +13,7 @@ from whence.evaluate.recording import Recorder, as_ids
 from whence.evaluate.results import Change, Removal, Retraining, Significance, Size
 from whence.evaluate.sample import Sample
 from whence.evaluate.statistics import bootstrap_interval, randomisation_p, seeds_mean, spread
-from whence.explain import METHODS, situate
-from whence.explain._rollback import Rollback
-from whence.explain._sets import Sets
+from whence.explain import METHODS
 from whence.predict import Standings
 from whence.types import FactIds, Numbers
 
@@ -181,15 +179,8 @@ def foretell(sample: Sample, method: str, sets: Sequence[FactIds]) -> Sequence[f
     """
     if not METHODS[method].rolls_back:
         return [None] * len(sets)
-    return [_foretold(sample, number, ids) for number, ids in enumerate(sets)]
-
-
-def _foretold(sample: Sample, number: int, ids: FactIds) -> float | None:
-    before = sample.situations[number]
-    # Another object, so that what it keeps in mind goes with it.
-    situation = situate(before.trained, sample.asked(number), before.contest.candidates)
-    if not len(ids):
-        return situation.shown(situation.probability)
-    of = "score" if situation.trained.learned_ratings else "probability"
-    after = Rollback(situation, of).outcomes(Sets(ids, np.array([0, len(ids)])))
-    return situation.shown(after.probabilities[0])
+    case, predictions = sample.case, sample.predictions
+    return [
+        float(case.roll_back(predictions, [number], ids)["probability"][0])
+        for number, ids in enumerate(sets)
+    ]
