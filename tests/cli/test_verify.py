@@ -140,7 +140,7 @@ def test_what_it_takes_is_said_on_standard_error(tmp_path: Path) -> None:
     more = invoke("verify", run, *EGYPT, "--top", "3", "--each", "--seeds", "2", "--threads", "2")
     assert "2 retrainings, 2 at a time" in more.stderr
     assert "; 3 more are known" in more.stderr
-    assert f"training {run}/siblings/seed-4 with seed 4, once" in more.stderr
+    assert "training the run with seed 4, once" in more.stderr
     assert invoke("verify", run, *EGYPT, "--top", "2", "--each").stderr == ""
 
 
