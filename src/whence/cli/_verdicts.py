@@ -20,15 +20,18 @@ _SHOWN = 20
 """Facts that are listed; the others are counted."""
 
 
-def show_verdict(out: Console, verdict: Verdict) -> None:
-    """Print a verdict in no more columns than the terminal has, 80 elsewhere."""
+def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
+    """Print a verdict in no more columns than the terminal has, 80 elsewhere.
+
+    Its facts are `listed`, unless they were before.
+    """
     width = max(out.width, _NARROWEST)
-    for part in _parts(verdict, width):
+    for part in _parts(verdict, width, listed):
         plain = isinstance(part, str | Text)
         out.print(part, soft_wrap=not plain, width=width, end="\n" if plain else "")
 
 
-def _parts(verdict: Verdict, width: int) -> Iterator[RenderableType]:
+def _parts(verdict: Verdict, width: int, listed: bool) -> Iterator[RenderableType]:
     words = _labels(verdict.prediction)
     yield Text(fitted(" ".join(["{}"] * len(words)), words, width), style="bold")
     yield on_one_line(str(verdict))
@@ -36,7 +39,8 @@ def _parts(verdict: Verdict, width: int) -> Iterator[RenderableType]:
     these = "this fact" if n_facts == 1 else f"these {n_facts:,} facts together"
     yield Text(f"\nWithout {these}", style="bold")
     yield _outcome(verdict, width)
-    yield from _listed(verdict, width)
+    if listed:
+        yield from _listed(verdict, width)
     if verdict.seeds:
         yield Text("\nWithout the same facts, under several seeds", style="bold")
         yield _seeds(verdict, width)

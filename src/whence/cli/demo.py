@@ -51,7 +51,7 @@ def command(out: Path | None, as_json: bool) -> None:
     screen.print(f"\nWhy {explanation['prediction']['labels']['object']}?", style="bold")
     show_explanation(screen, explanation, ExplainOptions(top=_TOP))
     screen.print("\nIs that so? Trained again without these facts:", style="bold")
-    show_verdict(screen, verdict)
+    show_verdict(screen, verdict, listed=False)
     screen.print(_try_next(path, whence), soft_wrap=True)
 
 
