@@ -22,7 +22,7 @@ from whence.training.results import Interrupted
 ALL = [0, 1, 2, 3]
 JOBS = [Job.of([fact], [fact % 4]) for fact in range(6)]
 SPOTS = np.array([[0, 1, 2], [3, 0, 1]])
-STANDINGS = np.array([(0.1, -2.5, 3, 1), (1 / 3, 1e-300, 1, 2)], STANDING)
+STANDINGS = np.array([(0.1, -2.5, 3, 1, 1), (1 / 3, 1e-300, 1, 2, 4)], STANDING)
 
 
 def fact(number: int) -> Any:
@@ -103,10 +103,10 @@ def test_two_journals_of_one_file_lose_nothing(tmp_path: Path) -> None:
         b"[]",
         b'{"removed": "x"}',
         b'{"removed": "x", "spots": [[0, 1, 2]], "standings": []}',
-        b'{"removed": "x", "spots": [[0, 1]], "standings": [[0.5, 1.0, 1, 1]]}',
+        b'{"removed": "x", "spots": [[0, 1]], "standings": [[0.5, 1.0, 1, 1, 1]]}',
         b'{"removed": "x", "spots": [[0, 1, 2]], "standings": [[0.5, 1.0]]}',
-        b'{"removed": "x", "spots": [[0, 1, 2]], "standings": [["a", 1.0, 1, 1]]}',
-        b'{"removed": 5, "spots": [[0, 1, 2]], "standings": [[0.5, 1.0, 1, 1]]}',
+        b'{"removed": "x", "spots": [[0, 1, 2]], "standings": [["a", 1.0, 1, 1, 1]]}',
+        b'{"removed": 5, "spots": [[0, 1, 2]], "standings": [[0.5, 1.0, 1, 1, 1]]}',
         b'{"removed": "x", "spots": 7, "standings": 8}',
     ],
 )

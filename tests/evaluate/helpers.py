@@ -11,6 +11,7 @@ import whence
 from whence.api._cases import _recipe, open_case
 from whence.engines import EngineOptions, RetrainWatch, choose_engine
 from whence.training.results import Parameters
+from whence.types import Facts
 from whence.verify import Case
 
 
@@ -50,21 +51,27 @@ class Naive:
         return entities @ (entities[subject] * rows.relation_rows[relation].astype(np.float64))
 
     def stand(self, removed: list[int], triple: tuple[int, int, int]) -> tuple[float, int]:
-        """The probability of a triple, and the top answer that is new or its own object.
-
-        What is known is what the model was trained on, and validation.
-        """
+        """The probability of a triple, and the top answer that is new or its own object."""
         subject, relation, object_ = triple
         scores = self.scores(removed, subject, relation)
         odds = np.exp(scores - scores.max())
-        trained = np.delete(self.data.train, removed, axis=0) if removed else self.data.train
+        top = self._top(scores, self.data.train, triple)
+        return float(odds[object_] / odds.sum()), top
+
+    def released_top(self, removed: list[int], triple: tuple[int, int, int]) -> int:
+        """The top answer where only what the model was trained on is known, and validation."""
+        scores = self.scores(removed, *triple[:2])
+        return self._top(scores, np.delete(self.data.train, removed, axis=0), triple)
+
+    def _top(
+        self, scores: NDArray[np.float64], trained: Facts, triple: tuple[int, int, int]
+    ) -> int:
         known = {
             o
             for s, r, o in [*trained.tolist(), *self.data.valid.tolist()]
-            if (s, r) == (subject, relation) and o != object_
+            if (s, r) == triple[:2] and o != triple[2]
         }
-        top = max((e for e in range(len(scores)) if e not in known), key=lambda e: scores[e])
-        return float(odds[object_] / odds.sum()), top
+        return max((e for e in range(len(scores)) if e not in known), key=lambda e: scores[e])
 
     def top_predictions(self) -> list[tuple[int, int, int]]:
         """The top new answer of every test query, each triple once."""

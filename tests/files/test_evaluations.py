@@ -33,6 +33,7 @@ ROW = Retraining(
     rank_after=4,
     top_before="x",
     top_after="y",
+    top_released="z",
 )
 
 

@@ -55,6 +55,7 @@ def retraining(**values: Any) -> Retraining:
         "rank_after": 1,
         "top_before": "b",
         "top_after": "b",
+        "top_released": "b",
     }
     return Retraining(**(known | values))
 

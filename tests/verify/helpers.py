@@ -24,7 +24,7 @@ def stands_without(
     run: whence.Run, fact_ids: Sequence[int], names: Sequence[str], asks: str = "object"
 ) -> dict[str, Any]:
     """How a prediction stands after training without facts."""
-    return stands(run, rows_without(run, fact_ids), names, asks, fact_ids)
+    return stands(run, rows_without(run, fact_ids), names, asks)
 
 
 def stands(
@@ -32,7 +32,6 @@ def stands(
     rows: Parameters,
     names: Sequence[str],
     asks: str = "object",
-    removed: Sequence[int] = (),
 ) -> dict[str, Any]:
     """How a prediction stands under rows, by the way that predictions are made."""
     asked = 0 if asks == "subject" else -1
@@ -42,7 +41,7 @@ def stands(
     found = find_query(run.dataset, query, inverse=run.config.inverse)
     scored = {a.entity: a for a in predict(scorer, run.dataset, found, None).answers}
     mine = scored[names[asked]]
-    known = _known(run, names, asked, removed) - {mine.entity}
+    known = _known(run, names, asked) - {mine.entity}
     others = [answer for name, answer in scored.items() if name not in known]
     return {
         "probability": None if run.config.loss == "squared" else mine.probability,
@@ -52,13 +51,10 @@ def stands(
     }
 
 
-def _known(
-    run: whence.Run, names: Sequence[str], asked: int, removed: Sequence[int]
-) -> set[str | None]:
-    """Answers of the facts that are left, and of validation."""
+def _known(run: whence.Run, names: Sequence[str], asked: int) -> set[str | None]:
+    """Answers of all training facts, and of validation."""
     data = run.dataset
-    left = [*np.delete(data.train, list(removed), axis=0), *data.valid]
-    facts = (list(data.fact_names(fact)) for fact in left)
+    facts = (list(data.fact_names(fact)) for fact in [*data.train, *data.valid])
     rest = slice(1, None) if asked == 0 else slice(None, -1)
     return {fact[asked] for fact in facts if fact[rest] == list(names)[rest]}
 

@@ -54,6 +54,7 @@ class Recorder:
             rank_after=int(after["rank"]),
             top_before=name(int(before["top"])),
             top_after=name(int(after["top"])),
+            top_released=name(int(after["top_released"])),
         )
 
 

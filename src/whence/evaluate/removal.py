@@ -44,18 +44,8 @@ class Removed:
         return np.asarray(self.after[cell]["top"] != self.control["top"], np.float64)
 
     def released(self, cell: Cell) -> Numbers:
-        """(n_predictions,) 1 where the new top answer is one that a removed fact had."""
-        known, known_by = self.sample.predictions.known, self.sample.predictions.known_by
-        spans = self.sample.predictions.spans
-        return np.array(
-            [
-                top in known[first:last][np.isin(known_by[first:last], ids)]
-                for top, (first, last), ids in zip(
-                    self.after[cell]["top"], spans, self.sets[cell], strict=True
-                )
-            ],
-            np.float64,
-        )
+        """(n_predictions,) as `changed`, if answers that only removed facts had count as new."""
+        return np.asarray(self.after[cell]["top_released"] != self.control["top"], np.float64)
 
     def measured(self, metric: str, cell: Cell) -> Numbers:
         """The values of pd or tc."""

@@ -28,7 +28,7 @@ class Removal:
     tc_interval: Interval
     tc_seeds: tuple[float, ...]
     tc_released: float
-    """Of tc, the part whose new top answer a removed fact had: known before, new without it."""
+    """The same if an answer that only a removed fact had counts as new, without it."""
     n_predictions: int
     """Of one seed; where seeds predict different things, their mean, rounded."""
     n_seeds: int
@@ -213,6 +213,8 @@ class Retraining:
     rank_after: int
     top_before: str
     top_after: str
+    top_released: str
+    """The top answer after, if one that only a removed fact had counts as new."""
 
 
 _COLUMNS = tuple(item.name for item in fields(Retraining))

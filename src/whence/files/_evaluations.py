@@ -19,7 +19,7 @@ _COLUMNS = {
     **dict.fromkeys(("original", "predicted", "actual"), "float64"),
     **dict.fromkeys(("original_score", "actual_score"), "float64"),
     **dict.fromkeys(("rank_before", "rank_after"), "int64"),
-    **dict.fromkeys(("top_before", "top_after"), "string"),
+    **dict.fromkeys(("top_before", "top_after", "top_released"), "string"),
 }
 _FOLDER = "evaluations"
 

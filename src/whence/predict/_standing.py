@@ -16,11 +16,12 @@ from whence.training.results import Parameters
 from whence.types import OBJECT, RELATION, SUBJECT, FactIds
 
 STANDING = np.dtype(
-    [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4")], align=True
+    [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
+    align=True,
 )
 """How one prediction stands: `top` is the id of the top answer. Rank and top answer skip what is
-known from validation and from the facts that the model was trained on, other than the prediction:
-an answer that only a removed fact had is new again."""
+known from training and validation, removed facts too, other than the prediction; `top_released` is
+the top answer if one that only a removed fact had counts as new."""
 
 Standings = NDArray[np.void]
 """(n,) of STANDING."""
@@ -91,7 +92,7 @@ class Predictions:
         """
         chosen = np.arange(len(self)) if which is None else np.asarray(which, np.int64)
         gone = np.isin(self.known_by, [] if removed is None else removed)
-        values, answers = np.empty((len(chosen), 2)), np.empty((len(chosen), 2), np.int32)
+        values, answers = np.empty((len(chosen), 2)), np.empty((len(chosen), 3), np.int32)
         ids = np.arange(len(rows.entity_rows))
         _stand(
             MATCH_IDS[self.model.match],
@@ -104,7 +105,7 @@ class Predictions:
         )
         out = np.empty(len(chosen), STANDING)
         out["probability"], out["score"] = values[:, 0], values[:, 1] * self.scale + self.offset
-        out["rank"], out["top"] = answers[:, 0], answers[:, 1]
+        out["rank"], out["top"], out["top_released"] = answers.T
         return out
 
     def _queries(self, rows: Parameters, places: NDArray[np.int64]) -> NDArray[Any]:
@@ -144,12 +145,14 @@ def _stand(kind, queries, rows, asked, known, room, out):
         score_rows(kind, queries[i], rows, ids[first:last], rows.shape[1], scores)
         away[:] = False
         for j in range(spans[i, 0], spans[i, 1]):
-            if not gone[j]:
-                away[flat[j] - first] = True
+            away[flat[j] - first] = True
         mine = scores[targets[i] - first]
         out[0][i, 0], out[0][i, 1] = _probability(scores, mine), mine
-        out[1][i, 0], out[1][i, 1] = _rank(scores, away, mine)
-        out[1][i, 1] += first
+        out[1][i, 0] = _rank(scores, away, mine)
+        out[1][i, 1] = first + _top(scores, away)
+        for j in range(spans[i, 0], spans[i, 1]):
+            away[flat[j] - first] = not gone[j]
+        out[1][i, 2] = first + _top(scores, away)
 
 
 @kernel
@@ -165,12 +168,18 @@ def _probability(scores, mine):
 
 @kernel
 def _rank(scores, away, mine):
-    """The rank of a score, and where the best one stands; those away do not count."""
-    rank, top, best = 1, -1, -np.inf
+    """The rank of a score; those away do not count."""
+    rank = 1
     for j in range(scores.shape[0]):
-        if away[j]:
-            continue
-        rank += scores[j] > mine
-        if scores[j] > best:
+        rank += scores[j] > mine and not away[j]
+    return rank
+
+
+@kernel
+def _top(scores, away):
+    """Where the best score stands; those away do not count."""
+    top, best = -1, -np.inf
+    for j in range(scores.shape[0]):
+        if scores[j] > best and not away[j]:
             top, best = j, scores[j]
-    return rank, top
+    return top

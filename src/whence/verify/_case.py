@@ -75,7 +75,7 @@ class Case:
         rated, entities = self.trained.learned_ratings, self.trained.dataset.entities
         return tuple(
             Standing(None if rated else probability, score, rank, entities.name(top))
-            for probability, score, rank, top in standings.tolist()
+            for probability, score, rank, top, _ in standings.tolist()
         )
 
 
