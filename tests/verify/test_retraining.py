@@ -152,9 +152,9 @@ def test_retraining_looks_at_predictions(run: whence.Run) -> None:
         assert each.parameters is None
         assert each.standings is not None
         for names, stand in zip(asked[:2], each.standings, strict=False):
-            check_stand(stand, stands(run, rows, names, removed=each.removed))
+            check_stand(stand, stands(run, rows, names))
         asked_for = (top, "embassy", "usa")
-        wanted = stands(run, rows, asked_for, "subject", each.removed)
+        wanted = stands(run, rows, asked_for, "subject")
         check_stand(each.standings[2], wanted)
     with pytest.raises(whence.WhenceError, match="no fact has id 5000"):
         run.retrain([5000])
