@@ -133,11 +133,9 @@ def sibling(run: Run, watch: Watch | None = None, **changes: Any) -> Run:
     path = run.path / "siblings" / _name(changes)
     if not path.exists():
         return train_config(run.dataset, config, path, watch)
-    if not RunFolder.open(path, unfinished=True).manifest.finished:
-        return resume(path, watch=watch)
-    found = Run.open(path)
+    found = RunFolder.open(path, unfinished=True)
     _check_same(path, found.config, config)
-    return found
+    return Run.open(path) if found.manifest.finished else resume(path, watch=watch)
 
 
 def _name(changes: Mapping[str, Any]) -> str:

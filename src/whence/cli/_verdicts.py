@@ -153,7 +153,7 @@ def _seeds(verdict: Verdict, width: int) -> RenderableType:
 def _below(verdict: Verdict) -> Iterator[str]:
     if any(fact.actual.top_answer != verdict.before.top_answer for fact in verdict.each):
         yield "* without it the top answer is another"
-    known = f", {verdict.n_known:,} known" if verdict.n_known else ""
+    known = f", {verdict.n_known:,} known from before" if verdict.n_known else ""
     retrained = counted(verdict.n_retrainings, "retraining")
     yield f"{retrained}{known}, in {time_text(verdict.seconds)}; {verdict.method}"
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]

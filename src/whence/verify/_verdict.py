@@ -124,8 +124,9 @@ class Verdict:
     summary: Summary | None
     """Of several seeds."""
     n_retrainings: int
+    """Those that it rests on."""
     n_known: int
-    """Retrainings that a journal knew from before."""
+    """Of them, those that a journal knew from before."""
     method: str
     engine: str
     seconds: float

@@ -32,7 +32,7 @@ class _Verifying:
         self.asked = ExplainOptions(method=options.method, asks=options.asks, seed=options.seed)
         trained = replace(self.case.trained, leave_out=self._leave_out)
         self.situation = find_situation(trained, names, self.asked)
-        self.n_retrained = self.n_known = 0
+        self.n_retrainings = self.n_known = 0
 
     def verdict(self) -> Verdict:
         found = find_removed(self.situation, self.asked, self.options)
@@ -54,7 +54,7 @@ class _Verifying:
             each=self._each(ids, alone, mine),
             seeds=seeds if several else (),
             summary=Summary.of(seeds) if several else None,
-            n_retrainings=self.n_retrained,
+            n_retrainings=self.n_retrainings,
             n_known=self.n_known,
             method=self.options.method,
             engine=self.case.retrainer.engine.identity.split()[0],
@@ -85,7 +85,7 @@ class _Verifying:
         return found
 
     def _count(self, found: Outcomes | LeftOut) -> None:
-        self.n_retrained += found.n_retrained
+        self.n_retrainings += found.n_retrained + found.n_known
         self.n_known += found.n_known
 
     def _of_seed(self, case: Case, found: Outcomes) -> OfSeed:
