@@ -8,7 +8,7 @@ import pytest
 
 import whence
 from whence.api._cases import _recipe
-from whence.api._run import make_scorer
+from whence.api._opened import make_scorer
 from whence.predict import find_query, predict
 from whence.training.results import Parameters
 

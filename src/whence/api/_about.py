@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from whence.api._run import Run
+from whence.api._opened import Opened
 from whence.run import ArrayRun
 
 
-def summarize(run: Run) -> dict[str, Any]:
+def summarize(run: Opened) -> dict[str, Any]:
     """Data, model, training and metrics."""
     dataset = run._folder.about
     sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
@@ -20,7 +20,7 @@ def summarize(run: Run) -> dict[str, Any]:
     }
 
 
-def describe(run: Run) -> dict[str, Any]:
+def describe(run: Opened) -> dict[str, Any]:
     """The summary, the config and the files."""
     if isinstance(run._folder, ArrayRun):
         return {**summarize(run), "config": run._folder.known_settings}

@@ -4,7 +4,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.api._run import Run, make_scorer
+from whence.api._opened import make_scorer
+from whence.api._run import Run
 from whence.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whence.errors import WhenceError
 from whence.run import RunWriter, check_memory

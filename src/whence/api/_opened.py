@@ -1,0 +1,169 @@
+"""What a trained run holds, opened from its folder or gathered from arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from numpy.typing import ArrayLike, NDArray
+
+from whence.data import Dataset
+from whence.models import Model
+from whence.run import ArrayRun, Arrays, RunFolder, gather_arrays
+from whence.training import TrainConfig
+from whence.training.results import Parameters
+from whence.types import Rows
+
+if TYPE_CHECKING:
+    from whence.explain import Trained
+    from whence.models.scoring import Scorer
+
+# Numba, and all that is compiled by it, is imported in the functions that compute.
+
+
+class Opened:
+    """A trained run: its config, data, parameters, trace and metrics."""
+
+    def __init__(self, folder: RunFolder | ArrayRun) -> None:
+        self._folder = folder
+        self.path, self.config, self.model = folder.path, folder.config, folder.model
+
+    @classmethod
+    def open(cls, path: str | Path, *, check: bool = False) -> Self:
+        """Open a run folder; what is wrong with it is said in one line.
+
+        Files that have not changed since they were last checked are not read again, unless
+        `check` asks for it.
+        """
+        return cls(RunFolder.open(path, check=check))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        model: str,
+        entities: Sequence[Any],
+        relations: Sequence[Any] | None = None,
+        facts: ArrayLike,
+        entity_rows: ArrayLike,
+        relation_rows: ArrayLike | None = None,
+        trace: Any = None,
+        loss: str = "softmax",
+        labels: Mapping[str, str] | None = None,
+        n_subjects: int | None = None,
+    ) -> Self:
+        """A run in memory, out of somebody's own training; single and double precision stay.
+
+        Parameters
+        ----------
+        model
+            The scoring function that the rows are of.
+        entities, relations
+            Names by row; two-way data has no relations.
+        facts
+            (n, 3) whole numbers: rows of subject, relation and object; (n, 2) in two-way data.
+        entity_rows, relation_rows
+            (n_entities, width) and (n_relations, width); as many relations again for inverses.
+        trace
+            (n, 3, width) what each fact changed in the rows of its subject, relation and object; or
+            a tuple of those slots, where widths differ or there are inverse relations; or None.
+        loss
+            What it was trained with: softmax, sigmoid or squared.
+        labels
+            Labels by name, for reading.
+        n_subjects
+            How many of the entities are subjects, such as users: they come first, and only the
+            others, such as items, compete as objects. Unless given, every entity may be either.
+        """
+        arrays = Arrays(
+            model=model,
+            entities=entities,
+            relations=relations,
+            facts=facts,
+            entity_rows=entity_rows,
+            relation_rows=relation_rows,
+            trace=trace,
+            loss=loss,
+            labels=labels,
+            n_subjects=n_subjects,
+        )
+        return cls(gather_arrays(arrays))
+
+    @classmethod
+    def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
+        """What `info` says, also of a run that is not finished: then, how far it has come."""
+        return cls(RunFolder.open(path, check=check, unfinished=True)).info()
+
+    @property
+    def dataset(self) -> Dataset:
+        return self._folder.dataset
+
+    @property
+    def entity_rows(self) -> Rows:
+        """(n_entities, width)."""
+        return self._folder.entity_rows
+
+    @property
+    def relation_rows(self) -> Rows:
+        """(n_relations, width), then as many inverse relations where there are any."""
+        return self._folder.relation_rows
+
+    @property
+    def trace(self) -> NDArray[Any] | None:
+        """(n_facts, trace width), memory-mapped; None for a run trained without one."""
+        return self._folder.trace
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """By split and name: filtered MRR and hits, or recall, NDCG and errors of ratings."""
+        return self._folder.metrics
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """Of every epoch its loss and, where validated, the metric that picks the best one."""
+        return self._folder.history
+
+    @cached_property
+    def scorer(self) -> "Scorer":
+        rows = Parameters(self.entity_rows, self.relation_rows)
+        return make_scorer(self.model, rows, self.dataset, self.config)
+
+    @cached_property
+    def _trained(self) -> "Trained":
+        from whence.explain import Trained
+
+        folder = self._folder
+        return Trained(
+            self.scorer,
+            self.dataset,
+            self.config,
+            folder.adjacency,
+            folder.trace,
+            lambda: folder.checkpoints,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What `whence train --json` prints."""
+        from whence.api._about import summarize
+
+        return summarize(self)
+
+    def info(self) -> dict[str, Any]:
+        """What `whence info --json` prints: the summary, the config and the files."""
+        from whence.api._about import describe
+
+        return describe(self)
+
+    def __repr__(self) -> str:
+        place = "in memory" if self.path is None else repr(str(self.path))
+        return f"Run({place}, {self.config.model}, {self.dataset.n_facts:,} facts)"
+
+
+def make_scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
+    from whence.models.scoring import Scorer
+
+    scorer = Scorer(model, rows.entity_rows, rows.relation_rows)
+    if config.loss != "squared" or dataset.ratings is None:
+        return scorer
+    return replace(scorer, scale=dataset.ratings.deviation, offset=dataset.ratings.mean)
