@@ -145,15 +145,37 @@ class Opened:
 
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
-        from whence.api._about import summarize
-
-        return summarize(self)
+        dataset = self._folder.about
+        sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
+        return {
+            "run": None if self.path is None else str(self.path),
+            "dataset": dataset["name"],
+            "model": self.config.model,
+            **sizes,
+            **self._folder.result,
+            "metrics": self.metrics,
+        }
 
     def info(self) -> dict[str, Any]:
         """What `whence info --json` prints: the summary, the config and the files."""
-        from whence.api._about import describe
-
-        return describe(self)
+        if isinstance(self._folder, ArrayRun):
+            return {**self.summary(), "config": self._folder.known_settings}
+        manifest = self._folder.manifest
+        return {
+            "format": manifest.format,
+            "whence": manifest.whence,
+            "created": manifest.created,
+            "finished": manifest.finished,
+            **self.summary(),
+            "n_valid": manifest.dataset["n_valid"],
+            "n_test": manifest.dataset["n_test"],
+            "dataset_hash": manifest.dataset["hash"],
+            "notes": manifest.dataset["notes"],
+            "read": manifest.dataset.get("read", {}),
+            "config": manifest.config,
+            "history": self.history,
+            "files": manifest.files,
+        }
 
     def __repr__(self) -> str:
         place = "in memory" if self.path is None else repr(str(self.path))
