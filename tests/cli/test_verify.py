@@ -145,9 +145,10 @@ def test_what_it_takes_is_said_on_standard_error(tmp_path: Path) -> None:
 
 
 def test_plans_and_times_in_words() -> None:
-    assert plan_text(Plan(11, 3, 0.42, 2)) == (
-        "11 retrainings, 2 at a time, about 0.42 s; 3 more are known"
+    assert plan_text(Plan(11, 3, 4.2, 2)) == (
+        "11 retrainings, 2 at a time, about 4.2 s; 3 more are known"
     )
+    assert plan_text(Plan(3, 0, 0.02, 2)) == "3 retrainings, 2 at a time, less than a second"
     assert plan_text(Plan(1, 1, 7.0, 4)) == "1 retraining, about 7 s; 1 more is known"
     assert plan_text(Plan(2, 0, 7000.0, 8)) == "2 retrainings, 2 at a time, about 117 min"
     times = {0.0123: "0.012 s", 99.6: "100 s", 600: "10 min", 9000: "2.5 h", 3.6e6: "1,000 h"}

@@ -66,7 +66,13 @@ def verdict(before: Stand, predicted: Stand | None, actual: Stand, **changes: An
             stand(0.25, "usa"),
             None,
             stand(0.25, "usa"),
-            "Without these 2 facts the probability really stays at 25.0%. "
+            "Without these 2 facts the probability stays at 25.0%. The top answer stays USA.",
+        ),
+        (
+            stand(0.25, "usa"),
+            None,
+            stand(0.2500001, "usa"),
+            "Without these 2 facts the probability hardly rises, at 25.0%. "
             "The top answer stays USA.",
         ),
         (

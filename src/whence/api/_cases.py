@@ -133,9 +133,16 @@ def sibling(run: Run, watch: Watch | None = None, **changes: Any) -> Run:
     path = run.path / "siblings" / _name(changes)
     if not path.exists():
         return train_config(run.dataset, config, path, watch)
-    found = RunFolder.open(path, unfinished=True)
+    found = _open_sibling(path)
     _check_same(path, found.config, config)
     return Run.open(path) if found.manifest.finished else resume(path, watch=watch)
+
+
+def _open_sibling(path: Path) -> RunFolder:
+    try:
+        return RunFolder.open(path, unfinished=True)
+    except WhenceError as error:
+        raise WhenceError(f"{error}; remove {path}, and it is trained again") from None
 
 
 def _name(changes: Mapping[str, Any]) -> str:
@@ -144,4 +151,6 @@ def _name(changes: Mapping[str, Any]) -> str:
 
 def _check_same(path: Path, found: TrainConfig, wanted: TrainConfig) -> None:
     if found != wanted:
-        raise WhenceError(f"{path} was trained with other settings; remove it")
+        raise WhenceError(
+            f"{path} was trained with other settings; remove it, and it is trained again"
+        )

@@ -48,14 +48,15 @@ class RetrainScreen(RetrainWatch):
 
 
 def plan_text(plan: Plan) -> str:
-    """`11 retrainings, 2 at a time, about 0.4 s; 3 more are known`."""
+    """`11 retrainings, 2 at a time, about 1.4 s; 3 more are known`."""
     parts = [counted(plan.n_retrainings, "retraining")]
     if plan.n_retrainings > 1 and plan.at_once > 1:
         parts.append(f"{min(plan.at_once, plan.n_retrainings)} at a time")
     known = ""
     if plan.n_known:
         known = f"; {plan.n_known:,} more {'is' if plan.n_known == 1 else 'are'} known"
-    return f"{', '.join(parts)}, about {time_text(plan.seconds)}{known}"
+    time = "less than a second" if plan.seconds < 1 else f"about {time_text(plan.seconds)}"
+    return f"{', '.join(parts)}, {time}{known}"
 
 
 def time_text(seconds: float) -> str:

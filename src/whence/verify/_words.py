@@ -17,7 +17,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     facts = "this fact" if n_facts == 1 else f"these {n_facts:,} facts"
     said = "" if predicted is None else f"; rollback said {amount(predicted)}"
     noun = "rating" if before.probability is None else "probability"
-    yield f"Without {facts} the {noun} really {_course(before, actual)}{said}."
+    yield f"Without {facts} the {noun} {_course(before, actual)}{said}."
     yield f"{_top(before, actual)}{_as_predicted(actual, predicted)}."
     if verdict.summary is not None:
         yield _over_seeds(verdict.summary, before.probability is None)
@@ -32,7 +32,9 @@ def _course(before: Stand, actual: Stand) -> str:
     if before.worth == actual.worth:
         return f"stays at {amount(before)}"
     verb = "falls" if actual.worth < before.worth else "rises"
-    return f"{verb} from {amount(before)} to {amount(actual)}"
+    if amount(before) == amount(actual):
+        return f"hardly {verb}, at {amount(before)}"
+    return f"really {verb} from {amount(before)} to {amount(actual)}"
 
 
 def _top(before: Stand, actual: Stand) -> str:
