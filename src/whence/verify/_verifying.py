@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whence.engines import Job, Outcomes
-from whence.explain import ExplainOptions, LeftOut, Prediction, Situation, find_situation
+from whence.explain import ExplainOptions, LeftOut, Situation, find_situation
 from whence.explain._describing import Describer, name_fact
 from whence.predict import Standings
 from whence.types import FactIds
@@ -44,7 +44,7 @@ class _Verifying:
         seeds = tuple(map(self._of_seed, self.cases, [mine, *others]))
         several = len(seeds) > 1
         return Verdict(
-            prediction=self._prediction(),
+            prediction=Describer(self.situation, None).prediction(),
             removed=tuple(ids.tolist()),
             before=seeds[0].before,
             predicted=together,
@@ -61,13 +61,6 @@ class _Verifying:
             seconds=time.perf_counter() - self.start,
             notes=(*found.notes, *self._notes(seeds)),
         )
-
-    def _prediction(self) -> Prediction:
-        """As the stored run has it, to the bit of what it is compared with."""
-        (stands,) = self.case.name_standings(
-            self.case.stand(self.case.predictions([self.situation]))
-        )
-        return replace(Describer(self.situation, None).prediction(), **vars(stands))
 
     def _predict(self, ids: FactIds) -> tuple[Sequence[Stand | None], Stand | None]:
         """By rollback: without each fact and without all; nothing where there is no trace."""
