@@ -110,7 +110,10 @@ class Retrainer:
             if len(bad):
                 raise WhenceError(f"no fact {bad[0]} to remove; choose from 0 to {n_facts - 1}")
             if len(job.removed) == n_facts:
-                raise WhenceError("nothing is left to train on; remove fewer facts")
+                raise WhenceError(
+                    f"without all {n_facts} facts nothing is left to train on; remove fewer, "
+                    "by a smaller k or top"
+                )
 
     def _announce(self, n_retrainings: int, n_known: int) -> None:
         if n_retrainings:
