@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from whence import WhenceError
-from whence.evaluate.evaluating import PROTOCOLS as RUN_BY_NAME
+from whence.evaluate.evaluating import _RUN
 from whence.evaluate.options import EVALUATED, PROTOCOLS, EvaluateOptions
 from whence.explain import METHODS
 
@@ -29,11 +29,11 @@ def test_lists_are_texts_or_lists_and_each_counts_once(k: Any) -> None:
 
 def test_all_protocols() -> None:
     assert EvaluateOptions(protocols="all").protocols == PROTOCOLS
-    assert set(RUN_BY_NAME) == set(PROTOCOLS)
+    assert set(_RUN) == set(PROTOCOLS)
 
 
 def test_methods_that_estimate_are_those_of_explain() -> None:
-    assert set(EVALUATED) == set(METHODS) - {"retrain", "verified"}
+    assert set(EVALUATED) == set(METHODS) - {"retrain"}
     assert EvaluateOptions(methods=",".join(EVALUATED)).methods == EVALUATED
 
 

@@ -41,7 +41,7 @@ def _points(sample: Sample) -> Iterator[tuple[_Point, Retraining]]:
     original = outputs(sample, outcomes.control)
     recorder = Recorder(sample, outcomes.control, _PROTOCOL)
     for (number, ids), standings in zip(firsts, outcomes.jobs, strict=True):
-        predicted = float(rolled_back(sample.situations[number], ids)[0])
+        predicted = float(rolled_back(sample, number, [ids])[0])
         point = float(original[number]), predicted, float(outputs(sample, standings)[0])
         yield (
             point,

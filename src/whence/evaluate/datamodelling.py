@@ -16,7 +16,7 @@ from whence.evaluate.estimates import outputs
 from whence.evaluate.recording import Recorder, as_ids
 from whence.evaluate.results import Datamodelling, Found, Retraining
 from whence.evaluate.sample import Sample
-from whence.evaluate.statistics import bootstrap_interval, seeds_mean, spearman
+from whence.evaluate.statistics import bootstrap_interval, mean_size, seeds_mean, spearman
 
 _PROTOCOL = "datamodelling"
 
@@ -80,6 +80,6 @@ def _score(
         score=seeds_mean(scores),
         interval=bootstrap_interval(scores),
         n_subsets=len(removed),
-        n_predictions=round(np.mean([len(sample.situations) for sample in samples])),
+        n_predictions=mean_size([sample.situations for sample in samples]),
         n_seeds=len(samples),
     )

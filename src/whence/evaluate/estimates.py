@@ -1,9 +1,11 @@
 """What predictions come to, after retraining and by rollback, in the same unit."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from whence.evaluate.sample import Sample
-from whence.explain import Situation
+from whence.explain import situate
 from whence.explain._rollback import Rollback
 from whence.explain._sets import Sets
 from whence.predict import Standings
@@ -11,14 +13,20 @@ from whence.types import FactIds, Numbers
 
 
 def outputs(sample: Sample, standings: Standings) -> Numbers:
-    """What influence is on: probabilities or, of a model of ratings, scores."""
-    name = "score" if sample.case.trained.learned_ratings else "probability"
-    return np.asarray(standings[name], np.float64)
+    """What influence is on: probabilities or, of a model of ratings, the ratings."""
+    return np.asarray(standings[_unit(sample)], np.float64)
 
 
-def rolled_back(situation: Situation, fact_ids: FactIds) -> Numbers:
-    """(n_facts,) the same of one prediction, as rollback foretells it without each fact alone."""
-    ratings = situation.trained.learned_ratings
-    rollback = Rollback(situation, "score" if ratings else "probability")
-    after = rollback.outcomes(Sets.each(fact_ids))
-    return after.scores if ratings else after.probabilities
+def rolled_back(sample: Sample, number: int, sets: Sequence[FactIds]) -> Numbers:
+    """(n_sets,) the same of one prediction, each set of facts rolled back together."""
+    # Situated anew: a sample that kept the scores of every answer would fill the memory.
+    candidates = sample.situations[number].contest.candidates
+    situation = situate(sample.case.trained, sample.asked(number), candidates)
+    bounds = np.cumsum([0, *map(len, sets)])
+    fact_ids = np.concatenate([np.zeros(0, np.int64), *sets])
+    after = Rollback(situation, _unit(sample)).outcomes(Sets(fact_ids, bounds))
+    return after.scores if sample.case.trained.learned_ratings else after.probabilities
+
+
+def _unit(sample: Sample) -> str:
+    return "score" if sample.case.trained.learned_ratings else "probability"

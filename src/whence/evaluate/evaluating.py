@@ -1,20 +1,20 @@
 """An evaluation: one sample of predictions a seed, and every protocol that is asked for."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from whence.evaluate.counting import CountingRetrainer
-from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.options import PROTOCOLS, EvaluateOptions
 from whence.evaluate.picking import pick
 from whence.evaluate.removal import compare, record, remove, spread_changes, tabulate
-from whence.evaluate.results import Evaluation, Found, Retraining
+from whence.evaluate.results import Evaluation, Retraining
 from whence.evaluate.sample import Sample
+from whence.evaluate.statistics import mean_size
 from whence.evaluate.steadiness import steady
 from whence.verify import Case
 
@@ -37,14 +37,6 @@ class _Work:
     options: EvaluateOptions
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Fields of an evaluation, and the retrainings that they rest on."""
-
-    fields: dict[str, Any]
-    retrainings: tuple[Retraining, ...] = ()
-
-
 def evaluate(
     cases: Sequence[Case],
     options: EvaluateOptions,
@@ -63,12 +55,10 @@ def evaluate(
     samples = [sample_of[case] for case in cases]
     by_constraint = {name: [sample_of[case] for case in mine] for name, mine in constrained.items()}
     work = _Work(samples, by_constraint, options)
-    parts = [protocol(work) for name, protocol in PROTOCOLS.items() if name in options.protocols]
-    found = replace(
-        _described(samples, options, about),
-        **{name: value for part in parts for name, value in part.fields.items()},
-        retrainings=tuple(row for part in parts for row in part.retrainings),
-    )
+    found = _described(samples, options, about)
+    for name in PROTOCOLS:
+        if name in options.protocols:
+            found = _RUN[name](found, work)
     return replace(found, **_counts([*sample_of.values()]), seconds=time.perf_counter() - start)
 
 
@@ -90,7 +80,7 @@ def _described(samples: Sequence[Sample], options: EvaluateOptions, about: About
         predictions=wanted if wanted in ("top", "true") else Path(wanted).name,
         split=options.split,
         options=options.to_dict(),
-        n_predictions=round(np.mean([len(sample.situations) for sample in samples])),
+        n_predictions=mean_size([sample.situations for sample in samples]),
         n_adjacent_mean=float(n_adjacent.mean()),
         n_adjacent_std=float(n_adjacent.std()),
     )
@@ -122,58 +112,67 @@ def _seconds(samples: Sequence[Sample]) -> dict[str, float] | None:
     return {name: float(np.mean(found)) for name, found in by_method.items()} or None
 
 
-def _removal(work: _Work) -> _Part:
+def _removal(before: Evaluation, work: _Work) -> Evaluation:
     options = work.options
     found = [remove(sample, options.methods, options.k) for sample in work.samples]  # type: ignore[arg-type]
-    return _Part(
-        {
-            "removal": tuple(tabulate(found, options.seed)),
-            "significance": tuple(compare(found, options)),
-            "changes": tuple(spread_changes(found, options)),
-        },
-        tuple(row for each in found for row in record(each)),
+    return _add(
+        before,
+        [row for each in found for row in record(each)],
+        removal=tuple(tabulate(found, options.seed)),
+        significance=tuple(compare(found, options)),
+        changes=tuple(spread_changes(found, options)),
     )
 
 
-def _steadiness(work: _Work) -> _Part:
+def _steadiness(before: Evaluation, work: _Work) -> Evaluation:
     found = steady(work.samples, work.options.removals, work.options.seed)
-    return _Part({"steadiness": found.rows[0]}, found.retrainings)
+    return _add(before, found.retrainings, steadiness=found.rows[0])
 
 
-def _approximation(work: _Work) -> _Part:
-    return _rows("approximation", _call("approximation", "approximate", work.constrained))
+# Protocols that are seldom asked for are loaded when they are.
 
 
-def _leave_one_out(work: _Work) -> _Part:
-    found = _call("leave_one_out", "leave_one_out", work.samples, work.options.methods)
-    return _rows("leave_one_out", found)
+def _approximation(before: Evaluation, work: _Work) -> Evaluation:
+    from whence.evaluate.approximation import approximate
+
+    found = approximate(work.constrained)
+    return _add(before, found.retrainings, approximation=found.rows)
 
 
-def _datamodelling(work: _Work) -> _Part:
+def _leave_one_out(before: Evaluation, work: _Work) -> Evaluation:
+    from whence.evaluate.leave_one_out import leave_one_out
+
+    found = leave_one_out(work.samples, work.options.methods)
+    return _add(before, found.retrainings, leave_one_out=found.rows)
+
+
+def _datamodelling(before: Evaluation, work: _Work) -> Evaluation:
+    from whence.evaluate.datamodelling import datamodel
+
     options = work.options
-    asked = (work.samples, options.methods, options.subsets, options.seed)
-    return _rows("datamodelling", _call("datamodelling", "datamodel", *asked))
+    found = datamodel(work.samples, options.methods, options.subsets, options.seed)
+    return _add(before, found.retrainings, datamodelling=found.rows)
 
 
-def _kelpie(work: _Work) -> _Part:
-    options = work.options
-    return _rows("kelpie", _call("kelpie", "kelpie", work.samples, options.methods, options.k))
+def _kelpie(before: Evaluation, work: _Work) -> Evaluation:
+    from whence.evaluate.kelpie import kelpie
+
+    found = kelpie(work.samples, work.options.methods, work.options.k)  # type: ignore[arg-type]
+    return _add(before, found.retrainings, kelpie=found.rows)
 
 
-def _theory(work: _Work) -> _Part:
-    return _Part({"theory": _call("theory", "theorise", work.samples)})
+def _theory(before: Evaluation, work: _Work) -> Evaluation:
+    from whence.evaluate.theory import theorise
+
+    return replace(before, theory=theorise(work.samples))
 
 
-def _call(module: str, function: str, *asked: Any) -> Any:
-    """A protocol is loaded when it is asked for."""
-    return getattr(import_module(f"whence.evaluate.{module}"), function)(*asked)
+def _add(before: Evaluation, retrainings: Iterable[Retraining], **fields: Any) -> Evaluation:
+    """An evaluation with one more protocol, and the retrainings that this rests on."""
+    return replace(before, retrainings=(*before.retrainings, *retrainings), **fields)
 
 
-def _rows(field: str, found: Found) -> _Part:
-    return _Part({field: found.rows}, found.retrainings)
-
-
-PROTOCOLS: dict[str, Callable[[_Work], _Part]] = {
+_RUN: Mapping[str, Callable[[Evaluation, _Work], Evaluation]] = {
     "leave-one-out": _leave_one_out,
     "steadiness": _steadiness,
     "datamodelling": _datamodelling,
@@ -182,5 +181,3 @@ PROTOCOLS: dict[str, Callable[[_Work], _Part]] = {
     "approximation": _approximation,
     "theory": _theory,
 }
-"""By name, in the order in which they run: first those that look at all predictions after every
-retraining, so that what others ask of the same ones is known."""

@@ -17,6 +17,7 @@ from whence.errors import WhenceError
 from whence.evaluate.recording import Recorder, as_ids
 from whence.evaluate.results import Found, Kelpie, Retraining, Size
 from whence.evaluate.sample import Sample
+from whence.evaluate.statistics import mean_size
 from whence.types import FactIds
 
 _PROTOCOL = "kelpie"
@@ -95,7 +96,7 @@ def _row(method: str, k: Size, falls: Sequence[_Fall]) -> Kelpie:
     return Kelpie(
         method=method,
         k=k,
-        n_predictions=round(np.mean([fall.ranks.shape[1] for fall in falls])),
+        n_predictions=mean_size([fall.ranks[0] for fall in falls]),
         n_seeds=len(falls),
         removed_mean=float(np.mean([fall.n_removed for fall in falls])),
         hits1_before=float(hits[0]),

@@ -13,7 +13,7 @@ from whence.engines import Job
 from whence.evaluate.estimates import outputs
 from whence.evaluate.results import Found, LeaveOneOut
 from whence.evaluate.sample import Sample
-from whence.evaluate.statistics import bootstrap_interval, seeds_mean, spearman
+from whence.evaluate.statistics import bootstrap_interval, mean_size, seeds_mean, spearman
 from whence.explain._adjacent import find_adjacent
 from whence.types import Numbers
 
@@ -61,7 +61,7 @@ def _judge(
         rho_all=seeds_mean(everywhere),
         rho_all_interval=bootstrap_interval(everywhere),
         share_of_best=seeds_mean(shares),
-        n_predictions=round(np.mean([len(sample.situations) for sample in samples])),
+        n_predictions=mean_size([sample.situations for sample in samples]),
         n_seeds=len(samples),
         n_facts=truths[0].shape[1],
     )

@@ -11,17 +11,18 @@ from whence.settings import Settings, choice, number
 from whence.training import TrainConfig
 
 PROTOCOLS = (
-    "removal",
-    "steadiness",
-    "approximation",
     "leave-one-out",
+    "steadiness",
     "datamodelling",
     "kelpie",
+    "removal",
+    "approximation",
     "theory",
 )
+"""In the order in which they run: first those that look at all predictions after every retraining,
+so that what others ask of the same ones is known."""
 
-_RETRAINING = ("retrain", "verified")
-EVALUATED = tuple(name for name in METHODS if name not in _RETRAINING)
+EVALUATED = tuple(name for name, method in METHODS.items() if not method.retrains)
 """Methods that estimate; those that retrain are themselves what estimates are checked by."""
 
 _Words = str | list | tuple  # type: ignore[type-arg]
@@ -74,8 +75,8 @@ class EvaluateOptions(Settings):
         object.__setattr__(self, name, value)
 
     def _check_methods(self) -> None:
-        for method in _RETRAINING:
-            if method in _listed("methods", self.methods):
+        for method in _listed("methods", self.methods):
+            if method in METHODS and METHODS[method].retrains:
                 raise WhenceError(
                     f"method {method!r} retrains, so there is nothing to check it by; "
                     f"choose from {', '.join(EVALUATED)}"

@@ -8,11 +8,18 @@ from numpy.typing import NDArray
 
 from whence.engines import Job
 from whence.errors import WhenceError
+from whence.evaluate.estimates import outputs, rolled_back
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.recording import Recorder, as_ids
 from whence.evaluate.results import Change, Removal, Retraining, Significance, Size
 from whence.evaluate.sample import Sample
-from whence.evaluate.statistics import bootstrap_interval, randomisation_p, seeds_mean, spread
+from whence.evaluate.statistics import (
+    bootstrap_interval,
+    mean_size,
+    randomisation_p,
+    seeds_mean,
+    spread,
+)
 from whence.explain import METHODS
 from whence.predict import Standings
 from whence.types import FactIds, Numbers
@@ -30,14 +37,9 @@ class Removed:
     sets: Mapping[Cell, Sequence[FactIds]]
     after: Mapping[Cell, Standings]
 
-    @property
-    def _worth(self) -> str:
-        return "score" if self.sample.case.trained.learned_ratings else "probability"
-
     def dropped(self, cell: Cell) -> Numbers:
-        """(n_predictions,) 1 where the probability fell, or the score of a model of ratings."""
-        worth = self._worth
-        return np.asarray(self.after[cell][worth] < self.control[worth], np.float64)
+        """(n_predictions,) 1 where the probability fell, or the rating."""
+        return np.asarray(self.left(cell) < outputs(self.sample, self.control), np.float64)
 
     def changed(self, cell: Cell) -> Numbers:
         """(n_predictions,) 1 where another answer is on top."""
@@ -52,8 +54,8 @@ class Removed:
         return self.dropped(cell) if metric == "pd" else self.changed(cell)
 
     def left(self, cell: Cell) -> Numbers:
-        """(n_predictions,) the probability after removal, or the score of a model of ratings."""
-        return np.asarray(self.after[cell][self._worth], np.float64)
+        """(n_predictions,) the probability after removal, or the rating."""
+        return outputs(self.sample, self.after[cell])
 
     def sizes(self, cell: Cell) -> NDArray[np.int64]:
         """(n_predictions,) how many facts were removed."""
@@ -112,7 +114,7 @@ def tabulate(found: Sequence[Removed], seed: int) -> Iterator[Removal]:
             tc_interval=bootstrap_interval(tc, seed),
             tc_seeds=tuple(float(mine.mean()) for mine in tc),
             tc_released=seeds_mean([each.released(cell) for each in found]),
-            n_predictions=round(np.mean([len(mine) for mine in pd])),
+            n_predictions=mean_size(pd),
             n_seeds=len(found),
             removed_mean=float(sizes.mean()),
             removed_std=float(sizes.std()),
@@ -163,14 +165,10 @@ def record(found: Removed) -> Iterator[Retraining]:
 
 
 def foretell(sample: Sample, method: str, sets: Sequence[FactIds]) -> Sequence[float | None]:
-    """The probability that rolling every prediction's facts back together leaves.
+    """The probability that rolling every prediction's facts back together leaves, or the rating.
 
-    None of a method that ranks facts and foretells no probability.
+    None of a method that ranks facts and foretells neither.
     """
     if not METHODS[method].rolls_back:
         return [None] * len(sets)
-    case, predictions = sample.case, sample.predictions
-    return [
-        float(case.roll_back(predictions, [number], ids)["probability"][0])
-        for number, ids in enumerate(sets)
-    ]
+    return [float(rolled_back(sample, number, [ids])[0]) for number, ids in enumerate(sets)]

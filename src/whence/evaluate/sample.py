@@ -25,7 +25,7 @@ from whence.predict import Predictions, Standings
 from whence.types import FactIds
 from whence.verify import Case
 
-_Asking = tuple[str, int | str | None]
+_Asking = tuple[str, int | str]
 """A method, and how many facts of each explanation."""
 
 
@@ -40,9 +40,6 @@ class Sample:
     """Of one explanation by each method, the mean; see `rank`."""
     notes: dict[str, None] = field(init=False, repr=False, default_factory=dict)
     """What explanations remark, each once."""
-    _explained: dict[_Asking, tuple[Explanation, ...]] = field(
-        init=False, repr=False, default_factory=dict
-    )
     _ranked: dict[_Asking, tuple[FactIds, ...]] = field(
         init=False, repr=False, default_factory=dict
     )
@@ -63,13 +60,6 @@ class Sample:
     def n_adjacent(self) -> NDArray[np.int64]:
         """(n_predictions,) facts that share an entity or the relation with each."""
         return np.array([len(find_adjacent(each)) for each in self.situations], np.int64)
-
-    def explain(self, method: str, top: int | str | None) -> Sequence[Explanation]:
-        """What a method says of every prediction, worked out once; None is every adjacent fact."""
-        if (method, top) not in self._explained:
-            numbers = range(len(self.situations))
-            self._explained[method, top] = tuple(map(_expect, self._asked(numbers, method, top)))
-        return self._explained[method, top]
 
     def rank(self, method: str, top: int | str) -> Sequence[FactIds]:
         """Of every prediction, the facts that a method ranks first, worked out once.
@@ -140,10 +130,3 @@ class Sample:
         options = ExplainOptions(method=method)
         if len(filter_facts(situation, find_adjacent(situation), options)):
             raise WhenceError(f"{method}: {failed.message}")
-
-
-def _expect(found: Explanation | Failed) -> Explanation:
-    if isinstance(found, Failed):
-        names = " ".join(name or "_" for name in found.prediction)
-        raise WhenceError(f"{names}: {found.message}")
-    return found

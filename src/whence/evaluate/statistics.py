@@ -1,6 +1,6 @@
 """How sure a figure is: resampling, randomisation, and how two lists of numbers go together."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,11 @@ _AT_ONCE = 1 << 22
 """Drawn numbers that are held in memory at a time."""
 _TINY = 1e-9
 """Sums of the same numbers in another order differ by less, relative to their size."""
+
+
+def mean_size(seeds: Sequence[Sized]) -> int:
+    """How many there are of one seed: the mean, rounded."""
+    return round(float(np.mean([len(mine) for mine in seeds])))
 
 
 def seeds_mean(values: Sequence[Numbers]) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.engines import Job
+from whence.evaluate.estimates import outputs
 from whence.evaluate.recording import Recorder
 from whence.evaluate.results import Found, Retraining, Steadiness
 from whence.evaluate.sample import Sample
@@ -32,8 +33,8 @@ class _Shaken:
     @property
     def moved(self) -> NDArray[np.float64]:
         """(n_removals, n_predictions) how far the probability moved, or a rating."""
-        worth = "score" if self.sample.case.trained.learned_ratings else "probability"
-        return np.asarray(np.abs(self.after[worth] - self.control[worth]))
+        after, before = (outputs(self.sample, each) for each in (self.after, self.control))
+        return np.asarray(np.abs(after - before))
 
 
 def steady(samples: Sequence[Sample], n_removals: int, seed: int) -> Found:

@@ -147,7 +147,7 @@ def _misses(sample: Sample) -> NDArray[np.float64]:
     outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
     actual = outputs(sample, np.concatenate(outcomes.jobs))
     original = outputs(sample, outcomes.control)[[number for number, _ in pairs]]
-    foretold = [rolled_back(*each) for each in zip(sample.situations, chosen, strict=True)]
+    foretold = [rolled_back(sample, number, [*ids[:, None]]) for number, ids in enumerate(chosen)]
     return np.abs(np.stack([np.concatenate(foretold), original], axis=1) - actual[:, None])
 
 
