@@ -114,6 +114,15 @@ def test_random_at_all_is_as_large_as_rollback_even_alone(run: whence.Run) -> No
     assert [row.removed for row in alone.retrainings] == mine
 
 
+def test_what_random_draws_is_drawn_by_the_seed(run: whence.Run) -> None:
+    with case_of(run) as case:
+        asked = (EvaluateOptions(predictions="true", seed=seed) for seed in (0, 1, 1))
+        first, other, again = (pick(case, each).rank("random", 3) for each in asked)
+    same = [np.array_equal(a, b) for a, b in zip(first, other, strict=True)]
+    assert not all(same)
+    assert all(np.array_equal(a, b) for a, b in zip(other, again, strict=True))
+
+
 def test_significance_and_changes_compare_with_the_baseline(
     evaluation: whence.Evaluation,
 ) -> None:

@@ -37,7 +37,8 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
             "evaluate true predictions, or those of a file"
         )
     in_order = sorted(found.values(), key=lambda each: each[0])
-    return Sample(case, tuple(situation for _, situation in in_order), threads)
+    situations = tuple(situation for _, situation in in_order)
+    return Sample(case, situations, threads, options.seed)
 
 
 def _order(n_questions: int, options: EvaluateOptions) -> Sequence[int] | Iterator[int]:

@@ -36,6 +36,8 @@ class Sample:
     case: Case
     situations: tuple[Situation, ...]
     threads: int | None = None
+    seed: int = 0
+    """Of what methods draw at random; the case's own is added."""
     seconds: dict[str, float] = field(init=False, repr=False, default_factory=dict)
     """Of one explanation by each method, the mean; see `rank`."""
     notes: dict[str, None] = field(init=False, repr=False, default_factory=dict)
@@ -120,7 +122,7 @@ class Sample:
     def _asked(
         self, numbers: Sequence[int], method: str, top: int | str | None
     ) -> Iterator[Explanation | Failed]:
-        options = ExplainOptions(method=method, top=top, seed=self.case.seed)
+        options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         questions = (Question(n + 1, self.asked(n)) for n in numbers)
         return explain_questions(self.case.trained, questions, options, self.threads)
 
