@@ -56,10 +56,21 @@ def test_records_are_of_the_union(tmp_path: Path) -> None:
 
 def test_a_size_that_leaves_nothing_is_left_out(tmp_path: Path) -> None:
     with sampled(train(tmp_path)) as sample:
-        everything = {int(i) for ids in sample.rank("random", "all") for i in ids}
+        everything = {int(i) for ids in sample.rank("random", N_FACTS) for i in ids}
         assert len(everything) == N_FACTS
-        found = kelpie([sample], ["random"], [1, "all"])
+        found = kelpie([sample], ["random"], [1, N_FACTS])
     assert [row.k for row in found.rows] == [1]
+
+
+def test_random_at_all_takes_as_many_facts_as_rollback(tmp_path: Path) -> None:
+    with sampled(train(tmp_path)) as sample:
+        which = np.flatnonzero(sample.stored["rank"] == 1)[:1]
+        supporting = sample.rank("rollback", "all")[which[0]]
+        found = kelpie([sample], ["rollback", "random"], ["all"], limit=1)
+        adjacent = sample.n_adjacent[which[0]]
+    assert [row.removed_mean for row in found.rows] == [len(supporting)] * 2
+    assert 0 < len(supporting) < adjacent
+    assert len({row.removed for row in found.retrainings}) == 2
 
 
 def test_a_limit_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from whence.engines import Job
 from whence.errors import WhenceError
 from whence.evaluate.recording import Recorder, as_ids
+from whence.evaluate.removal import choose_facts
 from whence.evaluate.results import Found, Kelpie, Retraining, Size
 from whence.evaluate.sample import Sample
 from whence.evaluate.statistics import mean_size
@@ -44,26 +45,27 @@ def kelpie(
     """
     if limit < 1:
         raise WhenceError(f"limit is {limit}; give a number from 1 on")
-    keys = [(method, k) for method in methods for k in ks]
-    falls: dict[_Key, list[_Fall]] = {key: [] for key in keys}
+    falls: dict[_Key, list[_Fall]] = {(method, k): [] for method in methods for k in ks}
     records: list[Retraining] = []
     for sample in samples:
         control = sample.case.retrainer.ask(sample.predictions, []).control
         which = np.flatnonzero(control["rank"] == 1)[:limit]
         if len(which):
-            records += _retrain(sample, which, _unions(sample, which, keys), falls)
+            records += _retrain(sample, which, _unions(sample, which, methods, ks), falls)
     rows = (_row(method, k, found) for (method, k), found in falls.items() if found)
     return Found(tuple(rows), tuple(records))
 
 
-def _unions(sample: Sample, which: NDArray[np.int64], keys: Sequence[_Key]) -> dict[_Key, FactIds]:
+def _unions(
+    sample: Sample, which: NDArray[np.int64], methods: Sequence[str], ks: Sequence[Size]
+) -> dict[_Key, FactIds]:
     """The facts of all explanations together, where some facts are left."""
     unions = {}
-    for method, k in keys:
-        ranked = sample.rank(method, k)
-        union = np.unique(np.concatenate([ranked[number] for number in which]))
-        if len(union) < sample.case.trained.dataset.n_facts:
-            unions[method, k] = union
+    for method in methods:
+        for k, chosen in choose_facts(sample, method, ks).items():
+            union = np.unique(np.concatenate([chosen[number] for number in which]))
+            if len(union) < sample.case.trained.dataset.n_facts:
+                unions[method, k] = union
     return unions
 
 
