@@ -193,21 +193,6 @@ def test_a_model_of_ratings_is_told_by_its_scores(tmp_path: Path) -> None:
     assert {row.subject[0] + row.object[0] for row in rows} == {"um"}
 
 
-def test_a_run_without_trace_says_what_is_missing(tmp_path: Path) -> None:
-    run = train(tmp_path / "run", trace=False, epochs=1)
-    options: dict[str, Any] = {"methods": "gradient-dot,random", "limit": 2}
-    assert len(run.evaluate(k="1", protocols="removal", **options).removal) == 2
-    with pytest.raises(whence.WhenceError, match="random at k all removes as many"):
-        run.evaluate(k="1,all", **options)
-    with pytest.raises(whence.WhenceError, match="rollback needs a trace"):
-        run.evaluate(limit=2)
-
-
-def test_what_a_method_lacks_is_an_error_and_not_an_empty_set(run: whence.Run) -> None:
-    with pytest.raises(whence.WhenceError, match=r"tracin: .*checkpoint"):
-        run.evaluate(methods="tracin", k="1", limit=2, protocols="removal")
-
-
 def test_one_ask_for_all_cells(run: whence.Run) -> None:
     with case_of(run) as case:
         sample = pick(case, EvaluateOptions(limit=2, seed=5))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None") -> "Evaluation":
     """Evaluate a run by fields of `EvaluateOptions` and `EngineOptions`; kept in its folder."""
+    from whence.evaluate.checking import check_possible
     from whence.evaluate.evaluating import About, evaluate
     from whence.evaluate.options import EvaluateOptions
 
@@ -22,6 +23,7 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
         options["predictions"] = str(options["predictions"])
     asked = EvaluateOptions.from_dict(options)
     with open_cases(run, where, watch) as opened:
+        check_possible(opened.own(), asked, where.threads)
         cases = opened.seeds(asked.seeds)
         constrained = {
             constraint: opened.seeds(asked.seeds, constraint=constraint)

@@ -1,0 +1,50 @@
+"""What a run lacks is said before anything is retrained."""
+
+from typing import Any
+
+import pytest
+from runs import train
+
+import whence
+from evaluate.helpers import Plans
+
+TRACE, CHECKPOINTS, AS_MANY = "needs a trace", r"tracin: .*checkpoint", "random at k all removes as"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+    """Without a trace, and without kept checkpoints."""
+    return train(tmp_path_factory.mktemp("runs") / "run", trace=False, epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, TRACE),
+        ({"methods": "gradient-dot,random"}, AS_MANY),
+        ({"methods": "gradient-dot,random", "protocols": "steadiness,kelpie"}, AS_MANY),
+        ({"methods": "random", "protocols": "steadiness,approximation"}, TRACE),
+        ({"methods": "random", "protocols": "steadiness,theory"}, TRACE),
+        ({"methods": "tracin", "k": "1"}, CHECKPOINTS),
+        ({"methods": "random,tracin", "protocols": "leave-one-out"}, CHECKPOINTS),
+        ({"methods": "random,rollback-o", "protocols": "datamodelling"}, TRACE),
+    ],
+)
+def test_what_is_missing_is_said_first(
+    bare: whence.Run, options: dict[str, Any], said: str
+) -> None:
+    assert bare.path is not None
+    watch = Plans()
+    with pytest.raises(whence.WhenceError, match=said):
+        bare.evaluate(watch=watch, limit=2, seeds=2, **options)
+    assert watch.n_planned == watch.notes == []
+    assert not (bare.path / "siblings").exists()
+
+
+def test_what_does_without_a_trace_is_evaluated(bare: whence.Run) -> None:
+    options: dict[str, Any] = {"methods": "gradient-dot,random", "limit": 2, "removals": 2}
+    found = bare.evaluate(k="1", protocols="removal,kelpie,steadiness", **options)
+    assert len(found.removal) == 2
+    assert bare.evaluate(k="all", methods="gradient-dot", limit=2, removals=2).removal
+    # Steadiness asks no method.
+    assert bare.evaluate(protocols="steadiness", limit=2, removals=2).steadiness is not None
