@@ -13,7 +13,8 @@ from runs import train
 
 import whence
 from evaluate.helpers import Plans
-from whence.evaluate.results import plain
+from whence.evaluate.results import Retraining, plain
+from whence.evaluate.statistics import randomisation_p
 from whence.files import find_evaluations
 
 SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
@@ -88,6 +89,27 @@ def test_seeds_are_runs_of_their_own(run: whence.Run) -> None:
     alone = whence.Run.open(run.path / "siblings" / f"seed-{seed + 1}").evaluate(**SMALL)
     assert [cell.tc_seeds[1] for cell in found.removal] == [cell.tc for cell in alone.removal]
     assert alone.n_known == alone.n_retrainings
+
+
+def test_p_values_flip_a_query_in_all_seeds_together(run: whence.Run) -> None:
+    found = run.evaluate(seeds=3, methods="rollback,random", **SMALL | {"protocols": "removal"})
+    for each in found.significance:
+        rows = [row for row in found.retrainings if row.k == str(each.k)]
+        mine, others = ([r for r in rows if r.method == name] for name in ("rollback", "random"))
+        fell = {
+            name: np.array([_counts(row, each.metric) for row in some], float)
+            for name, some in (("mine", mine), ("others", others))
+        }
+        differences = (fell["mine"] - fell["others"]).reshape(3, -1)
+        queries = [(row.subject, row.relation) for row in mine]
+        by_seed = [queries[i : i + 5] for i in (0, 5, 10)]
+        assert each.p_value == randomisation_p([*differences], queries=by_seed)
+
+
+def _counts(row: Retraining, metric: str) -> bool:
+    if metric == "tc":
+        return row.top_after != row.top_before
+    return row.actual < row.original  # type: ignore[operator]
 
 
 def test_the_document_is_plain_and_kept_in_the_run(run: whence.Run) -> None:

@@ -48,7 +48,11 @@ def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
             ):
                 assert interval[0] < rho < interval[1]
             assert (row.n_seeds, row.n_facts) == (2, N_FACTS)
+        other = leave_one_out([one, two], METHODS, seed=1)
     assert [row.method for row in found.rows] == list(METHODS)
+    for mine, theirs in zip(found.rows, other.rows, strict=True):
+        assert mine.rho_all == theirs.rho_all
+        assert mine.rho_all_interval != theirs.rho_all_interval
 
 
 def test_the_truth_is_trained_once(tmp_path: Path) -> None:

@@ -154,6 +154,26 @@ def test_randomisation_tends_to_what_all_shuffles_say(differences: list[list[flo
     assert randomisation_p([-mine for mine in arrays], 3, 20_000) == pytest.approx(exact, abs=0.015)
 
 
+def test_one_query_has_one_sign_in_all_seeds() -> None:
+    """Of two queries in three seeds there are four choices of signs, not 64."""
+    first, second = [np.array([3.0, 1.0]), np.array([2.0, 2.0])], [np.array([np.nan, 1.0, 0.5])]
+    queries = [["a", "b"], ["b", "a"], ["a", "b", "b"]]
+    weights = {"a": 3 / 2 + 2 / 2, "b": 1 / 2 + 2 / 2 + 1.5 / 2}
+    sums = [abs(a * weights["a"] + b * weights["b"]) for a in (1, -1) for b in (1, -1)]
+    exact = sum(total >= sums[0] for total in sums) / 4
+    assert exact == 0.5
+    found = randomisation_p([*first, *second], 3, 20_000, queries)
+    assert found == pytest.approx(exact, abs=0.015)
+    assert randomisation_p([*first, *second], 3, 20_000) < 0.1
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=20))
+def test_queries_that_all_differ_change_nothing(values: list[int]) -> None:
+    array = np.array(values, float)
+    alone = randomisation_p([array], 1, 50, [range(len(values))])
+    assert alone == randomisation_p([array], 1, 50)
+
+
 def test_the_least_p_value_is_one_of_all_shuffles_and_one() -> None:
     assert randomisation_p([np.ones(60)]) == 1 / 10_001
     assert randomisation_p([]) == 1

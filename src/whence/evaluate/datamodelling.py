@@ -40,7 +40,7 @@ def datamodel(
         outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
         actual.append(np.array([outputs(sample, standings) for standings in outcomes.jobs]))
         records += _records(sample, jobs, outcomes)
-    rows = (_score(method, samples, halves, actual) for method in methods)
+    rows = (_score(method, samples, halves, actual, seed) for method in methods)
     return Found(tuple(rows), tuple(records))
 
 
@@ -69,6 +69,7 @@ def _score(
     samples: Sequence[Sample],
     removed: NDArray[np.bool_],
     actual: Sequence[NDArray[np.float64]],
+    seed: int,
 ) -> Datamodelling:
     """One method, over all seeds."""
     scores = []
@@ -78,7 +79,7 @@ def _score(
     return Datamodelling(
         method=method,
         score=seeds_mean(scores),
-        interval=bootstrap_interval(scores),
+        interval=bootstrap_interval(scores, seed),
         n_subsets=len(removed),
         n_predictions=mean_size([sample.situations for sample in samples]),
         n_seeds=len(samples),

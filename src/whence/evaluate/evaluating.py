@@ -142,7 +142,7 @@ def _approximation(before: Evaluation, work: _Work) -> Evaluation:
 def _leave_one_out(before: Evaluation, work: _Work) -> Evaluation:
     from whence.evaluate.leave_one_out import leave_one_out
 
-    found = leave_one_out(work.samples, work.options.methods)
+    found = leave_one_out(work.samples, work.options.methods, work.options.seed)
     return _add(before, found.retrainings, leave_one_out=found.rows)
 
 

@@ -18,14 +18,14 @@ from whence.explain._adjacent import find_adjacent
 from whence.types import Numbers
 
 
-def leave_one_out(samples: Sequence[Sample], methods: Sequence[str]) -> Found:
+def leave_one_out(samples: Sequence[Sample], methods: Sequence[str], seed: int = 0) -> Found:
     """How methods order facts, beside the true order; a row for every method.
 
     The single retrainings are too many for a table of them (facts times predictions): the journal
     has them, and `true_influences` gives them as a matrix.
     """
     truths = [true_influences(sample) for sample in samples]
-    return Found(tuple(_judge(method, samples, truths) for method in methods), ())
+    return Found(tuple(_judge(method, samples, truths, seed) for method in methods), ())
 
 
 def true_influences(sample: Sample) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ def true_influences(sample: Sample) -> NDArray[np.float64]:
 
 
 def _judge(
-    method: str, samples: Sequence[Sample], truths: Sequence[NDArray[np.float64]]
+    method: str, samples: Sequence[Sample], truths: Sequence[NDArray[np.float64]], seed: int
 ) -> LeaveOneOut:
     """One method, over all seeds."""
     adjacent, everywhere, shares = [], [], []
@@ -57,9 +57,9 @@ def _judge(
     return LeaveOneOut(
         method=method,
         rho_adjacent=seeds_mean(adjacent),
-        rho_adjacent_interval=bootstrap_interval(adjacent),
+        rho_adjacent_interval=bootstrap_interval(adjacent, seed),
         rho_all=seeds_mean(everywhere),
-        rho_all_interval=bootstrap_interval(everywhere),
+        rho_all_interval=bootstrap_interval(everywhere, seed),
         share_of_best=seeds_mean(shares),
         n_predictions=mean_size([sample.situations for sample in samples]),
         n_seeds=len(samples),

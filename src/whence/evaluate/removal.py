@@ -123,13 +123,14 @@ def tabulate(found: Sequence[Removed], seed: int) -> Iterator[Removal]:
 
 def compare(found: Sequence[Removed], options: EvaluateOptions) -> Iterator[Significance]:
     """Every other method against the baseline, prediction by prediction."""
+    queries = [each.sample.queries for each in found]
     for (method, k), (baseline, _) in _pairs(found, options):
         for metric in ("pd", "tc"):
             differences = [
                 each.measured(metric, (method, k)) - each.measured(metric, (baseline, k))
                 for each in found
             ]
-            p_value = randomisation_p(differences, options.seed)
+            p_value = randomisation_p(differences, options.seed, queries=queries)
             yield Significance(method, baseline, k, metric, seeds_mean(differences), p_value)
 
 

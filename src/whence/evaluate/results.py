@@ -38,7 +38,7 @@ class Removal:
 
 @dataclass(frozen=True)
 class Significance:
-    """A method against a baseline: paired approximate randomisation over predictions."""
+    """A method against a baseline: paired approximate randomisation over queries."""
 
     method: str
     baseline: str

@@ -25,6 +25,8 @@ from whence.predict import Predictions, Standings
 from whence.types import FactIds
 from whence.verify import Case
 
+Query = tuple[int, int, str]
+"""The given entity, the relation, and the place that is asked for."""
 _Asking = tuple[str, int | str]
 """A method, and how many facts of each explanation."""
 
@@ -62,6 +64,12 @@ class Sample:
     def n_adjacent(self) -> NDArray[np.int64]:
         """(n_predictions,) facts that share an entity or the relation with each."""
         return np.array([len(find_adjacent(each)) for each in self.situations], np.int64)
+
+    @property
+    def queries(self) -> Sequence[Query]:
+        """Of every prediction, what is given and what is asked."""
+        contests = (each.contest for each in self.situations)
+        return [(contest.given, contest.relation, contest.asks) for contest in contests]
 
     def rank(self, method: str, top: int | str) -> Sequence[FactIds]:
         """Of every prediction, the facts that a method ranks first, worked out once.

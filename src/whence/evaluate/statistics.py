@@ -1,6 +1,6 @@
 """How sure a figure is: resampling, randomisation, and how two lists of numbers go together."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Hashable, Sequence, Sized
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,18 +49,25 @@ def bootstrap_interval(
 
 
 def randomisation_p(
-    differences: Sequence[Numbers], seed: int = 0, n_shuffles: int = _SHUFFLES
+    differences: Sequence[Numbers],
+    seed: int = 0,
+    n_shuffles: int = _SHUFFLES,
+    queries: Sequence[Sequence[Hashable]] | None = None,
 ) -> float:
     """How likely chance alone makes the mean of paired differences as far from 0: two-sided.
 
     Paired approximate randomisation: which of two methods a prediction's values belong to is drawn
     anew, so that its difference changes its sign or not. p = (1 + n) / (1 + N), for n of N shuffles
     at least as far off. The differences are one array a seed, and each seed counts the same.
+    Differences of the same query, in one seed or several, are no independent evidence: they change
+    their signs together. Without `queries`, each is one of its own.
     """
     kept, random = _kept(differences), np.random.default_rng(seed)
     if not kept:
         return 1.0
     parts = np.concatenate([mine / (len(mine) * len(kept)) for mine in kept])
+    if queries is not None:
+        parts = np.bincount(_numbered(queries, differences), weights=parts)
     parts = parts[parts != 0]
     least = abs(parts.sum()) - _TINY * np.abs(parts).sum()
     n_far = 0
@@ -100,6 +107,16 @@ def average_ranks(values: Numbers) -> NDArray[np.float64]:
     lasts = np.cumsum(counts)
     ranks: NDArray[np.float64] = (lasts - (counts - 1) / 2)[places]
     return ranks
+
+
+def _numbered(
+    queries: Sequence[Sequence[Hashable]], values: Sequence[Numbers]
+) -> NDArray[np.int64]:
+    """(n,) a number for each different query, of the values that are kept."""
+    pairs = (zip(mine, theirs, strict=True) for mine, theirs in zip(queries, values, strict=True))
+    kept = [query for each in pairs for query, value in each if not np.isnan(value)]
+    numbers = {query: number for number, query in enumerate(dict.fromkeys(kept))}
+    return np.array([numbers[query] for query in kept], np.int64)
 
 
 def _kept(values: Sequence[Numbers]) -> list[NDArray[np.float64]]:
