@@ -91,8 +91,13 @@ def test_the_plan_and_progress_go_to_standard_error(run: str, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(found["seeds"]) == 2
-    assert "retrainings" in done.stderr
     assert f"seed {found['seeds'][1]}" in done.stderr
+    # Two seeds: two methods, two sizes and five predictions, three removals and a control.
+    said = [line for line in done.stderr.split("\n") if "retrainings, " in line]
+    assert len(said) == 1
+    assert said[0].startswith("at most 48 retrainings, ")
+    again = whence("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
+    assert (again.returncode, again.stderr) == (0, "")
 
 
 def test_retrainings_go_to_a_file(run: str, tmp_path: Path) -> None:

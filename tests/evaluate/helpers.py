@@ -19,8 +19,13 @@ class Plans(RetrainWatch):
     """Remembers what was planned and noted."""
 
     def __init__(self) -> None:
+        self.n_foreseen: list[int] = []
         self.n_planned: list[int] = []
         self.notes: list[str] = []
+
+    def foreseen(self, plan: Any) -> None:
+        assert not self.n_planned
+        self.n_foreseen.append(plan.n_retrainings)
 
     def planned(self, plan: Any) -> None:
         self.n_planned.append(plan.n_retrainings)

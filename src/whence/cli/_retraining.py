@@ -18,6 +18,8 @@ class RetrainScreen(RetrainWatch):
         self._console = error_console()
         self._bar = ExitStack()
         self._tell: Tell | None = None
+        self._total: Plan | None = None
+        self._said = False
 
     def __enter__(self) -> "RetrainScreen":
         return self
@@ -32,9 +34,17 @@ class RetrainScreen(RetrainWatch):
         if isinstance(error, KeyboardInterrupt | Interrupted):
             raise Interrupted("interrupted; the same command goes on where it stopped") from None
 
+    def foreseen(self, plan: Plan) -> None:
+        self._total, self._said = plan, False
+
     def planned(self, plan: Plan) -> None:
         self._bar.close()
-        self._console.print(plan_text(plan))
+        # A total is said with the first that is not known, and stands for the plan of each go.
+        if self._total is None:
+            self._console.print(plan_text(plan))
+        elif not self._said:
+            self._console.print(f"at most {plan_text(self._total)}")
+            self._said = True
         self._tell = self._bar.enter_context(progress("retrainings"))
 
     def retrained(self, n_done: int, n_retrainings: int) -> None:

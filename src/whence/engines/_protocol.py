@@ -78,6 +78,9 @@ class Plan:
 class RetrainWatch:
     """Who looks on: told of the plan and of progress, and asked whether to stop."""
 
+    def foreseen(self, plan: Plan) -> None:
+        """So many retrainings at most are to come, in several goes: the plan of all of them."""
+
     def planned(self, plan: Plan) -> None:
         """Retraining is about to begin."""
 

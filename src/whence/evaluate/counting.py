@@ -1,12 +1,14 @@
-"""How many retrainings an evaluation rests on, each counted once however often it is asked for."""
+"""How many retrainings an evaluation needs at most, and how many it rests on in the end."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from whence.engines import Job, Outcomes, Retrainer
 from whence.engines._journal import removed_key
+from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.theory import N_RANDOM
 from whence.predict import Predictions
 from whence.types import FactIds
 
@@ -15,7 +17,10 @@ _NOTHING: FactIds = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class CountingRetrainer(Retrainer):
-    """A retrainer that remembers what it was asked, and what of it had to be trained."""
+    """A retrainer that remembers what it was asked, and what of it had to be trained.
+
+    What is asked again, by whatever protocol, counts once.
+    """
 
     asked: set[str] = field(default_factory=set)
     trained: set[str] = field(default_factory=set)
@@ -33,3 +38,23 @@ class CountingRetrainer(Retrainer):
             if self.journal.lacks(job.removed, predictions.places[job.which]):
                 self.trained.add(key)
         return super().ask(predictions, jobs)
+
+
+def count_retrainings(
+    protocols: Collection[str], options: EvaluateOptions, n_predictions: int, n_facts: int
+) -> int:
+    """Of one model at most, the control included: what two protocols share may count twice."""
+    sizes, n_methods = list(options.k), len(options.methods)  # type: ignore[arg-type]
+    n_alone = n_predictions
+    if "leave-one-out" in protocols:  # what others remove alone is among its own
+        sizes, n_alone = [k for k in sizes if k != 1], 0
+    counts = {
+        "leave-one-out": n_facts,
+        "steadiness": min(options.removals, n_facts) if n_alone else 0,
+        "datamodelling": options.subsets,
+        "kelpie": n_methods * len(options.k),  # type: ignore[arg-type]
+        "removal": n_methods * len(sizes) * n_predictions,
+        "approximation": n_alone,
+        "theory": (1 + N_RANDOM) * n_alone,
+    }
+    return 1 + sum(counts[name] for name in protocols)

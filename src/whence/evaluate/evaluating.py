@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from whence.evaluate.counting import CountingRetrainer
+from whence.engines import Plan
+from whence.evaluate.counting import CountingRetrainer, count_retrainings
 from whence.evaluate.options import PROTOCOLS, EvaluateOptions
 from whence.evaluate.picking import pick
 from whence.evaluate.removal import compare, record, remove, spread_changes, tabulate
@@ -55,11 +56,28 @@ def evaluate(
     samples = [sample_of[case] for case in cases]
     by_constraint = {name: [sample_of[case] for case in mine] for name, mine in constrained.items()}
     work = _Work(samples, by_constraint, options)
+    _foresee(work, [*sample_of.values()])
     found = _described(samples, options, about)
     for name in PROTOCOLS:
         if name in options.protocols:
             found = _RUN[name](found, work)
     return replace(found, **_counts([*sample_of.values()]), seconds=time.perf_counter() - start)
+
+
+def _foresee(work: _Work, samples: Sequence[Sample]) -> None:
+    """Say what all protocols and seeds will take at most, from one short probe."""
+    constrained = [sample for mine in work.constrained.values() for sample in mine]
+    n_retrainings = 0
+    for sample in samples:
+        protocols = set(work.options.protocols) - {"approximation"}
+        mine = protocols if sample in work.samples else set()
+        if "approximation" in work.options.protocols and sample in constrained:
+            mine = mine | {"approximation"}
+        n_facts = sample.case.trained.dataset.n_facts
+        n_retrainings += count_retrainings(mine, work.options, len(sample.situations), n_facts)
+    retrainer = samples[0].case.retrainer
+    seconds = retrainer.seconds_for(n_retrainings)
+    retrainer.watch.foreseen(Plan(n_retrainings, 0, seconds, retrainer.engine.at_once))
 
 
 def _counted(case: Case) -> Case:

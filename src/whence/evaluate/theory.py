@@ -25,7 +25,7 @@ TRILINEAR = ("distmult", "complex", "rescal", "simple")
 all that the proofs of both lemmas use."""
 _BLOCK = 1 << 20
 """Steps of the recurrence that are held in memory at a time."""
-_N_RANDOM = 3
+N_RANDOM = 3
 """Random adjacent facts that are removed for each prediction, beside rollback's first."""
 _MOST_FACTS = 10_000
 """Facts that the normaliser is looked at for."""
@@ -140,7 +140,7 @@ def _rates(retrainer: Retrainer) -> Numbers:
 
 def _misses(sample: Sample) -> NDArray[np.float64]:
     """(n_pairs, 2) how far rollback, and how far the original, is from the retrained model."""
-    ranked = sample.rank("rollback", 1), sample.rank("random", _N_RANDOM)
+    ranked = sample.rank("rollback", 1), sample.rank("random", N_RANDOM)
     chosen = [np.union1d(first, others) for first, others in zip(*ranked, strict=True)]
     pairs = [(number, fact_id) for number, ids in enumerate(chosen) for fact_id in ids]
     jobs = [Job.of([fact_id], [number]) for number, fact_id in pairs]

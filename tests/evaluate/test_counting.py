@@ -1,0 +1,63 @@
+"""How many retrainings there are at most, said once and before the first."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whence
+from evaluate.helpers import Plans
+from evaluate.small import N_FACTS, train
+from whence.evaluate.counting import count_retrainings
+from whence.evaluate.options import PROTOCOLS, EvaluateOptions
+
+
+@pytest.mark.parametrize(
+    ("protocols", "wanted"),
+    [
+        ("removal", 2 * 3 * 7),
+        ("steadiness", 20),
+        ("removal,steadiness", 2 * 3 * 7 + 20),
+        ("approximation", 7),
+        ("theory", 4 * 7),
+        ("kelpie", 2 * 3),
+        ("datamodelling", 100),
+        ("leave-one-out", 500),
+        # What is removed alone is among those of leave-one-out.
+        ("leave-one-out,removal,steadiness,approximation,theory", 500 + 2 * 2 * 7),
+        ("all", 500 + 2 * 2 * 7 + 2 * 3 + 100),
+    ],
+)
+def test_the_most_there_can_be(protocols: str, wanted: int) -> None:
+    options = EvaluateOptions(protocols=protocols)
+    assert count_retrainings(options.protocols, options, 7, 500) == 1 + wanted
+
+
+def test_no_more_facts_are_removed_alone_than_there_are() -> None:
+    options = EvaluateOptions(protocols="steadiness", removals=50)
+    assert count_retrainings(options.protocols, options, 7, 30) == 31
+
+
+@pytest.mark.parametrize("protocols", [*PROTOCOLS, "all"])
+def test_no_more_are_done_than_were_foreseen(tmp_path: Path, protocols: str) -> None:
+    run, watch = train(tmp_path), Plans()
+    found = run.evaluate(
+        watch=watch, protocols=protocols, seeds=2, k="1,2", subsets=4, removals=3, limit=3
+    )
+    (n_foreseen,) = watch.n_foreseen
+    assert found.n_retrainings == sum(watch.n_planned) <= n_foreseen
+    if protocols in ("leave-one-out", "all"):
+        assert n_foreseen >= 2 * (N_FACTS + 1)
+    if protocols in ("steadiness", "datamodelling", "leave-one-out"):
+        assert found.n_retrainings == n_foreseen
+
+
+def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:
+    run, watch = train(tmp_path), Plans()
+    asked: dict[str, Any] = {"protocols": "approximation", "limit": 3}
+    run.evaluate(watch=watch, constraints="unit,max:2", **asked)
+    # A control for the run itself, and for each constraint a control and three predictions.
+    assert watch.n_foreseen == [1 + 2 * (1 + 3)]
+    watch = Plans()
+    whence.Run.open(run.path).evaluate(watch=watch, **asked)  # type: ignore[arg-type]
+    assert watch.n_foreseen == [1 + 3]
