@@ -1,5 +1,6 @@
 """Every fact removed alone: true influence, and how methods order it."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from evaluate.small import (
     train,
 )
 from whence.evaluate.leave_one_out import _share_of_best, leave_one_out, true_influences
+from whence.files import find_evaluations
+from whence.report._reading import read_evaluation
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
 
@@ -30,7 +33,7 @@ def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
                 control = probabilities(sample, retrain(sample, []))
                 alone = [probabilities(sample, retrain(sample, [i])) for i in range(N_FACTS)]
                 truth = control[:, None] - np.array(alone).T
-                np.testing.assert_allclose(true_influences(sample), truth, atol=1e-12)
+                np.testing.assert_allclose(true_influences(sample), truth.T, atol=1e-12)
                 estimated = influences(run, sample, row.method)
                 pairs = list(zip(estimated, truth, sample.situations, strict=True))
                 masks = [is_adjacent(run, situation) for _, _, situation in pairs]
@@ -69,6 +72,29 @@ def test_the_truth_is_trained_once(tmp_path: Path) -> None:
         sample.case.retrainer.watch.retrained = count  # type: ignore[method-assign]
         assert np.array_equal(true_influences(sample), before)
         assert n_retrained == 0
+
+
+def test_matrices_are_kept_in_the_run_with_what_their_columns_are(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    assert run.path is not None
+    found = run.evaluate(protocols="leave-one-out", methods="random", seeds=2, limit=4)
+    (kept,) = find_evaluations(run.path)
+    document = json.loads(kept.read_text())
+    assert [each["seed"] for each in document["true_influences"]] == [5, 6]
+    for each, mine in zip(document["true_influences"], found.true_influences, strict=True):
+        matrix = np.load(kept.with_name(f"{kept.stem}-seed-{each['seed']}.npy"))
+        assert (matrix.shape, matrix.dtype) == ((N_FACTS, 4), np.float64)
+        assert np.array_equal(matrix, mine.matrix)
+    subject, relation, object_, asks = document["true_influences"][0]["predictions"][2]
+    exact = run.explain(subject, relation, object_, method="retrain", top=None)
+    matrix = found.true_influences[0].matrix
+    assert asks == "object"
+    assert exact.facts
+    assert [matrix[fact.fact_id, 2] for fact in exact.facts] == pytest.approx(
+        [fact.influence for fact in exact.facts]
+    )
+    assert found.retrainings == ()
+    assert read_evaluation(kept) == document
 
 
 def test_share_of_best() -> None:

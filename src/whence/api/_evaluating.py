@@ -36,11 +36,14 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
 
 
 def _keep(run: Run, found: "Evaluation", watch: "RetrainWatch") -> None:
-    """The document in the run's folder, where reports look for it."""
-    from whence.files import save_evaluation
+    """The document in the run's folder, where reports look for it, and its matrices beside it."""
+    from whence.files import save_evaluation, save_influences
 
     assert run.path is not None
     try:
-        save_evaluation(run.path, found.to_dict())
+        path = save_evaluation(run.path, found.to_dict())
+        for each in found.true_influences:
+            assert each.matrix is not None
+            save_influences(path, each.seed, each.matrix)
     except (OSError, WhenceError) as error:
         watch.noted(f"the evaluation is not kept in the run: {error}")

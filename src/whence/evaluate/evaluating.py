@@ -161,7 +161,7 @@ def _leave_one_out(before: Evaluation, work: _Work) -> Evaluation:
     from whence.evaluate.leave_one_out import leave_one_out
 
     found = leave_one_out(work.samples, work.options.methods, work.options.seed)
-    return _add(before, found.retrainings, leave_one_out=found.rows)
+    return replace(before, leave_one_out=found.rows, true_influences=found.truths)
 
 
 def _datamodelling(before: Evaluation, work: _Work) -> Evaluation:

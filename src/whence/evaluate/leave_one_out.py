@@ -5,39 +5,48 @@ trained once and answers any method later.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.engines import Job
 from whence.evaluate.estimates import outputs
-from whence.evaluate.results import Found, LeaveOneOut
+from whence.evaluate.recording import name_prediction
+from whence.evaluate.results import LeaveOneOut, TrueInfluences
 from whence.evaluate.sample import Sample
 from whence.evaluate.statistics import bootstrap_interval, mean_size, seeds_mean, spearman
 from whence.explain._adjacent import find_adjacent
 from whence.types import Numbers
 
 
-def leave_one_out(samples: Sequence[Sample], methods: Sequence[str], seed: int = 0) -> Found:
-    """How methods order facts, beside the true order; a row for every method.
+@dataclass(frozen=True)
+class LeftOneOut:
+    """What the protocol came to."""
 
-    The single retrainings are too many for a table of them (facts times predictions): the journal
-    has them, and `true_influences` gives them as a matrix.
-    """
+    rows: tuple[LeaveOneOut, ...]
+    truths: tuple[TrueInfluences, ...]
+    """Of every seed. As a table of retrainings they were too many: facts times predictions."""
+
+
+def leave_one_out(samples: Sequence[Sample], methods: Sequence[str], seed: int = 0) -> LeftOneOut:
+    """How methods order facts, beside the true order; a row for every method."""
     truths = [true_influences(sample) for sample in samples]
-    return Found(tuple(_judge(method, samples, truths, seed) for method in methods), ())
+    rows = tuple(_judge(method, samples, truths, seed) for method in methods)
+    return LeftOneOut(rows, tuple(map(_named, samples, truths)))
 
 
 def true_influences(sample: Sample) -> NDArray[np.float64]:
-    """(n_predictions, n_facts) probability with all facts, less that without each one."""
+    """(n_facts, n_predictions) probability with all facts, less that without each one."""
     which = np.arange(len(sample.situations))
     jobs = [Job.of([fact], which) for fact in range(sample.case.trained.dataset.n_facts)]
     outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
-    truth = np.empty((len(which), len(jobs)))
-    control = outputs(sample, outcomes.control)
-    for fact, standings in enumerate(outcomes.jobs):
-        truth[:, fact] = control - outputs(sample, standings)
-    return truth
+    without = np.stack([outputs(sample, standings) for standings in outcomes.jobs])
+    return np.asarray(outputs(sample, outcomes.control) - without)
+
+
+def _named(sample: Sample, truth: NDArray[np.float64]) -> TrueInfluences:
+    return TrueInfluences(sample.case.seed, tuple(map(name_prediction, sample.situations)), truth)
 
 
 def _judge(
@@ -48,7 +57,7 @@ def _judge(
     for sample, truth in zip(samples, truths, strict=True):
         estimates = sample.influences(method)
         near = [find_adjacent(situation) for situation in sample.situations]
-        pairs = list(zip(estimates, truth, strict=True))
+        pairs = list(zip(estimates, truth.T, strict=True))
         adjacent.append(
             np.array([spearman(e[ids], t[ids]) for (e, t), ids in zip(pairs, near, strict=True)])
         )
@@ -63,7 +72,7 @@ def _judge(
         share_of_best=seeds_mean(shares),
         n_predictions=mean_size([sample.situations for sample in samples]),
         n_seeds=len(samples),
-        n_facts=truths[0].shape[1],
+        n_facts=len(truths[0]),
     )
 
 

@@ -33,6 +33,7 @@ class Recorder:
         """Prediction `number` without some facts; `after` is how it stands then, one record."""
         case, situation = self.sample.case, self.sample.situations[number]
         before, name = self.control[number], case.trained.dataset.entities.name
+        subject, relation, object_, asks = name_prediction(situation)
         rated = case.trained.learned_ratings
         return Retraining(
             protocol=self.protocol,
@@ -40,10 +41,10 @@ class Recorder:
             k=k,
             seed=case.seed,
             constraint=case.trained.config.constraint,
-            subject=name(situation.subject),
-            relation=_relation(situation),
-            object=name(situation.object),
-            asks=situation.contest.asks,
+            subject=subject,
+            relation=relation,
+            object=object_,
+            asks=asks,
             removed=removed,
             original=None if rated else float(before["probability"]),
             predicted=None if rated else predicted,
@@ -63,6 +64,8 @@ def as_ids(fact_ids: FactIds | Iterable[int]) -> tuple[int, ...]:
     return tuple(np.asarray(fact_ids, np.int64).tolist())
 
 
-def _relation(situation: Situation) -> str | None:
-    data = situation.trained.dataset
-    return None if data.two_way else data.relations.name(situation.relation)
+def name_prediction(situation: Situation) -> tuple[str, str | None, str, str]:
+    """Subject, relation, object and the place that is asked for; two-way data have no relation."""
+    data, name = situation.trained.dataset, situation.trained.dataset.entities.name
+    relation = None if data.two_way else data.relations.name(situation.relation)
+    return name(situation.subject), relation, name(situation.object), situation.contest.asks

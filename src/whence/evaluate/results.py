@@ -1,9 +1,12 @@
 """What an evaluation says: plain records, one for every row of its tables."""
 
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 Interval = tuple[float, float]
 """95% of what resampling gives."""
@@ -119,6 +122,21 @@ class LeaveOneOut:
     n_predictions: int
     n_seeds: int
     n_facts: int
+
+
+@dataclass(frozen=True, eq=False)
+class TrueInfluences:
+    """The matrix that leave-one-out measures, of one seed; a run's folder keeps it as a file."""
+
+    seed: int
+    predictions: tuple[tuple[str | None, ...], ...]
+    """Subject, relation, object and the place that is asked for: the columns, in their order."""
+    matrix: NDArray[np.float64] | None = field(default=None, repr=False)
+    """(n_facts, n_predictions) the fall of the probability without each fact, or of the rating."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the matrix."""
+        return {"seed": self.seed, "predictions": plain(self.predictions)}
 
 
 @dataclass(frozen=True)
@@ -244,6 +262,8 @@ class Evaluation:
     steadiness: Steadiness | None = None
     approximation: tuple[Approximation, ...] = ()
     leave_one_out: tuple[LeaveOneOut, ...] = ()
+    true_influences: tuple[TrueInfluences, ...] = field(default=(), repr=False, compare=False)
+    """Of leave-one-out, every seed."""
     datamodelling: tuple[Datamodelling, ...] = ()
     kelpie: tuple[Kelpie, ...] = ()
     theory: Theory | None = None
@@ -259,12 +279,13 @@ class Evaluation:
     retrainings: tuple[Retraining, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What `whence evaluate --json` prints: all but the single retrainings."""
-        return {
+        """What `whence evaluate --json` prints: all but the single retrainings and matrices."""
+        found = {
             item.name: plain(getattr(self, item.name))
             for item in fields(self)
-            if item.name != "retrainings"
+            if item.name not in ("retrainings", "true_influences")
         }
+        return found | {"true_influences": [each.to_dict() for each in self.true_influences]}
 
     def to_file(self, path: str | Path, *, force: bool = False) -> None:
         """Every single retraining as a row of a file.
@@ -273,7 +294,7 @@ class Evaluation:
         """
         from whence.files import write_retrainings
 
-        rows = ({field: getattr(row, field) for field in _COLUMNS} for row in self.retrainings)
+        rows = ({name: getattr(row, name) for name in _COLUMNS} for row in self.retrainings)
         write_retrainings(Path(path), rows, force=force)
 
 

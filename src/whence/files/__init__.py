@@ -5,6 +5,7 @@ from whence.files._evaluations import (
     check_retrainings,
     find_evaluations,
     save_evaluation,
+    save_influences,
     write_retrainings,
 )
 from whence.files._explanations import WrittenExplanations, facts_csv, write_explanations
@@ -24,6 +25,7 @@ __all__ = [
     "find_questions",
     "read_queries",
     "save_evaluation",
+    "save_influences",
     "write_answers",
     "write_explanations",
     "write_retrainings",

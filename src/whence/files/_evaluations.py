@@ -1,10 +1,14 @@
 """Evaluations in a run's folder, where reports find them, and their retrainings as a table."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from whence.files._formats import Layout, find_format
 from whence.files._writing import check_free, new_file, write_text
@@ -60,6 +64,20 @@ def save_evaluation(folder: Path, document: dict[str, Any]) -> Path:
     text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     write_text(path, text + "\n", force=True)
     return path
+
+
+def save_influences(evaluation: Path, seed: int, matrix: NDArray[np.float64]) -> Path:
+    """Keep a matrix of true influences beside its evaluation, as NAME-seed-SEED.npy."""
+    path = evaluation.with_name(f"{evaluation.stem}-seed-{seed}.npy")
+    with new_file(path, _open_array) as write:
+        write(matrix)
+    return path
+
+
+@contextmanager
+def _open_array(path: Path) -> Iterator[Callable[[NDArray[np.float64]], None]]:
+    with path.open("wb") as file:
+        yield lambda matrix: np.save(file, matrix, allow_pickle=False)
 
 
 def find_evaluations(folder: Path) -> list[Path]:
