@@ -152,12 +152,18 @@ def test_options_may_come_from_a_file(run: str, tmp_path: Path) -> None:
     assert "limit is 'many'; give a whole number" in str(done.exception)
 
 
-def test_a_model_of_ratings_has_scores(tmp_path: Path) -> None:
+def test_a_model_of_ratings_has_ratings(tmp_path: Path) -> None:
     train_ratings(tmp_path, epochs=5)
     arguments = ("--predictions", "true", "--split", "train", "--limit", "3", "--k", "1")
-    text = shown(str(tmp_path / "run"), *arguments)
-    assert "PD: the score falls." in text
-    assert "How much lower the score is" in text
+    protocols = ("--protocols", "removal,steadiness,approximation")
+    text = shown(str(tmp_path / "run"), *arguments, *protocols)
+    assert "PD: the rating falls." in text
+    assert "How much lower the rating is" in text
+    assert "of the top answers, and the rating by" in " ".join(text.split())
+    assert "rollback's rating against the retrained one" in text
+    assert "r of ratings" in text
+    assert "probabilit" not in text
+    assert "score" not in text
 
 
 def test_every_protocol_has_a_table_that_fits() -> None:

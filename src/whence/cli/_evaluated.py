@@ -71,18 +71,17 @@ def _removal(out: Console, found: Document) -> None:
             Column("95%", [_range(row[f"{metric}_interval"], _percent0) for row in rows], True),
         ]
     out.print(aligned(columns, out.width), end="")
-    out.print(
-        f"PD: the {'score' if _rated(found) else 'probability'} falls. TC: the top answer changes."
-    )
+    out.print(f"PD: the {_worth(found)} falls. TC: the top answer changes.")
     if found["significance"]:
         out.print(f"*, **, *** differs from {baseline}: p < 0.05, 0.01, 0.001")
 
 
 def _changes(out: Console, found: Document) -> None:
     rows, spreads = found["changes"], [row["spread"] for row in found["changes"]]
-    worth = "score" if _rated(found) else "probability"
     baseline = found["options"]["baseline"]
-    out.print(f"How much lower the {worth} is than without {baseline}'s facts", style="bold")
+    out.print(
+        f"How much lower the {_worth(found)} is than without {baseline}'s facts", style="bold"
+    )
     _print(
         out,
         Column("method", [row["method"] for row in rows], cut=True),
@@ -96,23 +95,24 @@ def _changes(out: Console, found: Document) -> None:
 
 
 def _steadiness(out: Console, found: Document) -> None:
-    row, worth = found["steadiness"], "score" if _rated(found) else "probability"
+    row = found["steadiness"]
     out.print("Steadiness", style="bold")
     out.print(
         f"One random fact less changes {_percent(row['changed'])}% "
-        f"({_range(row['interval'], _percent)}) of the top answers, and the {worth} by "
+        f"({_range(row['interval'], _percent)}) of the top answers, and the {_worth(found)} by "
         f"{_number(row['mean_change'])} on average; {counted(row['n_removals'], 'removal')}."
     )
 
 
 def _approximation(out: Console, found: Document) -> None:
     rows = found["approximation"]
-    out.print("Approximation: rollback's probability against the retrained one", style="bold")
+    title = f"Approximation: rollback's {_worth(found)} against the retrained one"
+    out.print(title, style="bold")
     _print(
         out,
         Column("constraint", [row["constraint"] for row in rows]),
         Column("points", [f"{row['n_points']:,}" for row in rows], right=True),
-        Column("r of probabilities", _numbers(rows, "pearson_probability"), right=True),
+        Column(f"r of {_worths(found)}", _numbers(rows, "pearson_probability"), right=True),
         Column("r of changes", _numbers(rows, "pearson_change"), right=True),
         Column("Lipschitz", _numbers(rows, "lipschitz", 2), right=True),
     )
@@ -197,8 +197,13 @@ def _print(out: Console, *columns: Column) -> None:
     out.print(aligned(columns, out.width), end="")
 
 
-def _rated(found: Document) -> bool:
-    return bool(found["config"]["loss"] == "squared")
+def _worth(found: Document) -> str:
+    """What facts have influence on."""
+    return "rating" if found["config"]["loss"] == "squared" else "probability"
+
+
+def _worths(found: Document) -> str:
+    return {"rating": "ratings", "probability": "probabilities"}[_worth(found)]
 
 
 def _stars(p_value: float | None) -> str:
