@@ -152,6 +152,19 @@ def test_options_may_come_from_a_file(run: str, tmp_path: Path) -> None:
     assert "limit is 'many'; give a whole number" in str(done.exception)
 
 
+def test_one_prediction_has_no_interval(run: str) -> None:
+    arguments = (run, "--limit", "1", "--k", "1", "--removals", "1")
+    found, text = document(*arguments), shown(*arguments)
+    assert [row["pd_interval"] for row in found["removal"]] == [None, None]
+    assert found["steadiness"]["interval"] is None
+    row = next(line for line in text.split("\n") if line.startswith("rollback"))
+    shares = [f"{100 * found['removal'][0][name]:.1f}" for name in ("pd", "tc")]
+    assert row.split() == ["rollback", "1", "1", *shares]
+    assert "% of the top answers" in text
+    page = CliRunner().invoke(cli, ["report", run, "-o", str(Path(run) / "page.html")])
+    assert page.exit_code == 0, page.output
+
+
 def test_a_model_of_ratings_has_ratings(tmp_path: Path) -> None:
     train_ratings(tmp_path, epochs=5)
     arguments = ("--predictions", "true", "--split", "train", "--limit", "3", "--k", "1")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from whence.evaluate import statistics
 from whence.evaluate.statistics import (
@@ -83,7 +84,18 @@ def test_every_seed_counts_the_same_and_nan_is_left_out() -> None:
     values = [np.array([1.0, 1, 1, 1]), np.array([0.0, np.nan]), np.array([np.nan]), np.zeros(0)]
     assert seeds_mean(values) == 0.5
     assert math.isnan(seeds_mean([np.array([np.nan])]))
-    assert all(map(math.isnan, bootstrap_interval([np.zeros(0)])))
+
+
+@pytest.mark.parametrize("values", [[], [[]], [[0.5]], [[np.nan], [0.5]], [[0.5, np.nan]]])
+def test_one_value_alone_has_no_interval(values: list[list[float]]) -> None:
+    assert bootstrap_interval([*map(np.array, values)]) is None
+    assert bootstrap_interval([*map(np.array, [*values, [0.25, 0.75]])]) is not None
+
+
+def ends(values: list[NDArray[np.float64]], *asked: int) -> tuple[float, float]:
+    found = bootstrap_interval(values, *asked)
+    assert found is not None
+    return found
 
 
 def every_sample(seeds: list[list[float]]) -> Counter[float]:
@@ -108,7 +120,7 @@ def test_resampling_draws_seeds_and_then_predictions(
     below = np.cumsum(weights) / weights.sum()
     arrays = [*map(np.array, seeds)]
     monkeypatch.setattr(statistics, "_AT_ONCE", 1000)
-    low, high = bootstrap_interval(arrays, 1, 40_000)
+    low, high = ends(arrays, 1, 40_000)
     # The share of samples below each end, give or take what drawing leaves open.
     for end, share in ((low, 0.025), (high, 0.975)):
         at = np.searchsorted(values, end + 1e-9) - 1
@@ -121,7 +133,7 @@ def test_resampling_draws_seeds_and_then_predictions(
 def test_seeds_that_differ_widen_the_interval() -> None:
     steady = [np.tile([0.0, 1.0], 50)] * 4
     apart = [np.full(100, share) for share in (0.2, 0.4, 0.6, 0.8)]
-    (a, b), (c, d) = bootstrap_interval(steady), bootstrap_interval(apart)
+    (a, b), (c, d) = ends(steady), ends(apart)
     assert d - c > b - a > 0
     assert a < 0.5 < b
     assert bootstrap_interval([np.ones(9)]) == (1, 1)

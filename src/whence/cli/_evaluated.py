@@ -96,10 +96,11 @@ def _changes(out: Console, found: Document) -> None:
 
 def _steadiness(out: Console, found: Document) -> None:
     row = found["steadiness"]
+    ends = _range(row["interval"], _percent)
     out.print("Steadiness", style="bold")
     out.print(
-        f"One random fact less changes {_percent(row['changed'])}% "
-        f"({_range(row['interval'], _percent)}) of the top answers, and the {_worth(found)} by "
+        f"One random fact less changes {_percent(row['changed'])}%{ends and f' ({ends})'} "
+        f"of the top answers, and the {_worth(found)} by "
         f"{_number(row['mean_change'])} on average; {counted(row['n_removals'], 'removal')}."
     )
 
@@ -227,7 +228,10 @@ def _numbers(rows: Sequence[Document], name: str, digits: int = 3) -> list[str]:
     return [_number(row[name], digits) for row in rows]
 
 
-def _range(interval: Sequence[float | None], text: Callable[[float | None], str]) -> str:
+def _range(interval: Sequence[float | None] | None, text: Callable[[float | None], str]) -> str:
+    """Both ends; nothing where one value alone has none."""
+    if interval is None:
+        return ""
     low, high = map(text, interval)
     # A minus sign must not be taken for the mark between the two.
     return f"{low} to {high}" if "-" in low + high else f"{low}-{high}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Interval = tuple[float, float]
-"""95% of what resampling gives."""
+"""95% of what resampling gives; of one value there is none."""
 
 Size = int | str
 """How many facts are removed: a number, or `all` that support."""
@@ -23,12 +23,12 @@ class Removal:
     k: Size
     pd: float
     """Share of predictions whose probability fell (of a model of ratings, whose score fell)."""
-    pd_interval: Interval
+    pd_interval: Interval | None
     pd_seeds: tuple[float, ...]
     """Of every seed."""
     tc: float
     """Share of predictions whose query has another top answer."""
-    tc_interval: Interval
+    tc_interval: Interval | None
     tc_seeds: tuple[float, ...]
     tc_released: float
     """The same if an answer that only a removed fact had counts as new, without it."""
@@ -85,7 +85,7 @@ class Steadiness:
     """Random facts removed, each in a retraining of its own, over all seeds."""
     changed: float
     """Share of (removal, prediction) pairs with another top answer."""
-    interval: Interval
+    interval: Interval | None
     mean_change: float
     """Of the probability, taken as positive."""
 
@@ -113,10 +113,10 @@ class LeaveOneOut:
     method: str
     rho_adjacent: float
     """Mean over predictions of the Spearman correlation, over adjacent facts."""
-    rho_adjacent_interval: Interval
+    rho_adjacent_interval: Interval | None
     rho_all: float
     """Over all facts; a fact that is not adjacent has no estimated influence."""
-    rho_all_interval: Interval
+    rho_all_interval: Interval | None
     share_of_best: float
     """Mean of the true drop by the method's first fact over the largest true drop."""
     n_predictions: int
@@ -146,7 +146,7 @@ class Datamodelling:
     method: str
     score: float
     """Mean over predictions of the correlation of the actual output and the sum of influences."""
-    interval: Interval
+    interval: Interval | None
     n_subsets: int
     n_predictions: int
     n_seeds: int

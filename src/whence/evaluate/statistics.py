@@ -32,14 +32,14 @@ def seeds_mean(values: Sequence[Numbers]) -> float:
 
 def bootstrap_interval(
     values: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
-) -> Interval:
+) -> Interval | None:
     """95% of `seeds_mean` over samples drawn anew: seeds, and predictions within each.
 
-    Of one seed, predictions alone are drawn. With nothing to draw from, both ends are NaN.
+    Of one seed, predictions alone are drawn. One value alone says nothing of how sure it is: None.
     """
     kept, random = _kept(values), np.random.default_rng(seed)
-    if not kept:
-        return float("nan"), float("nan")
+    if sum(map(len, kept)) < 2:
+        return None
     drawn = random.integers(len(kept), size=(n_resamples, len(kept)))
     means = np.empty(drawn.shape)
     for number, mine in enumerate(kept):

@@ -21,7 +21,7 @@ class Difference:
     metric: str
     """pd or tc."""
     difference: float
-    interval: Interval
+    interval: Interval | None
     seeds: tuple[float, ...]
     p_value: float
     """By paired approximate randomisation, two-sided."""

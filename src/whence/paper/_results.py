@@ -50,9 +50,9 @@ def shares(evaluation: Document, method: str) -> dict[tuple[str, str], Figure]:
     }
 
 
-def pair(interval: Sequence[float | None]) -> tuple[float, float] | None:
+def pair(interval: Sequence[float | None] | None) -> tuple[float, float] | None:
     """The two ends of an interval; None where it has none."""
-    low, high = interval
+    low, high = interval or (None, None)
     return None if low is None or high is None else (low, high)
 
 

@@ -104,9 +104,8 @@ def leave_one_out(evaluation: Document) -> Section:
     return Section(title, parts, "leave-one-out")
 
 
-def _bar(row: Document, name: str) -> tuple[str, float, tuple[float, float]]:
-    low, high = row[f"{name}_interval"]
-    return row["method"], row[name], (low, high)
+def _bar(row: Document, name: str) -> tuple[str, float, tuple[float, float] | None]:
+    return row["method"], row[name], row[f"{name}_interval"]
 
 
 def datamodelling(evaluation: Document) -> Section:

@@ -72,7 +72,7 @@ def _table(rows: Sequence[Document]) -> str:
 def _bars(rows: Sequence[Document], name: str, title: str, label: str) -> str:
     sizes = dict.fromkeys(row["k"] for row in rows)
     bars = [
-        Bar(size_text(k), row["method"], row[name], tuple(row[f"{name}_interval"]))
+        Bar(size_text(k), row["method"], row[name], row[f"{name}_interval"])
         for k in sizes
         for row in rows
         if row["k"] == k and row[name] is not None

@@ -92,7 +92,7 @@ def steadiness_sentences(evaluation: Document) -> Iterator[str]:
         f"interval {span(steady['interval'])}). That is the floor of TC: what a change of the "
         "answer is worth shows above it."
     )
-    high = steady["interval"][1]
+    high = steady["interval"] and steady["interval"][1]
     for row in evaluation.get("removal") or ():
         if row["k"] == 1 and row["method"] != "random" and known(row["tc"]):
             above = known(high) and row["tc"] > high
