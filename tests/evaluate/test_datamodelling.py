@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evaluate.small import N_FACTS, influences, probabilities, retrain, sampled, spearman, train
 from whence.errors import WhenceError
-from whence.evaluate.datamodelling import datamodel, draw_halves
+from whence.evaluate.datamodelling import _without_rounding, datamodel, draw_halves
 
 METHODS = ("rollback", "random")
 
@@ -53,3 +53,10 @@ def test_halves_take_every_fact_as_often() -> None:
 def test_one_half_is_too_few(tmp_path: Path) -> None:
     with sampled(train(tmp_path)) as sample, pytest.raises(WhenceError, match="n_subsets is 1"):
         datamodel([sample], METHODS, 1, 0)
+
+
+def test_sums_that_differ_by_rounding_tie() -> None:
+    sums = np.array([[0.1 + 0.2, 0.3, 0.4], [0.0, 0.0, 0.0]])
+    ranks = _without_rounding(sums)
+    assert ranks[0, 0] == ranks[0, 1] < ranks[0, 2]
+    assert not ranks[1].any()

@@ -64,6 +64,12 @@ def _records(sample: Sample, jobs: Sequence[Job], outcomes: Outcomes) -> Iterato
             yield recorder.record(number, removed, after, method="", k="half")
 
 
+def _without_rounding(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n_predictions, n_subsets) sums whose last digits are cut: what is equal ties."""
+    largest = np.abs(sums).max(axis=1, keepdims=True, initial=0.0)
+    return np.asarray(np.round(sums / np.where(largest > 0, largest, 1.0), 12))
+
+
 def _score(
     method: str,
     samples: Sequence[Sample],
@@ -74,7 +80,7 @@ def _score(
     """One method, over all seeds."""
     scores = []
     for sample, found in zip(samples, actual, strict=True):
-        foretold = sample.influences(method) @ ~removed.T  # (n_predictions, n_subsets)
+        foretold = _without_rounding(sample.influences(method) @ ~removed.T)
         scores.append(np.array([spearman(f, a) for f, a in zip(foretold, found.T, strict=True)]))
     return Datamodelling(
         method=method,

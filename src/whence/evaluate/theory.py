@@ -93,13 +93,15 @@ def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> flo
 
 
 def theorise(samples: Sequence[Sample]) -> Theory:
-    """Constants, bounds, errors and normaliser of a run; of several seeds, the largest constants.
+    """Constants, bounds, errors and normaliser of a run.
 
+    Of several seeds the largest constants and the longest training, so that the bounds are for all.
     Errors are over single facts, each removed alone: for every prediction the one that rollback
     ranks first, and three adjacent ones drawn at random. The normaliser is that of the first seed.
     """
-    retrainer, results = samples[0].case.retrainer, [sample.case.result for sample in samples]
-    problem, rates = retrainer.recipe.problem, _rates(retrainer)
+    results = [sample.case.result for sample in samples]
+    problem = samples[0].case.retrainer.recipe.problem
+    rates = max((_rates(sample.case.retrainer) for sample in samples), key=len)
     largest_norm = max(max(result["norms"].values()) for result in results)
     known = problem.model.name in TRILINEAR
     L, beta = lipschitz_constant(largest_norm), smoothness(largest_norm)
