@@ -64,6 +64,7 @@ def test_options_come_back_from_their_dict() -> None:
         ({"protocols": "approximation", "constraints": "tiny"}, "constraint is 'tiny'; choose"),
         ({"limit": 0}, "limit is 0; it must be 1 or more"),
         ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
+        ({"predictions": "p.tsv", "split": "valid"}, "split goes with predictions top and true"),
         ({"split": "dev"}, "unknown split 'dev'; choose from test, valid, train"),
     ],
 )

@@ -70,6 +70,8 @@ class EvaluateOptions(Settings):
         self._settle("protocols", _known("protocol", protocols, PROTOCOLS))
         self._check_baseline()
         self._check_constraints()
+        if self.predictions not in ("top", "true") and self.split != "test":
+            raise WhenceError("split goes with predictions top and true; leave it out")
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

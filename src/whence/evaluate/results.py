@@ -102,7 +102,7 @@ class Approximation:
     """Of the predicted and the actual change: probabilities alone flatter."""
     lipschitz: float
     """The largest slope of the score that training met; the mean over seeds."""
-    points: tuple[tuple[float, float, float], ...]
+    points: tuple[tuple[float, float, float], ...] = field(repr=False)
     """Original, predicted and actual probability."""
 
 
@@ -276,7 +276,7 @@ class Evaluation:
     """Of them, those that a journal knew from before."""
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    retrainings: tuple[Retraining, ...] = ()
+    retrainings: tuple[Retraining, ...] = field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """What `whence evaluate --json` prints: all but the single retrainings and matrices."""

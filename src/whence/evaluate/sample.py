@@ -139,4 +139,5 @@ class Sample:
         situation = self.situations[number]
         options = ExplainOptions(method=method)
         if len(filter_facts(situation, find_adjacent(situation), options)):
-            raise WhenceError(f"{method}: {failed.message}")
+            named = method in failed.message
+            raise WhenceError(failed.message if named else f"{method}: {failed.message}")

@@ -78,7 +78,10 @@ def _distinct(trained: Trained, split: str, columns: Sequence[int]) -> Iterable[
         raise WhenceError(f"unknown split {split!r}; choose from {', '.join(SPLITS)}")
     facts = getattr(trained.dataset, split)[:, columns]
     if not len(facts):
-        raise WhenceError(f"split {split} of this run has no facts; choose another")
+        raise WhenceError(
+            f"split {split} of this run has no facts; choose another, or hold some out in training "
+            "with test_fraction"
+        )
     first = np.unique(facts, axis=0, return_index=True)[1]
     rows: list[list[int]] = facts[np.sort(first)].tolist()
     return rows
