@@ -13,6 +13,7 @@ from whence.report._sentences import (
     steadiness_sentences,
 )
 from whence.report._theory import theory
+from whence.report._worth import PROBABILITY
 
 
 def said(evaluation: Evaluation = FULL) -> list[str]:
@@ -54,7 +55,7 @@ def test_the_floor_of_changes_is_compared(tc: float, where: str) -> None:
 
 
 def test_constraints_are_compared_from_steep_to_flat() -> None:
-    *_, last = approximation_sentences(document()["approximation"])
+    *_, last = approximation_sentences(document()["approximation"], PROBABILITY)
     assert last == (
         "From no constraint to unit norm the slope of the score falls from 6.93 to 0.670, and r "
         "rises: 0.930 to 0.990."

@@ -41,4 +41,4 @@ def _confirmed(evaluations: Sequence[Document]) -> Iterator[str]:
         if evaluation.get("removal"):
             yield from list(removal_sentences(evaluation))[:1]
         if evaluation.get("theory"):
-            yield from claim(evaluation["theory"])
+            yield from claim(evaluation)
