@@ -63,6 +63,28 @@ def test_constraints_are_compared_from_steep_to_flat() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "batch_size", "words"),
+    [
+        ({"lipschitz": None, "smoothness": None}, 1, "lemmas do not hold for distmult"),
+        ({"lipschitz": None, "smoothness": None}, 64, "lemmas do not hold for distmult"),
+        ({}, 64, "proved of one fact a step, and here a batch has 64"),
+        ({}, 1, "not finite for this training"),
+        # As a training that diverged is kept.
+        ({"lipschitz": None, "largest_norm": None}, 1, "not finite for this training"),
+    ],
+)
+def test_a_missing_bound_has_its_own_reason(
+    changes: dict[str, Any], batch_size: int, words: str
+) -> None:
+    found = replace(THEORY, stability_bound=None, recurrence_bound=None, **changes)
+    config = {**FULL.config, "batch_size": batch_size}
+    text = " ".join(theory(document(theory=found, config=config)).parts)
+    told = ("lemmas do not hold", "proved of one fact", "not finite")
+    assert words in text
+    assert sum(reason in text for reason in told) == 1
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({}, "So rolling back comes nearer to retraining than doing nothing."),

@@ -14,7 +14,7 @@ def theory(evaluation: Document) -> Section:
         return Section("Theory", (), "theory")
     parts = (
         *(paragraph(said, kind="verdict") for said in claim(evaluation)),
-        *map(paragraph, _bounds(found, worth_of(evaluation))),
+        *map(paragraph, _bounds(evaluation)),
         items(_constants(found)),
     )
     return Section("Theory", parts, "theory")
@@ -37,7 +37,8 @@ def claim(evaluation: Document) -> Iterator[str]:
         yield f"{said}So here rolling back comes no nearer to retraining than doing nothing."
 
 
-def _bounds(found: Document, worth: Worth) -> Iterator[str]:
+def _bounds(evaluation: Document) -> Iterator[str]:
+    found, worth = evaluation["theory"], worth_of(evaluation)
     if known(found["lipschitz"]) and known(found["smoothness"]):
         yield (
             f"The largest norm that a row had in training is C = {number(found['largest_norm'])}. "
@@ -55,7 +56,7 @@ def _bounds(found: Document, worth: Worth) -> Iterator[str]:
             + (more if known(unrolled) else "")
         )
     else:
-        yield "The stability bound is not finite for this training, so it says nothing."
+        yield _unbounded(evaluation)
     if known(found["normaliser_std"]) and known(found["score_std"]):
         steady = found["normaliser_std"] < found["score_std"] / 2
         yield (
@@ -72,6 +73,22 @@ def _told(bound: float, worth: Worth) -> str:
     if worth != PROBABILITY:
         return f"it holds of what lies between 0 and 1, which {worth.several} need not"
     return "above 1, so it says nothing of a probability" if bound > 1 else "below 1"
+
+
+def _unbounded(evaluation: Document) -> str:
+    """Why there is no bound."""
+    found, size = evaluation["theory"], evaluation["config"].get("batch_size", 1)
+    if found["lipschitz"] is None and known(found["largest_norm"]):
+        return (
+            f"The paper's lemmas do not hold for {found['model']}, so there are no constants and "
+            "no stability bound."
+        )
+    if size > 1:
+        return (
+            f"There is no stability bound: it is proved of one fact a step, and here a batch has "
+            f"{size:,}."
+        )
+    return "The stability bound is not finite for this training, so it says nothing."
 
 
 def _constants(found: Document) -> list[tuple[str, str]]:
