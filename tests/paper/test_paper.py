@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from whence.engines._local import LocalEngine
 from whence.errors import WhenceError
 from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
 from whence.training.results import Interrupted
@@ -134,6 +135,15 @@ def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
     again = reproduce(paper.options, notes)
     assert (notes.parts, notes.n_retrained, notes.budget) == ([], 0, None)
     assert again.to_dict() == paper.to_dict()
+
+
+def test_the_engine_is_closed(
+    whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[LocalEngine] = []
+    monkeypatch.setattr(LocalEngine, "close", lambda engine: closed.append(engine))
+    reproduce(whole[0].options)
+    assert len(closed) == 1
 
 
 def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, Notes]) -> None:
