@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+import whence
 from whence.engines._local import LocalEngine
 from whence.errors import WhenceError
 from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
-from whence.training.results import Interrupted
+from whence.paper._plan import plan
+from whence.paper._runs import Runs
+from whence.run import RunFolder
+from whence.training.results import Interrupted, Watch
 
 FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
 
@@ -137,9 +141,7 @@ def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
     assert again.to_dict() == paper.to_dict()
 
 
-def test_the_engine_is_closed(
-    whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_engine_is_closed(whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[LocalEngine] = []
     monkeypatch.setattr(LocalEngine, "close", lambda engine: closed.append(engine))
     reproduce(whole[0].options)
@@ -154,9 +156,45 @@ def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, N
     assert notes.n_retrained == 0
 
 
-def test_a_run_of_other_settings_is_refused(tmp_path: Path) -> None:
-    from runs import train
+class Stopped(Watch):
+    """Stops a training as soon as it asks."""
 
-    train(tmp_path / "runs" / "distmult")
+    def should_stop(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper", "epochs": 2}])
+def test_a_run_of_other_settings_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    whence.train("nations", out=tmp_path / "runs" / "distmult", model="distmult", **settings)
     with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
         reproduce(PaperOptions(**FEW, out=tmp_path))
+
+
+def _interrupted(path: Path, **settings: Any) -> None:
+    with pytest.raises(Interrupted):
+        whence.train(
+            "nations",
+            out=path,
+            preset="paper",
+            model="distmult",
+            checkpoint_seconds=0.001,
+            watch=Stopped(),
+            **settings,
+        )
+    assert not RunFolder.open(path, unfinished=True).manifest.finished
+
+
+def test_an_unfinished_run_of_other_settings_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "distmult"
+    _interrupted(path, dim=4)
+    with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
+        reproduce(PaperOptions(**FEW, out=tmp_path))
+    assert not RunFolder.open(path, unfinished=True).manifest.finished
+
+
+def test_an_unfinished_run_is_gone_on_with(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+    _interrupted(tmp_path / "runs" / "distmult")
+    options = PaperOptions(**FEW, out=tmp_path)
+    run = Runs(options, Notes()).open(plan(options)[0])
+    same = whence.Run.open(whole[0].options.folder / "runs" / "distmult")
+    assert run.entity_rows.tobytes() == same.entity_rows.tobytes()
