@@ -90,6 +90,23 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
     }
 
 
+def test_rollback_is_compared_with_every_baseline(whole: tuple[Paper, Notes]) -> None:
+    tables = {table.name: table for table in whole[0].tables}
+    names = [row.names[0] for row in tables["criage-p"].rows]
+    assert names == ["rollback, criage"] * 2 + ["rollback, random"] * 2
+    assert all(figure for row in tables["criage-p"].rows for figure in row.figures)
+    rows = {row.names[1]: row.figures for row in tables["table1"].rows}
+    for mine, other, apart in zip(
+        *(rows[n] for n in ("random", "rollback", "difference")), strict=True
+    ):
+        assert mine is not None
+        assert other is not None
+        assert apart is not None
+        assert apart.seeds == pytest.approx(
+            [b - a for a, b in zip(mine.seeds, other.seeds, strict=True)]
+        )
+
+
 def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     folder = paper.options.folder

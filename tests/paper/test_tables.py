@@ -67,19 +67,40 @@ def test_the_criage_table(tables: dict[str, Table]) -> None:
 
 def test_models_and_times(tables: dict[str, Table]) -> None:
     mrr = figure(tables["models"], "DistMult", "paper's", column="MRR")
-    assert (mrr.ours, mrr.paper) == (0.6, 0.5888)
+    assert (mrr.ours, mrr.paper, mrr.interval) == (0.6, 0.5888, (0.6, 0.6))
     assert figure(tables["models"], "DistMult", "standard", column="MRR").paper is None
     training = figure(tables["times"], "DistMult", column="training, s")
     assert (training.ours, training.paper) == (pytest.approx(0.6), 60)
+    assert training.interval == pytest.approx((0.5, 0.7))  # of 4 ways to draw 2 seeds, the ends
+    assert figure(tables["times"], "DistMult", column="training, min").interval == pytest.approx(
+        (0.5 / 60, 0.7 / 60)
+    )
+    explaining = figure(tables["times"], "DistMult", column="explaining, s")
+    assert (explaining.seeds, explaining.paper) == ((0.005, 0.007), pytest.approx(4.2))
+    assert explaining.interval == pytest.approx((0.005, 0.007))
     minutes = figure(tables["times"], "DistMult", column="explaining, min")
     assert (minutes.ours, minutes.paper) == (pytest.approx(0.0001), pytest.approx(0.07))
 
 
 def test_approximation_has_every_seed_that_is_known(tables: dict[str, Table]) -> None:
     changes = figure(tables["approximation"], "none", column="r, changes")
-    assert (changes.ours, changes.seeds) == (0.4, (0.3,))
+    assert (changes.ours, changes.seeds, changes.interval) == (0.4, (0.3,), None)
+    whole = figure(tables["approximation"], "none", column="r, probabilities")
+    assert (whole.seeds, whole.interval) == ((0.94, 0.96), (0.93, 0.97))
+    assert figure(tables["approximation"], "none", column="Lipschitz").interval == (6.8, 7.0)
     slope = figure(tables["approximation"], "unit", column="Lipschitz")
     assert (slope.ours, slope.paper) == (0.7, 0.67)
+
+
+def test_one_seed_has_no_interval_over_seeds() -> None:
+    part = hand_made.table1()
+    results = Results(
+        PaperOptions(models=("distmult",), seeds=1),
+        {"removal-distmult": {**part, "runs": part["runs"][:1]}},
+    )
+    (models,) = [table for table in make_tables(results) if table.name == "models"]
+    mrr = figure(models, "DistMult", "paper's", column="MRR")
+    assert (mrr.seeds, mrr.interval) == ((0.6,), None)
 
 
 def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Table]) -> None:

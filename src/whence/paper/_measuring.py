@@ -12,9 +12,9 @@ from whence.api import Run
 from whence.api._cases import open_case
 from whence.engines import Engine, RetrainWatch
 from whence.evaluate.options import EvaluateOptions
-from whence.evaluate.results import Evaluation, plain
+from whence.evaluate.results import Evaluation, Significance, plain
 from whence.files import write_retrainings, write_text
-from whence.paper._comparing import closenesses, differences, examples, removed
+from whence.paper._examples import choose_examples
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
 from whence.paper._records import finite
 from whence.paper._results import Document
@@ -45,16 +45,13 @@ class Measuring:
     def measure(self, part: Part) -> Document:
         """Evaluate a part, and keep what it came to."""
         run = self.runs.open(part)
-        evaluation = self._evaluate(run, part)
+        evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
         document: dict[str, Any] = finite(
             {
                 "asked": self._asked(part),
                 "runs": [_trained(each) for each in self.runs.seeds(run)],
                 "evaluation": evaluation.to_dict(),
-                "differences": plain(_differences(evaluation, part)),
-                "removed": plain(removed(evaluation.retrainings)),
-                "closeness": plain(closenesses(evaluation.retrainings)),
-                "lipschitz": self._lipschitz(run, part),
+                "significance": plain(self._significance(run, part, evaluation)),
                 "examples": _examples(run, evaluation),
             }
         )
@@ -79,12 +76,14 @@ class Measuring:
         asked = EvaluateOptions(limit=self.options.n_predictions)
         return len(pick(case, asked, self.options.engine.threads).situations)
 
-    def _evaluate(self, run: Run, part: Part) -> Evaluation:
+    def _evaluate(
+        self, run: Run, part: Part, methods: tuple[str, ...], baseline: str
+    ) -> Evaluation:
         asked: dict[str, Any] = {
-            "methods": part.methods,
+            "methods": methods,
             "k": part.sizes,
             "protocols": part.protocols,
-            "baseline": part.baselines[-1],
+            "baseline": baseline,
             "seeds": self.options.n_seeds,
             "limit": self.options.n_predictions,
         }
@@ -92,14 +91,14 @@ class Measuring:
             asked["constraints"] = part.constraints
         return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
 
-    def _lipschitz(self, run: Run, part: Part) -> dict[str, list[float]]:
-        """The largest slope that training met under every constraint, of every seed."""
-        if "approximation" not in part.protocols:
-            return {}
-        return {
-            constraint: [each.summary()["lipschitz"] for each in self.runs.seeds(run, constraint)]
-            for constraint in part.constraints
-        }
+    def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
+        """Rollback against every baseline; an evaluation has one, and retrains nothing twice."""
+        found = [
+            self._evaluate(run, part, (baseline, "rollback"), baseline)
+            for baseline in part.baselines[:-1]
+        ]
+        rows = [row for each in (*found, evaluation) for row in each.significance]
+        return [row for row in rows if row.method == "rollback"]
 
     def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
         """A table of every single one, where Parquet can be written."""
@@ -131,17 +130,9 @@ def _trained(run: Run) -> Document:
     return {"seed": run.config.seed, "seconds": seconds, "metrics": run.metrics}
 
 
-def _differences(evaluation: Evaluation, part: Part) -> list[Any]:
-    return [
-        difference
-        for baseline in part.baselines
-        for difference in differences(evaluation.retrainings, "rollback", baseline)
-    ]
-
-
 def _examples(run: Run, evaluation: Evaluation) -> list[Document]:
     """Explanations of the predictions that fell furthest."""
-    found = examples(evaluation.retrainings, FIRST_SEED, _EXAMPLES)
+    found = choose_examples(evaluation.retrainings, FIRST_SEED, _EXAMPLES)
     return [
         run.explain(subject, relation, object_, top=_EXAMPLE_FACTS).to_dict()
         for subject, relation, object_, asks in found

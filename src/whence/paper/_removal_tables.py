@@ -5,7 +5,16 @@ from dataclasses import replace
 
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import METRIC_TITLES, TITLES, Document, Results, make_table, pair, shares
+from whence.paper._results import (
+    METRIC_TITLES,
+    TITLES,
+    Document,
+    Results,
+    make_table,
+    over_seeds,
+    pair,
+    shares,
+)
 
 _KEYS = tuple((metric, k) for metric in published.METRICS for k in published.REMOVAL_SIZES)
 _COLUMNS = tuple(f"{METRIC_TITLES[metric]} {k}" for metric, k in _KEYS)
@@ -52,7 +61,7 @@ def _model_rows(dataset: str, model: str, part: Document) -> Iterator[Row]:
             for metric, k in _KEYS
         )
         yield Row((TITLES[model], method), tuple(figure or None for figure in figures))
-    apart = {(item["metric"], item["k"]): item for item in part["differences"]}
+    apart = {(item["metric"], str(item["k"])): item for item in part["significance"]}
     figures_apart = (
         (metric, k) in apart
         and _points(apart[metric, k], printed["rollback", metric][k] - printed["random", metric][k])
@@ -89,14 +98,9 @@ def _removed(results: Results, model: str) -> Figure | None:
         if (row["method"], row["k"]) == ("rollback", "all"):
             # The paper states the size of DistMult's alone.
             printed = published.REMOVED_BY_ALL[results.dataset] if model == "distmult" else None
-            seeds = [item["seeds"] for item in part["removed"] if _is_all(item)]
             figure = _facts(row["removed_mean"], row["removed_std"], printed)
-            return replace(figure, seeds=tuple(seeds[0]) if seeds else ())
+            return over_seeds(row["removed_seeds"], figure)
     return None
-
-
-def _is_all(item: Document) -> bool:
-    return bool((item["method"], item["k"]) == ("rollback", "all"))
 
 
 def _adjacent(results: Results, model: str) -> Figure:

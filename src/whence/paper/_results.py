@@ -1,8 +1,10 @@
 """What the parts came to, and how tables read it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from whence.paper import _published as published
 from whence.paper._plan import PaperOptions
@@ -48,6 +50,14 @@ def shares(evaluation: Document, method: str) -> dict[tuple[str, str], Figure]:
         if row["method"] == method
         for metric in published.METRICS
     }
+
+
+def over_seeds(values: Sequence[float], figure: Figure) -> Figure:
+    """A figure with what every seed gave and, of several, the interval: seeds drawn anew."""
+    from whence.evaluate.statistics import bootstrap_interval
+
+    interval = bootstrap_interval([np.array([value]) for value in values])
+    return replace(figure, seeds=tuple(values), interval=interval)
 
 
 def pair(interval: Sequence[float | None] | None) -> tuple[float, float] | None:

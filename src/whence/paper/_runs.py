@@ -48,16 +48,14 @@ class Runs:
             **settings,
         )
 
-    def seeds(self, run: Run, constraint: str | None = None) -> list[Run]:
-        """The run under every seed, with another constraint if one is named."""
+    def seeds(self, run: Run) -> list[Run]:
+        """The run under every seed."""
         from whence.api._cases import sibling
 
-        own, found = run.config, []
-        for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds):
-            wanted = {"constraint": constraint or own.constraint, "seed": seed}
-            changes = {name: value for name, value in wanted.items() if getattr(own, name) != value}
-            found.append(sibling(run, TrainingWatch(self.watch), **changes))
-        return found
+        return [
+            sibling(run, TrainingWatch(self.watch), seed=seed)
+            for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds)
+        ]
 
 
 def _settings(part: Part) -> dict[str, Any]:
