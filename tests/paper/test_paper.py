@@ -69,6 +69,7 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
     names = {table.name for table in paper.tables}
     assert names == {
         "table1",
+        "table1-released",
         "table1-lazy",
         "sizes",
         "criage",

@@ -51,6 +51,15 @@ def test_table_1_stands_beside_the_papers(tables: dict[str, Table]) -> None:
     assert (apart.ours, apart.paper) == (0.36, 0.39)
 
 
+def test_removed_answers_may_count_as_new(tables: dict[str, Table]) -> None:
+    answer = figure(tables["table1-released"], "DistMult", "rollback", column="TC 1")
+    assert answer.ours == pytest.approx(0.34)
+    assert answer.interval == pytest.approx((0.3, 0.37))
+    assert answer.seeds == pytest.approx((0.32, 0.36))
+    assert (answer.n, answer.paper) == (143, None)
+    assert len(tables["table1-released"].rows) == 2
+
+
 def test_sizes(tables: dict[str, Table]) -> None:
     taken = figure(tables["sizes"], "DistMult", column="removed by GR-all")
     assert (taken.ours, taken.std, taken.seeds) == (250.0, 50.0, (240.0, 260.0))

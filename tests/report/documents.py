@@ -30,7 +30,7 @@ def removal(method: str, k: int | str, pd: float, tc: float, removed: float) -> 
         tc=tc,
         tc_interval=(tc - 0.05, tc + 0.05),
         tc_seeds=(tc, tc + 0.01),
-        tc_released=0.0,
+        tc_released=tc and tc + 0.02,
         n_predictions=143,
         n_seeds=2,
         removed_mean=removed,

@@ -9,6 +9,7 @@ from tests.report.documents import FULL, THEORY, document, removal
 from whence.evaluate.results import Evaluation
 from whence.report._sentences import (
     approximation_sentences,
+    released_sentences,
     removal_sentences,
     steadiness_sentences,
 )
@@ -32,6 +33,15 @@ def test_removal_is_told_beside_the_baseline() -> None:
     assert ten.startswith("Removing the 10 facts that rollback ranks first lowers")
     assert "10 random adjacent facts do so for 66.0%" in ten
     assert everything.startswith("Removing all facts that rollback finds in support (261.4 on")
+
+
+def test_removed_answers_that_count_as_new_are_told() -> None:
+    rows = document(removal=(removal("rollback", 1, 0.9, 0.3, 1), removal("random", 1, 0.5, 0, 1)))
+    (sentence,) = released_sentences(rows["removal"])
+    assert sentence.endswith("counts as new, TC is 32.0% instead of 30.0% (rollback, k = 1).")
+    (same,) = released_sentences(rows["removal"][1:])
+    assert same.endswith("counts as new, TC is the same.")
+    assert not list(released_sentences([{"tc": 0.1, "tc_released": None}]))
 
 
 def test_a_method_below_its_baseline_is_said_to_be() -> None:

@@ -37,8 +37,10 @@ class Results:
         return None if found is None else found["evaluation"]
 
 
-def shares(evaluation: Document, method: str) -> dict[tuple[str, str], Figure]:
-    """PD and TC of a method, by metric and size."""
+def shares(
+    evaluation: Document, method: str, metrics: Sequence[str] = published.METRICS
+) -> dict[tuple[str, str], Figure]:
+    """PD and TC of a method, or other shares, by metric and size."""
     return {
         (metric, str(row["k"])): Figure(
             ours=row[metric],
@@ -48,7 +50,7 @@ def shares(evaluation: Document, method: str) -> dict[tuple[str, str], Figure]:
         )
         for row in evaluation["removal"]
         if row["method"] == method
-        for metric in published.METRICS
+        for metric in metrics
     }
 
 

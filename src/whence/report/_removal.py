@@ -17,7 +17,7 @@ from whence.report._parts import (
     span,
     table,
 )
-from whence.report._sentences import removal_sentences, steadiness_sentences
+from whence.report._sentences import released_sentences, removal_sentences, steadiness_sentences
 from whence.report._worth import Worth, worth_of
 
 _LABEL = "share of predictions"
@@ -34,6 +34,7 @@ def removal(evaluation: Document) -> Section:
     parts = [
         *(paragraph(said, kind="verdict") for said in removal_sentences(evaluation)),
         _table(rows, worth),
+        paragraph(*released_sentences(rows)),
         figures(*(_bars(rows, *share) for share in shares.items())),
         *_significance(evaluation),
         *_seeds(rows, shares),

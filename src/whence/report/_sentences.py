@@ -30,6 +30,23 @@ def removal_sentences(evaluation: Document) -> Iterator[str]:
             yield _removal_sentence(row, others.get(row["k"]), evaluation)
 
 
+def released_sentences(rows: Sequence[Document]) -> Iterator[str]:
+    """What TC is if answers that only removed facts had count as new."""
+    there = [row for row in rows if known(row["tc"]) and known(row["tc_released"])]
+    if not there:
+        return
+    said = (
+        "TC leaves answers known from training out of the ranking, those of removed facts too. If "
+        "an answer that only a removed fact had counts as new,"
+    )
+    moved = [
+        f"{rate(row['tc_released'])} instead of {rate(row['tc'])} ({row['method']}, k = {row['k']})"
+        for row in there
+        if row["tc_released"] != row["tc"]
+    ]
+    yield f"{said} TC is {', '.join(moved)}." if moved else f"{said} TC is the same."
+
+
 def _baseline(evaluation: Document) -> str:
     tests: Sequence[Document] = evaluation.get("significance") or ()
     return str(tests[0]["baseline"]) if tests else "random"
