@@ -2,7 +2,7 @@
 
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import TITLES, Document, Results, make_table, over_seeds, pair
+from whence.paper._results import Document, Results, make_table, over_seeds, pair
 
 _BOX = {
     "low": "lowest",
@@ -74,7 +74,7 @@ def changes_table(results: Results) -> Table | None:
         for item in (results.evaluation(f"removal-{model}") or {"changes": ()})["changes"]:
             if (item["method"], item["baseline"]) == ("rollback", "random"):
                 figures = tuple(Figure(item["spread"][name], unit="number") for name in _BOX)
-                rows.append(Row((TITLES[model], str(item["k"])), figures))
+                rows.append(Row((published.TITLES[model], str(item["k"])), figures))
     about = (
         "The probability without random facts less the one without rollback's, prediction by "
         "prediction: above 0, rollback's facts mattered more."

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from whence.drawing import Box, Scatter, boxes_svg, explanation_svg, scatter_svg
-from whence.paper._results import TITLES, Document, Results
+from whence.paper._published import TITLES
+from whence.paper._results import Document, Results
 from whence.paper._text import value_text
 
 Drawn = dict[str, tuple[str, str]]

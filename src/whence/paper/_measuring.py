@@ -20,6 +20,7 @@ from whence.paper._records import finite
 from whence.paper._results import Document
 from whence.paper._runs import Runs
 from whence.paper._watch import Budget, PaperWatch
+from whence.verify import Case
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
 
@@ -70,7 +71,7 @@ class Measuring:
                 seconds += case.retrainer.seconds_for(n_retrainings) * self.options.n_seeds
         return Budget(len(parts) + n_kept, n_kept, n_all, seconds)
 
-    def _n_predictions(self, case: Any) -> int:
+    def _n_predictions(self, case: Case) -> int:
         from whence.evaluate.picking import pick
 
         asked = EvaluateOptions(limit=self.options.n_predictions)

@@ -7,7 +7,7 @@ import numpy as np
 
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import TITLES, Document, Results, make_table, over_seeds, pair
+from whence.paper._results import Document, Results, make_table, over_seeds, pair
 
 _METRICS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
 _ROUNDED = 0.00005
@@ -25,8 +25,8 @@ def models_table(results: Results) -> Table | None:
         if tests:
             printed = published.model_metrics(results.dataset, model)
             paper = _metrics([test["paper_filter"] for test in tests], printed)
-            rows.append(Row((TITLES[model], "paper's"), paper))
-            rows.append(Row((TITLES[model], "standard"), _metrics(tests, {})))
+            rows.append(Row((published.TITLES[model], "paper's"), paper))
+            rows.append(Row((published.TITLES[model], "standard"), _metrics(tests, {})))
     about = (
         "Test facts. The paper's filter leaves known answers of training and validation out of "
         "the ranking, the standard one those of the test facts too."
@@ -60,7 +60,7 @@ def times_table(results: Results) -> Table | None:
             if explaining is not None:
                 beside = replace(explaining, paper=explains.mean, paper_std=explains.std)
                 figures += [beside, _minutes(beside)]
-            rows.append(Row((TITLES[model],), (*figures, None, None)[:4]))
+            rows.append(Row((published.TITLES[model],), (*figures, None, None)[:4]))
     about = "Training with the trace, and one explanation by rollback: its ten strongest facts."
     columns = ("training, s", "training, min", "explaining, s", "explaining, min")
     return make_table("times", "Time table", about, "model", columns, rows)
@@ -83,7 +83,7 @@ def steadiness_table(results: Results) -> Table | None:
         if found:
             changed = Figure(found["changed"], interval=pair(found["interval"]))
             moved = Figure(found["mean_change"], unit="share")
-            rows.append(Row((TITLES[model],), (changed, moved)))
+            rows.append(Row((published.TITLES[model],), (changed, moved)))
     about = (
         "One random fact removed, whatever it says: the share of top answers that change, which "
         "is the floor of TC, and the mean change of a probability."

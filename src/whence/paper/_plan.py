@@ -82,20 +82,22 @@ class Part:
 
     def n_retrainings(self, n_predictions: int) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
+        from whence.evaluate.theory import N_REMOVED
+
         n_sets = 0
         if "removal" in self.protocols:
             n_sets += len(self.methods) * len(self.sizes)
         if "approximation" in self.protocols:
             n_sets += len(self.constraints)
         if "theory" in self.protocols:
-            n_sets += 4  # rollback's first fact, and three random ones
+            n_sets += N_REMOVED
         n_random = _REMOVALS if "steadiness" in self.protocols else 0
         return n_sets * n_predictions + n_random + 1
 
 
 def plan(options: PaperOptions) -> tuple[Part, ...]:
     """The parts of the paper's experiments on a dataset, in the order they are done."""
-    titles = {"distmult": "DistMult", "complex": "ComplEx"}
+    titles = published.TITLES
     parts = [
         Part(f"removal-{model}", f"Table 1, {titles[model]}", model, {}, ("removal", "steadiness"))
         for model in options.models

@@ -7,7 +7,6 @@ from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
 from whence.paper._results import (
     METRIC_TITLES,
-    TITLES,
     Document,
     Results,
     make_table,
@@ -40,7 +39,7 @@ def released_table(results: Results) -> Table | None:
         for method in ("random", "rollback") if found else ():
             mine = shares(found or {}, method, (_RELEASED,))
             figures = tuple(mine.get((_RELEASED, k)) for k in published.REMOVAL_SIZES)
-            rows.append(Row((TITLES[model], method), figures))
+            rows.append(Row((published.TITLES[model], method), figures))
     about = (
         "Table 1 leaves answers known from training out of the ranking, those of removed facts "
         "too. Here an answer that only a removed fact had counts as new, and may come on top."
@@ -79,14 +78,16 @@ def _model_rows(dataset: str, model: str, part: Document) -> Iterator[Row]:
             (metric, k) in found and replace(found[metric, k], paper=printed[method, metric].get(k))
             for metric, k in _KEYS
         )
-        yield Row((TITLES[model], method), tuple(figure or None for figure in figures))
+        yield Row((published.TITLES[model], method), tuple(figure or None for figure in figures))
     apart = {(item["metric"], str(item["k"])): item for item in part["significance"]}
     figures_apart = (
         (metric, k) in apart
         and _points(apart[metric, k], printed["rollback", metric][k] - printed["random", metric][k])
         for metric, k in _KEYS
     )
-    yield Row((TITLES[model], "difference"), tuple(figure or None for figure in figures_apart))
+    yield Row(
+        (published.TITLES[model], "difference"), tuple(figure or None for figure in figures_apart)
+    )
 
 
 def _points(item: Document, paper: float) -> Figure:
@@ -102,7 +103,7 @@ def _points(item: Document, paper: float) -> Figure:
 def sizes_table(results: Results) -> Table | None:
     """How many facts rollback at all removed, of how many adjacent ones."""
     rows = [
-        Row((TITLES[model],), (_removed(results, model), _adjacent(results, model)))
+        Row((published.TITLES[model],), (_removed(results, model), _adjacent(results, model)))
         for model in results.models
         if f"removal-{model}" in results.parts
     ]

@@ -12,7 +12,6 @@ from whence.paper._records import Figure, Row, Table
 
 Document = Mapping[str, Any]
 
-TITLES = {"distmult": "DistMult", "complex": "ComplEx"}
 METRIC_TITLES = {"pd": "PD", "tc": "TC"}
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from whence.paper._published import TITLES
 from whence.paper._records import Figure, Table, figures_of
-from whence.paper._results import TITLES, Results
+from whence.paper._results import Results
 from whence.paper._text import paper_text, range_text, value_text
 
 _COMPARED = {
