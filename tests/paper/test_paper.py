@@ -1,6 +1,7 @@
 """The whole of it on a few predictions, for real; and interrupted, and gone on with."""
 
 import json
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 import whence
 from whence.engines._local import LocalEngine
 from whence.errors import WhenceError
+from whence.evaluate import results
 from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whence.paper._measuring import _records_key
 from whence.paper._plan import plan
 from whence.paper._runs import Runs
 from whence.run import RunFolder
@@ -157,6 +160,23 @@ def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
     again = reproduce(paper.options, notes)
     assert (notes.parts, notes.n_retrained, notes.budget) == ([], 0, None)
     assert again.to_dict() == paper.to_dict()
+
+
+def test_a_part_whose_records_were_others_is_done_again(
+    whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper, _ = whole
+    fewer = make_dataclass("Steadiness", ["n_removals", "changed"], frozen=True)
+    with monkeypatch.context() as changed:
+        changed.setattr(results, "Steadiness", fewer)
+        for path in (paper.options.folder / "parts").glob("theory.json"):
+            kept = json.loads(path.read_text())
+            kept["asked"]["records"] = _records_key()
+            path.write_text(json.dumps(kept))
+    notes = Notes()
+    again = reproduce(paper.options, notes)
+    assert (notes.parts, notes.n_retrained) == (["5 of 5: theory"], 0)
+    assert figures(again) == figures(paper)
 
 
 def test_the_engine_is_closed(whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from whence._version import __version__
 from whence.api import Run
 from whence.api._cases import open_case
 from whence.engines import Engine, RetrainWatch
+from whence.evaluate import results
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Evaluation, Significance, plain
 from whence.files import write_retrainings, write_text
@@ -122,7 +124,15 @@ class Measuring:
             "limit": self.options.n_predictions,
             "engine": self.engine.identity,
             "whence": __version__,
+            "records": _records_key(),
         }
+
+
+def _records_key() -> str:
+    """Tells evaluations whose records have these fields from others, also within a version."""
+    kinds = {name: kind for name, kind in vars(results).items() if is_dataclass(kind)}
+    named = {name: [item.name for item in fields(kind)] for name, kind in kinds.items()}
+    return blake2b(json.dumps(named, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _trained(run: Run) -> Document:
