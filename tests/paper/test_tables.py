@@ -7,7 +7,7 @@ import pytest
 
 from paper import hand_made
 from whence.paper import Paper, PaperOptions
-from whence.paper._records import Figure, Table
+from whence.paper._records import Figure, Row, Table
 from whence.paper._results import Results
 from whence.paper._tables import make_tables
 from whence.paper._text import grid
@@ -123,6 +123,13 @@ def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Table]) -> N
         ("paper", "93"),
     ]
     assert [line[:2] for line in block] == [("DistMult", "rollback"), *[("", "")] * 3]
+
+
+def test_ranges_have_a_digit_more_where_the_paper_has() -> None:
+    shown = Figure(0.618, (0.6112, 0.6274), (0.61, 0.63), paper=0.5888, rounded=0.00005)
+    table = Table("models", "", "", ("model",), ("MRR",), (Row(("DistMult",), (shown,)),))
+    lines = [line[-1] for line in grid(table).blocks[0]]
+    assert lines == ["61.8", "61.1-62.7", "61.0-63.0", "58.88"]
 
 
 def test_a_table_of_single_values_has_no_labels(tables: dict[str, Table]) -> None:
