@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from whence.drawing._fitting import fit
 from whence.drawing._scene import SMALL
 from whence.drawing._strokes import EDGE, GRID, MIDDLE, TICK, Look, line, text
 
@@ -97,5 +98,6 @@ class Plot:
             parts.append(text(start - 6, y + SMALL / 3, label, TICK))
         if self.y_label:
             middle = (self.y.start + self.y.end) / 2
-            parts.append(text(start - 44, middle, self.y_label, Look(anchor="middle", turned=-90)))
+            label = fit(self.y_label, abs(self.y.start - self.y.end), SMALL)
+            parts.append(text(start - 44, middle, label, Look(anchor="middle", turned=-90)))
         return [*parts, line(start, self.y.start, start, self.y.end, EDGE)]

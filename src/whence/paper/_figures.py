@@ -52,7 +52,7 @@ def _boxes(results: Results) -> Iterator[tuple[str, str, str]]:
         if chosen:
             title = f"{TITLES[model]}: how much more rollback's facts lower the probability"
             boxes = [_box(change) for change in chosen]
-            label = "probability without random facts less without rollback's"
+            label = "difference of probabilities"
             yield f"boxes-{model}", title, boxes_svg(boxes, title=title, y_label=label)
 
 
