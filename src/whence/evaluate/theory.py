@@ -27,8 +27,6 @@ _BLOCK = 1 << 20
 """Steps of the recurrence that are held in memory at a time."""
 N_RANDOM = 3
 """Random adjacent facts that are removed for each prediction, beside rollback's first."""
-N_REMOVED = 1 + _N_RANDOM
-"""Facts that are removed for each prediction, each alone, at most."""
 _MOST_FACTS = 10_000
 """Facts that the normaliser is looked at for."""
 

@@ -68,7 +68,9 @@ class Measuring:
         n_all, seconds = 0, 0.0
         for part in parts:
             with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
-                n_retrainings = part.n_retrainings(self._n_predictions(case))
+                n_retrainings = part.n_retrainings(
+                    self._n_predictions(case), case.trained.dataset.n_facts
+                )
                 n_all += n_retrainings * self.options.n_seeds
                 seconds += case.retrainer.seconds_for(n_retrainings) * self.options.n_seeds
         return Budget(len(parts) + n_kept, n_kept, n_all, seconds)

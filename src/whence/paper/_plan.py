@@ -15,8 +15,6 @@ CONSTRAINTS = ("none", "unit", "max:2", "max:3")
 LAZY = {"optimizer": "adam-lazy", "credit": "source"}
 """Ours beyond the paper's preset."""
 
-_REMOVALS = EvaluateOptions().removals
-"""Random facts that steadiness removes."""
 _SEEDS = {"nations": 5}
 _LIMITS = {"fb15k-237": 100, "movielens": 100}
 """Random test predictions, as in the paper; of Nations, all."""
@@ -80,19 +78,14 @@ class Part:
         """The name of its run's folder: parts with the same settings share it."""
         return "-".join([self.model, *map(str, self.settings.values())])
 
-    def n_retrainings(self, n_predictions: int) -> int:
+    def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
-        from whence.evaluate.theory import N_REMOVED
+        from whence.evaluate.counting import count_retrainings
 
-        n_sets = 0
-        if "removal" in self.protocols:
-            n_sets += len(self.methods) * len(self.sizes)
-        if "approximation" in self.protocols:
-            n_sets += len(self.constraints)
-        if "theory" in self.protocols:
-            n_sets += N_REMOVED
-        n_random = _REMOVALS if "steadiness" in self.protocols else 0
-        return n_sets * n_predictions + n_random + 1
+        options = EvaluateOptions(methods=self.methods, k=self.sizes, protocols=self.protocols)
+        n_first = count_retrainings(self.protocols, options, n_predictions, n_facts)
+        n_others = count_retrainings(("approximation",), options, n_predictions, n_facts)
+        return n_first + (len(self.constraints) - 1) * n_others
 
 
 def plan(options: PaperOptions) -> tuple[Part, ...]:
