@@ -127,22 +127,22 @@ def test_the_command_has_the_options_that_were_asked() -> None:
     )
 
 
-def test_ratings_are_told_by_scores() -> None:
+def test_ratings_are_told_by_ratings() -> None:
     html = report_page(Report(RATED_INFO, [RATED.to_dict()]))
     assert "probabilit" not in html.lower()
     text = read_page(html).text
     for words in (
-        "ranks first lowers the score of 91.6%",
-        "PD: the score fell",
-        "whose score is lower",
-        "How far scores fall",
-        "difference of scores",
-        "scores moved by 0.0123",
-        "With no constraint, the score that rollback foretells",
-        "r of scores",
-        "predicted score",
-        "actual score",
-        "the score by rollback is 0.0123 away",
+        "ranks first lowers the rating of 91.6%",
+        "PD: the rating fell",
+        "whose rating is lower",
+        "How far ratings fall",
+        "difference of ratings",
+        "ratings moved by 0.0123",
+        "With no constraint, the rating that rollback foretells",
+        "r of ratings",
+        "predicted rating",
+        "actual rating",
+        "the rating by rollback is 0.0123 away",
     ):
         assert words in text
 

@@ -20,7 +20,7 @@ def choose_examples(retrainings: Sequence[Retraining], seed: int, n: int) -> lis
 
 
 def _change(row: Retraining) -> float:
-    """Of the probability; of a model of ratings, of the score."""
+    """Of the probability; of a model of ratings, of the rating."""
     if row.actual is None or row.original is None:
         return row.actual_score - row.original_score
     return row.actual - row.original

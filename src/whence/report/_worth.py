@@ -1,4 +1,4 @@
-"""What predictions are measured by: probabilities or, of models of ratings, scores."""
+"""What predictions are measured by: probabilities or, of models of ratings, those."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ class Worth:
     several: str
 
 
-PROBABILITY, SCORE = Worth("probability", "probabilities"), Worth("score", "scores")
+PROBABILITY, RATING = Worth("probability", "probabilities"), Worth("rating", "ratings")
 
 
 def worth_of(evaluation: Document) -> Worth:
     """By the loss that the evaluated run was trained with: squared learns ratings."""
-    return SCORE if evaluation["config"].get("loss") == "squared" else PROBABILITY
+    return RATING if evaluation["config"].get("loss") == "squared" else PROBABILITY
