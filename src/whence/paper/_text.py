@@ -68,6 +68,16 @@ def paper_text(figure: Figure) -> str:
     return text if figure.paper_std is None else f"{text} ± {value_text(figure.paper_std, unit)}"
 
 
+def seeds_text(figure: Figure) -> str:
+    """The lowest and the highest seed."""
+    return range_text(min(figure.seeds), max(figure.seeds), figure.unit, _digits(figure))
+
+
+def _digits(figure: Figure) -> int:
+    """After the point of a percent in a range; where the paper prints more, so do we."""
+    return 0 if figure.rounded is None else 1
+
+
 def range_text(low: float, high: float, unit: str, digits: int = 0) -> str:
     """`86-93`; of what may be negative, or is no share, `-2 to 10`; of one value, that one.
 
@@ -87,9 +97,8 @@ def _lines(figure: Figure | None) -> tuple[str, str, str, str]:
     ours, unit = value_text(figure.ours, figure.unit), figure.unit
     if figure.std is not None:
         ours += f" ± {value_text(figure.std, unit)}"
-    digits = 0 if figure.rounded is None else 1  # where the paper prints more, so do we
-    interval = "" if figure.interval is None else range_text(*figure.interval, unit, digits)
-    several = len(figure.seeds) > 1 and figure.low is not None and figure.high is not None
-    ends = (min(figure.seeds), max(figure.seeds)) if several else None
-    seeds = range_text(*ends, unit, digits) if ends else ""
+    ends = figure.interval
+    interval = "" if ends is None else range_text(*ends, unit, _digits(figure))
+    several = len(figure.seeds) > 1
+    seeds = seeds_text(figure) if several else ""
     return ours, interval, seeds, paper_text(figure)
