@@ -37,6 +37,6 @@ def p_values_table(results: Results) -> Table | None:
         Row(names, tuple(figures.get(k) for k in published.CRIAGE_SIZES))
         for names, figures in by_row.items()
     ]
-    about = "Paired approximate randomisation over predictions and seeds, two-sided."
+    about = "Paired approximate randomisation over queries, of all seeds together, two-sided."
     title = "CRIAGE table: p-values"
     return make_table("criage-p", title, about, "methods metric", _COLUMNS, rows)

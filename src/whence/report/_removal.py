@@ -109,7 +109,7 @@ def _significance(evaluation: Document) -> Iterator[str]:
     yield "<h4>Is it chance?</h4>"
     about = (
         "How probable a difference at least as large is if the method were no other than the "
-        "baseline: paired approximate randomisation over predictions."
+        "baseline: paired approximate randomisation over queries."
     )
     cells = (
         (
