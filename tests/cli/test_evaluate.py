@@ -60,7 +60,7 @@ def document(*arguments: str) -> dict[str, Any]:
 
 def figures(found: dict[str, Any]) -> dict[str, Any]:
     """All but where it is, times and what was known before."""
-    names = ("run", "seconds", "explain_seconds", "n_known")
+    names = ("run", "seconds", "explain_seconds", "explain_seconds_seeds", "n_known")
     return {name: value for name, value in found.items() if name not in names}
 
 

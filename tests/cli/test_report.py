@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from html import unescape
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_a_run_alone_has_a_page_with_examples(folder: Path) -> None:
     assert {"distmult on nations", "Metrics", "Training", "Examples"} <= {*found.headings}
     last = found.headings[found.headings.index("Examples") + 1 : -1]
     assert len(last) == len({*last}) == 2
-    assert "has not been evaluated" in found.text
+    assert "no evaluation of this run" in found.text
 
 
 def test_evaluations_come_from_the_run_and_from_files(folder: Path) -> None:
@@ -56,6 +57,34 @@ def test_evaluations_come_from_the_run_and_from_files(folder: Path) -> None:
     own, given = (found.text.index(f"{n} predictions, the top") for n in (77, 143))
     assert own < given
     assert "Examples" not in found.headings
+
+
+def test_a_kept_evaluation_of_another_version_is_left_out_and_noted(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder / "run", tmp_path / "run")
+    kept = tmp_path / "run" / "evaluations"
+    kept.mkdir()
+    old = document()
+    del old["removal"][0]["tc_released"]
+    (kept / "old.json").write_text(json.dumps(old))
+    (kept / "torn.json").write_text("{")
+    (kept / "whole.json").write_text(json.dumps(document(n_predictions=77)))
+    done = whence("report", "run", "--examples", "0", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"report": "report.html"}
+    first, second = sorted(done.stderr.splitlines())
+    assert "old.json: removal[0]: tc_released is missing; evaluate again, or remove it" in first
+    assert "torn.json is no JSON" in second
+    found = read_page((tmp_path / "report.html").read_text())
+    assert "Evaluation" in found.headings
+    assert "77 predictions" in found.text
+    assert found.text.count("evaluate again") == 2
+    named = whence(
+        *("report", "run", "--evaluation", str(kept / "old.json"), "-o", "other.html"), cwd=tmp_path
+    )
+    assert named.returncode == 2
+    assert not (tmp_path / "other.html").exists()
 
 
 @pytest.mark.parametrize("made", ["run", "ratings/run"])
@@ -112,4 +141,5 @@ def test_ratings_have_a_page(folder: Path, tmp_path: Path) -> None:
     found = read_page(path.read_text())
     assert "Evaluation 2" in found.headings
     assert "mf-biased on ratings" in found.headings
+    assert "The new answers of the highest rating, and the facts behind them." in found.text
     assert "Examples" in found.headings

@@ -1,6 +1,7 @@
 """Charts: positions follow the numbers, words say them, and odd input is no harm."""
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -203,3 +204,14 @@ def test_names_are_escaped_and_long_ones_cut() -> None:
 
 def test_dark_pages_have_colours_of_their_own() -> None:
     assert "prefers-color-scheme: dark" in scatter((0.5, 0.5))
+
+
+def test_a_long_label_keeps_to_its_axis() -> None:
+    label = "probability without random facts less that without those of rollback, in words"
+    for made in (
+        boxes_svg([Box("a", 0, 1, 2, 3, 4, 2)], title="t", y_label=label),
+        line_svg([Curve("c", [(1, 2.0), (2, 3.0)])], title="t", x_label="x", y_label=label),
+    ):
+        (turned,) = re.findall(r"rotate\(-90 [^>]*>([^<]*)</text>", made)
+        assert "…" in turned
+        assert label in made  # for those who hear it

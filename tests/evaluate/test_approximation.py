@@ -1,6 +1,7 @@
 """Predicted against actual probability, by the definition."""
 
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,21 +24,33 @@ def test_points_and_correlations_are_those_of_the_definition(tmp_path: Path) -> 
         }
         found = approximate(samples)
         for row, (name, mine) in zip(found.rows, runs.items(), strict=True):
-            wanted = []
+            wanted, ends = [], [0]
             for run, sample in zip(mine, samples[name], strict=True):
                 original = probabilities(sample, retrain(sample, []))
                 estimated = influences(run, sample, "rollback")
                 for i, fact in enumerate(estimated.argmax(axis=1)):
                     actual = probabilities(sample, retrain(sample, [fact]))[i]
                     wanted.append((original[i], original[i] - estimated[i, fact], actual))
+                ends.append(len(wanted))
             o, p, a = np.array(wanted).T
+            seeds = [slice(*pair) for pair in pairwise(ends)]
+            assert row.pearson_probability_seeds == pytest.approx(
+                [np.corrcoef(p[one], a[one])[0, 1] for one in seeds]
+            )
+            assert row.pearson_change_seeds == pytest.approx(
+                [np.corrcoef(p[one] - o[one], a[one] - o[one])[0, 1] for one in seeds]
+            )
+            assert row.pearson_probability_interval is not None
+            low, high = row.pearson_probability_interval
+            assert low < row.pearson_probability < high
             assert row.constraint == name
             assert row.n_points == len(wanted)
             np.testing.assert_allclose(row.points, wanted, rtol=1e-9)
             assert row.pearson_probability == pytest.approx(np.corrcoef(p, a)[0, 1])
             assert row.pearson_change == pytest.approx(np.corrcoef(p - o, a - o)[0, 1])
-            lipschitz = np.mean([sample.case.result["lipschitz"] for sample in samples[name]])
-            assert row.lipschitz == pytest.approx(lipschitz)
+            slopes = [sample.case.result["lipschitz"] for sample in samples[name]]
+            assert row.lipschitz == pytest.approx(np.mean(slopes))
+            assert row.lipschitz_seeds == tuple(slopes)
     assert len(found.retrainings) == sum(row.n_points for row in found.rows)
 
 

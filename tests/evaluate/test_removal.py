@@ -64,6 +64,10 @@ def test_figures_are_those_of_a_plain_loop(run: whence.Run, evaluation: whence.E
         assert cell.removed_mean == pytest.approx(np.mean(sizes))
         assert cell.removed_std == pytest.approx(np.std(sizes))
         assert cell.pd_interval[0] <= cell.pd <= cell.pd_interval[1]
+        assert cell.tc_released_interval is not None
+        assert cell.tc_released_interval[0] <= cell.tc_released <= cell.tc_released_interval[1]
+        assert cell.tc_released_seeds == (cell.tc_released,)
+        assert cell.removed_seeds == (cell.removed_mean,)
     # A loop that never sees a difference would prove little.
     assert 0 < sum(cell.tc for cell in evaluation.removal) < len(evaluation.removal)
     assert len({cell.pd for cell in evaluation.removal}) > 1
@@ -134,6 +138,9 @@ def test_significance_and_changes_compare_with_the_baseline(
         )
         assert each.difference == pytest.approx(mine - other)
         assert 0 < each.p_value <= 1
+        assert each.seeds == (each.difference,)
+        assert each.interval is not None
+        assert each.interval[0] <= each.difference <= each.interval[1]
     left = {
         (row.method, row.k, row.subject, row.relation, row.object): row.actual
         for row in evaluation.retrainings

@@ -16,6 +16,7 @@ from whence.evaluate.statistics import (
     average_ranks,
     bootstrap_interval,
     pearson,
+    pearson_interval,
     randomisation_p,
     seeds_mean,
     spearman,
@@ -137,6 +138,29 @@ def test_seeds_that_differ_widen_the_interval() -> None:
     assert d - c > b - a > 0
     assert a < 0.5 < b
     assert bootstrap_interval([np.ones(9)]) == (1, 1)
+
+
+def test_the_interval_of_a_correlation_draws_seeds_and_then_pairs() -> None:
+    random = np.random.default_rng(5)
+    pairs = [random.multivariate_normal((0, 0), ((1, 0.8), (0.8, 1)), 200) for _ in range(3)]
+    low, high = pearson_interval(pairs, 1) or (0, 0)
+    assert low < pearson(*np.concatenate(pairs).T) < high
+    # By Fisher's transformation, for 600 pairs.
+    assert (low, high) == pytest.approx(
+        np.tanh(np.arctanh(0.8) + np.array([-0.08, 0.08])), abs=0.04
+    )
+    assert pearson_interval(pairs, 1, 50) == pearson_interval(pairs, 1, 50)
+    assert pearson_interval(pairs, 1, 50) != pearson_interval(pairs, 2, 50)
+    turned = [pairs[0], pairs[1] * (1, -1)]
+    low, high = pearson_interval(turned) or (0, 0)
+    assert low < -0.7 < 0.7 < high
+
+
+def test_what_has_no_correlation_has_no_interval() -> None:
+    for pairs in ([], [np.zeros((0, 2))], [np.ones((5, 2))]):
+        assert pearson_interval(pairs) is None
+    line = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]])
+    assert pearson_interval([line, line]) == pytest.approx((1, 1))
 
 
 def every_shuffle(differences: list[list[float]]) -> float:

@@ -1,5 +1,6 @@
 """Evaluations with figures that can be checked by eye."""
 
+import math
 from typing import Any
 
 from whence.evaluate.results import (
@@ -8,6 +9,7 @@ from whence.evaluate.results import (
     Evaluation,
     Removal,
     Retraining,
+    Significance,
     Spread,
     Steadiness,
     Theory,
@@ -25,11 +27,14 @@ def removal(method: str, k: int | str, pd: tuple[float, ...], tc: tuple[float, .
         tc=sum(tc) / len(tc),
         tc_interval=(min(tc) - 0.01, max(tc) + 0.01),
         tc_seeds=tc,
-        tc_released=0.0,
+        tc_released=sum(tc) / len(tc) + 0.02,
         n_predictions=143,
         n_seeds=len(pd),
         removed_mean=250.0 if k == "all" else float(k),
         removed_std=50.0 if k == "all" else 0.0,
+        tc_released_interval=(min(tc), max(tc) + 0.03),
+        tc_released_seeds=tuple(share + 0.02 for share in tc),
+        removed_seeds=(240.0, 260.0) if k == "all" else (float(k), float(k)),
     )
 
 
@@ -74,6 +79,7 @@ def evaluation(**values: Any) -> Evaluation:
         "n_adjacent_mean": 500.0,
         "n_adjacent_std": 100.0,
         "explain_seconds": {"rollback": 0.006},
+        "explain_seconds_seeds": {"rollback": (0.005, 0.007)},
         "seconds": 2.0,
     }
     return Evaluation(**(known | values))
@@ -89,10 +95,7 @@ def part(found: Evaluation, **values: Any) -> dict[str, Any]:
             {"seed": seed, "seconds": seconds, "metrics": {"test": test}}
             for seed, seconds in ((42, 0.5), (43, 0.7))
         ],
-        "differences": [],
-        "removed": [],
-        "closeness": [],
-        "lipschitz": {},
+        "significance": [],
         "examples": [],
     } | plain(values)
 
@@ -112,13 +115,8 @@ def table1() -> dict[str, Any]:
         ),
         steadiness=Steadiness(40, 0.06, (0.05, 0.07), 0.01),
     )
-    apart = {"method": "rollback", "baseline": "random", "k": "1", "p_value": 0.0001}
-    points = {"difference": 0.36, "interval": (0.3, 0.4), "seeds": (0.34, 0.38)}
-    return part(
-        found,
-        differences=[{**apart, **points, "metric": "pd"}],
-        removed=[{"method": "rollback", "k": "all", "seeds": (240.0, 260.0)}],
-    )
+    apart = Significance("rollback", "random", 1, "pd", 0.36, 0.0001, (0.3, 0.4), (0.34, 0.38))
+    return part(found, significance=[apart])
 
 
 def criage() -> dict[str, Any]:
@@ -134,34 +132,30 @@ def criage() -> dict[str, Any]:
         for k in (1, 3, 5, 10)
     ]
     apart = [
-        {
-            "method": "rollback",
-            "baseline": "criage",
-            "k": k,
-            "metric": metric,
-            "difference": 0.1,
-            "interval": (0.05, 0.15),
-            "seeds": (0.1, 0.1),
-            "p_value": p_value,
-        }
-        for k in ("1", "3", "5", "10")
+        Significance("rollback", "criage", k, metric, 0.1, p_value, (0.05, 0.15), (0.1, 0.1))
+        for k in (1, 3, 5, 10)
         for metric, p_value in (("pd", 0.0001), ("tc", 1.0))
     ]
     seconds = {"random": 0.001, "criage": 0.01, "rollback-o": 0.002, "rollback": 0.006}
     found = evaluation(removal=tuple(rows), explain_seconds=seconds)
-    return part(found, differences=apart)
+    return part(found, significance=apart)
 
 
 def approximation() -> dict[str, Any]:
     points = ((0.5, 0.4, 0.45), (0.3, 0.2, 0.25))
     found = evaluation(
         approximation=(
-            Approximation("none", 2, 0.95, 0.4, 6.9, points),
-            Approximation("unit", 2, 0.99, 0.6, 0.7, points),
+            Approximation(
+                *("none", 2, 0.95, 0.4, 6.9, points),
+                pearson_probability_interval=(0.93, 0.97),
+                pearson_probability_seeds=(0.94, 0.96),
+                pearson_change_seeds=(0.3, math.nan),
+                lipschitz_seeds=(6.8, 7.0),
+            ),
+            Approximation("unit", 2, 0.99, 0.6, 0.7, points, lipschitz_seeds=(0.7, 0.7)),
         )
     )
-    closeness = [{"constraint": "none", "probability": (0.94, 0.96), "change": (0.3, None)}]
-    return part(found, closeness=closeness, lipschitz={"none": [6.8, 7.0], "unit": [0.7, 0.7]})
+    return part(found)
 
 
 def theory() -> dict[str, Any]:

@@ -1,14 +1,22 @@
 """The whole of it on a few predictions, for real; and interrupted, and gone on with."""
 
 import json
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import whence
+from whence.engines._local import LocalEngine
 from whence.errors import WhenceError
+from whence.evaluate import results
 from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
-from whence.training.results import Interrupted
+from whence.paper._measuring import _records_key
+from whence.paper._plan import plan
+from whence.paper._runs import Runs
+from whence.run import RunFolder
+from whence.training.results import Interrupted, Watch
 
 FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
 
@@ -64,6 +72,7 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
     names = {table.name for table in paper.tables}
     assert names == {
         "table1",
+        "table1-released",
         "table1-lazy",
         "sizes",
         "criage",
@@ -83,6 +92,23 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
         "example-distmult-1",
         "example-distmult-2",
     }
+
+
+def test_rollback_is_compared_with_every_baseline(whole: tuple[Paper, Notes]) -> None:
+    tables = {table.name: table for table in whole[0].tables}
+    names = [row.names[0] for row in tables["criage-p"].rows]
+    assert names == ["rollback, criage"] * 2 + ["rollback, random"] * 2
+    assert all(figure for row in tables["criage-p"].rows for figure in row.figures)
+    rows = {row.names[1]: row.figures for row in tables["table1"].rows}
+    for mine, other, apart in zip(
+        *(rows[n] for n in ("random", "rollback", "difference")), strict=True
+    ):
+        assert mine is not None
+        assert other is not None
+        assert apart is not None
+        assert apart.seeds == pytest.approx(
+            [b - a for a, b in zip(mine.seeds, other.seeds, strict=True)]
+        )
 
 
 def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
@@ -136,6 +162,30 @@ def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
     assert again.to_dict() == paper.to_dict()
 
 
+def test_a_part_whose_records_were_others_is_done_again(
+    whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper, _ = whole
+    fewer = make_dataclass("Steadiness", ["n_removals", "changed"], frozen=True)
+    with monkeypatch.context() as changed:
+        changed.setattr(results, "Steadiness", fewer)
+        for path in (paper.options.folder / "parts").glob("theory.json"):
+            kept = json.loads(path.read_text())
+            kept["asked"]["records"] = _records_key()
+            path.write_text(json.dumps(kept))
+    notes = Notes()
+    again = reproduce(paper.options, notes)
+    assert (notes.parts, notes.n_retrained) == (["5 of 5: theory"], 0)
+    assert figures(again) == figures(paper)
+
+
+def test_the_engine_is_closed(whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[LocalEngine] = []
+    monkeypatch.setattr(LocalEngine, "close", lambda engine: closed.append(engine))
+    reproduce(whole[0].options)
+    assert len(closed) == 1
+
+
 def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     notes = Notes()
@@ -144,9 +194,45 @@ def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, N
     assert notes.n_retrained == 0
 
 
-def test_a_run_of_other_settings_is_refused(tmp_path: Path) -> None:
-    from runs import train
+class Stopped(Watch):
+    """Stops a training as soon as it asks."""
 
-    train(tmp_path / "runs" / "distmult")
+    def should_stop(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper", "epochs": 2}])
+def test_a_run_of_other_settings_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    whence.train("nations", out=tmp_path / "runs" / "distmult", model="distmult", **settings)
     with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
         reproduce(PaperOptions(**FEW, out=tmp_path))
+
+
+def _interrupted(path: Path, **settings: Any) -> None:
+    with pytest.raises(Interrupted):
+        whence.train(
+            "nations",
+            out=path,
+            preset="paper",
+            model="distmult",
+            checkpoint_seconds=0.001,
+            watch=Stopped(),
+            **settings,
+        )
+    assert not RunFolder.open(path, unfinished=True).manifest.finished
+
+
+def test_an_unfinished_run_of_other_settings_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "distmult"
+    _interrupted(path, dim=4)
+    with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
+        reproduce(PaperOptions(**FEW, out=tmp_path))
+    assert not RunFolder.open(path, unfinished=True).manifest.finished
+
+
+def test_an_unfinished_run_is_gone_on_with(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+    _interrupted(tmp_path / "runs" / "distmult")
+    options = PaperOptions(**FEW, out=tmp_path)
+    run = Runs(options, Notes()).open(plan(options)[0])
+    same = whence.Run.open(whole[0].options.folder / "runs" / "distmult")
+    assert run.entity_rows.tobytes() == same.entity_rows.tobytes()

@@ -7,7 +7,7 @@ import pytest
 
 from paper import hand_made
 from whence.paper import Paper, PaperOptions
-from whence.paper._records import Figure, Table
+from whence.paper._records import Figure, Row, Table
 from whence.paper._results import Results
 from whence.paper._tables import make_tables
 from whence.paper._text import grid
@@ -51,6 +51,15 @@ def test_table_1_stands_beside_the_papers(tables: dict[str, Table]) -> None:
     assert (apart.ours, apart.paper) == (0.36, 0.39)
 
 
+def test_removed_answers_may_count_as_new(tables: dict[str, Table]) -> None:
+    answer = figure(tables["table1-released"], "DistMult", "rollback", column="TC 1")
+    assert answer.ours == pytest.approx(0.34)
+    assert answer.interval == pytest.approx((0.3, 0.37))
+    assert answer.seeds == pytest.approx((0.32, 0.36))
+    assert (answer.n, answer.paper) == (143, None)
+    assert len(tables["table1-released"].rows) == 2
+
+
 def test_sizes(tables: dict[str, Table]) -> None:
     taken = figure(tables["sizes"], "DistMult", column="removed by GR-all")
     assert (taken.ours, taken.std, taken.seeds) == (250.0, 50.0, (240.0, 260.0))
@@ -67,19 +76,40 @@ def test_the_criage_table(tables: dict[str, Table]) -> None:
 
 def test_models_and_times(tables: dict[str, Table]) -> None:
     mrr = figure(tables["models"], "DistMult", "paper's", column="MRR")
-    assert (mrr.ours, mrr.paper) == (0.6, 0.5888)
+    assert (mrr.ours, mrr.paper, mrr.interval) == (0.6, 0.5888, (0.6, 0.6))
     assert figure(tables["models"], "DistMult", "standard", column="MRR").paper is None
     training = figure(tables["times"], "DistMult", column="training, s")
     assert (training.ours, training.paper) == (pytest.approx(0.6), 60)
+    assert training.interval == pytest.approx((0.5, 0.7))  # of 4 ways to draw 2 seeds, the ends
+    assert figure(tables["times"], "DistMult", column="training, min").interval == pytest.approx(
+        (0.5 / 60, 0.7 / 60)
+    )
+    explaining = figure(tables["times"], "DistMult", column="explaining, s")
+    assert (explaining.seeds, explaining.paper) == ((0.005, 0.007), pytest.approx(4.2))
+    assert explaining.interval == pytest.approx((0.005, 0.007))
     minutes = figure(tables["times"], "DistMult", column="explaining, min")
     assert (minutes.ours, minutes.paper) == (pytest.approx(0.0001), pytest.approx(0.07))
 
 
 def test_approximation_has_every_seed_that_is_known(tables: dict[str, Table]) -> None:
     changes = figure(tables["approximation"], "none", column="r, changes")
-    assert (changes.ours, changes.seeds) == (0.4, (0.3,))
+    assert (changes.ours, changes.seeds, changes.interval) == (0.4, (0.3,), None)
+    whole = figure(tables["approximation"], "none", column="r, probabilities")
+    assert (whole.seeds, whole.interval) == ((0.94, 0.96), (0.93, 0.97))
+    assert figure(tables["approximation"], "none", column="Lipschitz").interval == (6.8, 7.0)
     slope = figure(tables["approximation"], "unit", column="Lipschitz")
     assert (slope.ours, slope.paper) == (0.7, 0.67)
+
+
+def test_one_seed_has_no_interval_over_seeds() -> None:
+    part = hand_made.table1()
+    results = Results(
+        PaperOptions(models=("distmult",), seeds=1),
+        {"removal-distmult": {**part, "runs": part["runs"][:1]}},
+    )
+    (models,) = [table for table in make_tables(results) if table.name == "models"]
+    mrr = figure(models, "DistMult", "paper's", column="MRR")
+    assert (mrr.seeds, mrr.interval) == ((0.6,), None)
 
 
 def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Table]) -> None:
@@ -95,6 +125,13 @@ def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Table]) -> N
     assert [line[:2] for line in block] == [("DistMult", "rollback"), *[("", "")] * 3]
 
 
+def test_ranges_have_a_digit_more_where_the_paper_has() -> None:
+    shown = Figure(0.618, (0.6112, 0.6274), (0.61, 0.63), paper=0.5888, rounded=0.00005)
+    table = Table("models", "", "", ("model",), ("MRR",), (Row(("DistMult",), (shown,)),))
+    lines = [line[-1] for line in grid(table).blocks[0]]
+    assert lines == ["61.8", "61.1-62.7", "61.0-63.0", "58.88"]
+
+
 def test_a_table_of_single_values_has_no_labels(tables: dict[str, Table]) -> None:
     shown = grid(tables["theory"])
     assert shown.heads == ("quantity", "value")
@@ -106,6 +143,7 @@ def test_the_summary_says_where_figures_lie(results: Results) -> None:
     text = " ".join(paper.summary)
     assert "Table 1, the paper's 12 figures beside the spread of our 2 seeds" in text
     assert "DistMult rollback TC 1 (paper 38, ours 30-34)" in text
+    assert "DistMult paper's MRR (paper 58.88, ours 60.0)" in text
     assert "falls in 91.0% of predictions, 36.0 points more than without a random one" in text
     assert "rollback is at or above criage in 8 of 8 figures; 4 of 8 differences" in text
     assert "the Lipschitz constant from 6.900 to 0.700" in text

@@ -30,7 +30,7 @@ def removal(method: str, k: int | str, pd: float, tc: float, removed: float) -> 
         tc=tc,
         tc_interval=(tc - 0.05, tc + 0.05),
         tc_seeds=(tc, tc + 0.01),
-        tc_released=0.0,
+        tc_released=tc and tc + 0.02,
         n_predictions=143,
         n_seeds=2,
         removed_mean=removed,
@@ -110,6 +110,35 @@ FULL = Evaluation(
     notes=("a note of the evaluation",),
 )
 
+RATED_CONFIG = {"model": "mf-biased", "dim": 4, "loss": "squared"}
+
+RATED = replace(
+    FULL,
+    run="runs/ratings",
+    dataset="ratings",
+    model="mf-biased",
+    config=RATED_CONFIG,
+    changes=(
+        Change("rollback", "random", 1, Spread(-0.5, 0.0, 0.1, 0.3, 1.2, 0.2, 0.3), 1.0),
+        Change("rollback", "random", "all", Spread(-0.2, 0.2, 0.5, 0.9, 2.5, 0.6, 0.4), 21.4),
+    ),
+    approximation=(
+        Approximation("none", 3, 0.9, 0.5, 2.1, ((4.1, 3.9, 3.8), (3.5, 3.1, 3.3), (2.2, 2.1, 2))),
+    ),
+    theory=replace(
+        THEORY,
+        model="mf-biased",
+        lipschitz=None,
+        smoothness=None,
+        stability_bound=None,
+        recurrence_bound=None,
+        normaliser_mean=None,
+        normaliser_std=None,
+        score_std=None,
+    ),
+)
+"""Of a model of ratings: there are no probabilities in it."""
+
 INFO: dict[str, Any] = {
     "run": "runs/nations",
     "dataset": "nations",
@@ -135,6 +164,16 @@ INFO: dict[str, Any] = {
         {"epoch": 1, "loss": 2.6, "facts": 1592},
         {"epoch": 2, "loss": 2.1, "facts": 3184, "mrr": 0.7},
     ],
+}
+
+RATED_INFO = INFO | {
+    "run": "runs/ratings",
+    "dataset": "ratings",
+    "model": "mf-biased",
+    "config": RATED_CONFIG,
+    "read": {"data": "ratings.tsv"},
+    "metrics": {"test": {"rmse": 0.91, "mae": 0.71}},
+    "history": [{"epoch": 1, "loss": 1.2, "facts": 100}],
 }
 
 

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from tests.drawing.documents import HOSTILE, explanation, fact
-from tests.report.documents import FULL, INFO, SIZES, THEORY, document, removal
+from tests.report.documents import (
+    FULL,
+    INFO,
+    RATED,
+    RATED_INFO,
+    SIZES,
+    THEORY,
+    document,
+    removal,
+)
 from tests.report.pages import Page, read_page
 from whence.report import Report, report_page
 
@@ -57,7 +66,7 @@ def test_without_evaluations_it_says_how_to_evaluate() -> None:
     found = page()
     assert not {*SECTIONS.values()} & {*found.headings}
     assert {"The run", "Metrics", "Training"} <= {*found.headings}
-    assert "has not been evaluated" in found.text
+    assert "no evaluation of this run" in found.text
     assert "whence evaluate runs/nations" in found.text
 
 
@@ -116,6 +125,26 @@ def test_the_command_has_the_options_that_were_asked() -> None:
     assert "whence evaluate runs/nations --methods rollback,random --k 1,all --limit 7 " in (
         page(made).text
     )
+
+
+def test_ratings_are_told_by_ratings() -> None:
+    html = report_page(Report(RATED_INFO, [RATED.to_dict()]))
+    assert "probabilit" not in html.lower()
+    text = read_page(html).text
+    for words in (
+        "ranks first lowers the rating of 91.6%",
+        "PD: the rating fell",
+        "whose rating is lower",
+        "How far ratings fall",
+        "difference of ratings",
+        "ratings moved by 0.0123",
+        "With no constraint, the rating that rollback foretells",
+        "r of ratings",
+        "predicted rating",
+        "actual rating",
+        "the rating by rollback is 0.0123 away",
+    ):
+        assert words in text
 
 
 def test_cautions_are_said() -> None:

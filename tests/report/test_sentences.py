@@ -9,10 +9,12 @@ from tests.report.documents import FULL, THEORY, document, removal
 from whence.evaluate.results import Evaluation
 from whence.report._sentences import (
     approximation_sentences,
+    released_sentences,
     removal_sentences,
     steadiness_sentences,
 )
 from whence.report._theory import theory
+from whence.report._worth import PROBABILITY
 
 
 def said(evaluation: Evaluation = FULL) -> list[str]:
@@ -31,6 +33,15 @@ def test_removal_is_told_beside_the_baseline() -> None:
     assert ten.startswith("Removing the 10 facts that rollback ranks first lowers")
     assert "10 random adjacent facts do so for 66.0%" in ten
     assert everything.startswith("Removing all facts that rollback finds in support (261.4 on")
+
+
+def test_removed_answers_that_count_as_new_are_told() -> None:
+    rows = document(removal=(removal("rollback", 1, 0.9, 0.3, 1), removal("random", 1, 0.5, 0, 1)))
+    (sentence,) = released_sentences(rows["removal"])
+    assert sentence.endswith("counts as new, TC is 32.0% instead of 30.0% (rollback, k = 1).")
+    (same,) = released_sentences(rows["removal"][1:])
+    assert same.endswith("counts as new, TC is the same.")
+    assert not list(released_sentences([{"tc": 0.1, "tc_released": None}]))
 
 
 def test_a_method_below_its_baseline_is_said_to_be() -> None:
@@ -54,11 +65,33 @@ def test_the_floor_of_changes_is_compared(tc: float, where: str) -> None:
 
 
 def test_constraints_are_compared_from_steep_to_flat() -> None:
-    *_, last = approximation_sentences(document()["approximation"])
+    *_, last = approximation_sentences(document()["approximation"], PROBABILITY)
     assert last == (
         "From no constraint to unit norm the slope of the score falls from 6.93 to 0.670, and r "
         "rises: 0.930 to 0.990."
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "batch_size", "words"),
+    [
+        ({"lipschitz": None, "smoothness": None}, 1, "lemmas do not hold for distmult"),
+        ({"lipschitz": None, "smoothness": None}, 64, "lemmas do not hold for distmult"),
+        ({}, 64, "proved of one fact a step, and here a batch has 64"),
+        ({}, 1, "not finite for this training"),
+        # As a training that diverged is kept.
+        ({"lipschitz": None, "largest_norm": None}, 1, "not finite for this training"),
+    ],
+)
+def test_a_missing_bound_has_its_own_reason(
+    changes: dict[str, Any], batch_size: int, words: str
+) -> None:
+    found = replace(THEORY, stability_bound=None, recurrence_bound=None, **changes)
+    config = {**FULL.config, "batch_size": batch_size}
+    text = " ".join(theory(document(theory=found, config=config)).parts)
+    told = ("lemmas do not hold", "proved of one fact", "not finite")
+    assert words in text
+    assert sum(reason in text for reason in told) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A run's page: its examples chosen and explained, its evaluations read, the file written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +15,26 @@ _LOOKED_AT = 200
 
 
 def write_report(
-    run: "Run", out: Path, evaluations: Sequence[Any], examples: int, *, force: bool
+    run: "Run",
+    out: Path,
+    evaluations: Sequence[Any],
+    examples: int,
+    *,
+    force: bool,
+    noted: Callable[[str], None] | None = None,
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
-    from whence.files import check_free, find_evaluations, write_text
+    from whence.files import check_free, write_text
     from whence.report import Report, report_page
 
     if examples < 0:
         raise WhenceError(f"examples is {examples}; give a number from 0 on")
     check_free(out, force=force)
-    saved = [] if run.path is None else find_evaluations(run.path)
-    documents = [_document(each) for each in (*saved, *evaluations)]
-    notes = []
+    kept, notes = _kept(run)
+    documents = [*kept, *map(_document, evaluations)]
+    if noted is not None:
+        for note in notes:
+            noted(note)
     if examples and run.trace is None:
         notes.append("no predictions are explained here: the run was trained without a trace")
     report = Report(
@@ -38,6 +46,21 @@ def write_report(
     )
     write_text(out, report_page(report), force=force)
     return out
+
+
+def _kept(run: "Run") -> tuple[list[dict[str, Any]], list[str]]:
+    """The evaluations in the run's folder, and a note of each that another version wrote."""
+    from whence.files import find_evaluations
+    from whence.report import read_evaluation
+
+    documents, notes = [], []
+    for path in [] if run.path is None else find_evaluations(run.path):
+        try:
+            documents.append(read_evaluation(path))
+        except WhenceError as error:
+            wrong = str(error).partition(";")[0]
+            notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
+    return documents, notes
 
 
 def _document(evaluation: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What a run answers: each a call into a room below."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -206,6 +206,7 @@ class Run(Opened):
         evaluations: Sequence[Any] = (),
         examples: int = 3,
         force: bool = False,
+        noted: Callable[[str], None] | None = None,
     ) -> Path:
         """Write one page that says what the run is and what its explanations are worth.
 
@@ -220,10 +221,12 @@ class Run(Opened):
             How many predictions are explained in it.
         force
             Overwrite a file that exists.
+        noted
+            Told what the page notes of evaluations in the run's folder that could not be read.
         """
         from whence.api._reporting import write_report
 
-        return write_report(self, Path(out), evaluations, examples, force=force)
+        return write_report(self, Path(out), evaluations, examples, force=force, noted=noted)
 
     def verify(
         self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any

@@ -57,8 +57,14 @@ def command(
 
     opened = Run.open(run)
     with announced(TerminalWatch().compiling):
-        path = opened.report(out, evaluations=evaluations, examples=examples, force=force)
+        path = opened.report(
+            out, evaluations=evaluations, examples=examples, force=force, noted=_say
+        )
     if as_json:
         print_json({"report": str(path)})
     else:
         click.echo(f"{path} is written")
+
+
+def _say(note: str) -> None:
+    click.echo(f"whence: {' '.join(note.split())}", err=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from whence.drawing._colours import RIM
+from whence.drawing._fitting import fit
 from whence.drawing._scene import SMALL
-from whence.drawing._strokes import line, text
+from whence.drawing._strokes import EDGE, GRID, MIDDLE, TICK, Look, line, text
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROUNDING = 1e-9
@@ -80,12 +80,12 @@ class Plot:
         labels = tick_texts(self.x.ticks, percent=self.x_percent)
         for tick, label in zip(self.x.ticks, labels, strict=True):
             x = self.x.at(tick)
-            parts.append(line(x, bottom, x, top, RIM, faint=True))
-            parts.append(text(x, bottom + 15, label, anchor="middle", muted=True))
+            parts.append(line(x, bottom, x, top, GRID))
+            parts.append(text(x, bottom + 15, label, Look(anchor="middle", muted=True)))
         middle = (self.x.start + self.x.end) / 2
         if self.x_label:
-            parts.append(text(middle, bottom + 31, self.x_label, anchor="middle"))
-        return [*parts, line(self.x.start, bottom, self.x.end, bottom, RIM)]
+            parts.append(text(middle, bottom + 31, self.x_label, MIDDLE))
+        return [*parts, line(self.x.start, bottom, self.x.end, bottom, EDGE)]
 
     def left(self) -> list[str]:
         """The axis of y."""
@@ -94,9 +94,10 @@ class Plot:
         labels = tick_texts(self.y.ticks, percent=self.y_percent)
         for tick, label in zip(self.y.ticks, labels, strict=True):
             y = self.y.at(tick)
-            parts.append(line(start, y, end, y, RIM, faint=True))
-            parts.append(text(start - 6, y + SMALL / 3, label, anchor="end", muted=True))
+            parts.append(line(start, y, end, y, GRID))
+            parts.append(text(start - 6, y + SMALL / 3, label, TICK))
         if self.y_label:
             middle = (self.y.start + self.y.end) / 2
-            parts.append(text(start - 44, middle, self.y_label, anchor="middle", turned=-90))
-        return [*parts, line(start, self.y.start, start, self.y.end, RIM)]
+            label = fit(self.y_label, abs(self.y.start - self.y.end), SMALL)
+            parts.append(text(start - 44, middle, label, Look(anchor="middle", turned=-90)))
+        return [*parts, line(start, self.y.start, start, self.y.end, EDGE)]

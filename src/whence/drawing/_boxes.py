@@ -4,10 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whence.drawing._axes import Plot, Scale, is_number, nice_ticks, tick_texts
-from whence.drawing._colours import RIM
 from whence.drawing._fitting import wrap
 from whence.drawing._scene import SMALL
-from whence.drawing._strokes import chart, empty_chart, filled, line, stroked, text, with_tip
+from whence.drawing._strokes import (
+    EDGE,
+    MIDDLE,
+    Look,
+    Stroke,
+    chart,
+    empty_chart,
+    filled,
+    line,
+    stroked,
+    text,
+    with_tip,
+)
 from whence.drawing._text import plain
 
 _STEP, _LEFT, _TOP, _HEIGHT, _RIGHT = 76, 64, 12, 230, 64
@@ -63,7 +74,7 @@ def boxes_svg(
     counts = [box.count for box in drawn if is_number(box.count)]
     right = Scale(nice_ticks([0.0, *counts]), y.start, y.end) if counts else None
     parts = Plot(x, y, y_label=y_label).left()
-    parts.append(line(x.start, y.at(0.0), x.end, y.at(0.0), dashes="3 3", name="zero"))
+    parts.append(line(x.start, y.at(0.0), x.end, y.at(0.0), Stroke(dashes="3 3", name="zero")))
     if right is not None:
         parts += _right_axis(right, x.end, count_label)
     for index, box in enumerate(drawn):
@@ -82,14 +93,20 @@ def _box(box: Box, x: float, y: Scale) -> str:
     ends = [line(x - _HALF / 2, y.at(end), x + _HALF / 2, y.at(end)) for end in (box.low, box.high)]
     return with_tip(
         _told(box),
-        line(x, y.at(box.low), x, bottom, name="whisker"),
-        line(x, top, x, y.at(box.high), name="whisker"),
+        line(x, y.at(box.low), x, bottom, Stroke(name="whisker")),
+        line(x, top, x, y.at(box.high), Stroke(name="whisker")),
         *ends,
         f'<rect {filled(0)} fill-opacity="0.3" x="{x - _HALF:.2f}" y="{top:.2f}" '
         f'width="{2 * _HALF}" height="{bottom - top:.2f}"/>',
         f'<rect {stroked(0)} x="{x - _HALF:.2f}" y="{top:.2f}" width="{2 * _HALF}" '
         f'height="{bottom - top:.2f}"/>',
-        line(x - _HALF, y.at(box.median), x + _HALF, y.at(box.median), width=2.4, name="median"),
+        line(
+            x - _HALF,
+            y.at(box.median),
+            x + _HALF,
+            y.at(box.median),
+            Stroke(width=2.4, name="median"),
+        ),
         f'<circle {filled(1)} cx="{x:.2f}" cy="{y.at(box.mean):.2f}" r="3.4"/>',
     )
 
@@ -102,26 +119,23 @@ def _diamond(x: float, y: float, count: float) -> str:
 
 
 def _right_axis(scale: Scale, x: float, label: str) -> list[str]:
-    parts = [line(x, scale.start, x, scale.end, RIM)]
+    parts = [line(x, scale.start, x, scale.end, EDGE)]
     for tick, words in zip(scale.ticks, tick_texts(scale.ticks), strict=True):
-        parts.append(line(x, scale.at(tick), x + 4, scale.at(tick), RIM))
-        parts.append(text(x + 7, scale.at(tick) + SMALL / 3, words, muted=True))
+        parts.append(line(x, scale.at(tick), x + 4, scale.at(tick), EDGE))
+        parts.append(text(x + 7, scale.at(tick) + SMALL / 3, words, Look(muted=True)))
     middle = (scale.start + scale.end) / 2
-    return [*parts, text(x + 50, middle, label, anchor="middle", turned=-90)]
+    return [*parts, text(x + 50, middle, label, Look(anchor="middle", turned=-90))]
 
 
 def _label(label: str, x: float, bottom: float) -> list[str]:
     lines = wrap(label, _STEP - 4, SMALL, 2)
-    return [
-        text(x, bottom + 15 + 13 * index, words, anchor="middle")
-        for index, words in enumerate(lines)
-    ]
+    return [text(x, bottom + 15 + 13 * index, words, MIDDLE) for index, words in enumerate(lines)]
 
 
 def _legend(y: float, count_label: str) -> list[str]:
     """What line, disc and diamond are."""
     parts = [
-        line(16, y - 4, 34, y - 4, width=2.4),
+        line(16, y - 4, 34, y - 4, Stroke(width=2.4)),
         text(40, y, "median"),
         f'<circle {filled(1)} cx="100" cy="{y - 4:.2f}" r="3.4"/>',
         text(109, y, "mean"),

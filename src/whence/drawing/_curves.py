@@ -7,6 +7,8 @@ from whence.drawing._axes import Plot, Scale, is_number, nice_ticks
 from whence.drawing._fitting import fit, text_width
 from whence.drawing._scene import SMALL
 from whence.drawing._strokes import (
+    TICK,
+    Stroke,
     chart,
     empty_chart,
     filled,
@@ -128,14 +130,14 @@ def strip_svg(strips: Sequence[Strip], *, title: str, x_label: str, in_percent: 
         y, mean = _TOP + _ROW * (row + 0.5), sum(strip.known) / len(strip.known)
         told.append(f"{strip.label}: {', '.join(map(say, strip.known))}; mean {say(mean)}")
         label = fit(strip.label, _LONGEST, SMALL)
-        parts.append(text(left - 8, y + 4, label, anchor="end", muted=True))
+        parts.append(text(left - 8, y + 4, label, TICK))
         parts.append(with_tip(told[-1], *_discs(strip, mean, plot.x, y)))
     about = f"{x_label}: discs are single values, strokes their means. {'. '.join(told)}."
     return chart(left + _WIDTH + 28, bottom + _BOTTOM, title, about, parts)
 
 
 def _discs(strip: Strip, mean: float, x: Scale, y: float) -> list[str]:
-    stroke = line(x.at(mean), y - 8, x.at(mean), y + 8, width=2.2, name="mean")
+    stroke = line(x.at(mean), y - 8, x.at(mean), y + 8, Stroke(width=2.2, name="mean"))
     return [
         *(
             f'<circle {filled(0)} fill-opacity="0.65" cx="{x.at(value):.2f}" cy="{y:.2f}" r="4"/>'

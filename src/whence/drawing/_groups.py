@@ -7,7 +7,17 @@ from itertools import groupby
 from whence.drawing._axes import Plot, Scale, is_number, nice_ticks
 from whence.drawing._fitting import fit, text_width
 from whence.drawing._scene import SMALL
-from whence.drawing._strokes import chart, empty_chart, filled, line, text, with_tip
+from whence.drawing._strokes import (
+    TICK,
+    Look,
+    Stroke,
+    chart,
+    empty_chart,
+    filled,
+    line,
+    text,
+    with_tip,
+)
 from whence.drawing._text import percent, plain
 
 _TOP, _LENGTH, _ROW, _HEADING, _THICK, _VALUE, _BOTTOM = 4, 250, 20, 22, 12, 56, 44
@@ -45,7 +55,7 @@ def bars_svg(bars: Sequence[Bar], *, title: str, x_label: str, in_percent: bool 
     parts = plot.below()
     y = float(_TOP)
     for name, of in groups:
-        parts.append(text(16, y + 16, name, bold=True))
+        parts.append(text(16, y + 16, name, Look(bold=True)))
         y += _HEADING
         for bar in of:
             parts += _row(bar, series.index(bar.series), scale, y, in_percent)
@@ -64,15 +74,13 @@ def _row(bar: Bar, series: int, scale: Scale, y: float, in_percent: bool) -> lis
         first, last = scale.at(low), scale.at(high)
         reach = max(reach, last)
         whiskers = [
-            line(first, middle, last, middle, width=1.3, name="interval"),
-            *(line(x, middle - 4, x, middle + 4, width=1.3) for x in (first, last)),
+            line(first, middle, last, middle, Stroke(width=1.3, name="interval")),
+            *(line(x, middle - 4, x, middle + 4, Stroke(width=1.3)) for x in (first, last)),
         ]
     length = f'x="{min(zero, end):.2f}" width="{abs(end - zero):.2f}"'
     body = f'<rect {filled(series)} {length} y="{middle - _THICK / 2:.2f}" height="{_THICK}"/>'
     return [
-        text(
-            scale.start - 6, middle + 4, fit(bar.series, _LONGEST, SMALL), anchor="end", muted=True
-        ),
+        text(scale.start - 6, middle + 4, fit(bar.series, _LONGEST, SMALL), TICK),
         with_tip(_told(bar, in_percent), body, *whiskers),
         text(reach + 5, middle + 4, _value(bar.value, in_percent)),
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from whence.drawing._axes import Plot, Scale, is_number, nice_ticks
 from whence.drawing._fitting import fit
 from whence.drawing._scene import PLAIN, SMALL
-from whence.drawing._strokes import chart, empty_chart, filled, line, text
+from whence.drawing._strokes import Look, Stroke, chart, empty_chart, filled, line, text
 
 _SIDE, _LEFT, _TOP, _BOTTOM, _GAP = 210, 58, 58, 44, 18
 _DRAWN = 1000
@@ -68,12 +68,18 @@ def _panel(panel: Scatter, plot: Plot) -> list[str]:
     ]
     room = _SIDE + _GAP
     return [
-        text(x.start, y.end - 38, fit(panel.title, room, PLAIN), size=PLAIN, bold=True),
+        text(x.start, y.end - 38, fit(panel.title, room, PLAIN), Look(size=PLAIN, bold=True)),
         text(x.start, y.end - 23, fit(panel.note, room, SMALL)),
-        text(x.start, y.end - 9, _count(panel), muted=True),
+        text(x.start, y.end - 9, _count(panel), Look(muted=True)),
         *plot.below(),
         *plot.left(),
-        line(x.start, y.start, x.at(ticks[-1]), y.at(ticks[-1]), dashes="5 4", name="diagonal"),
+        line(
+            x.start,
+            y.start,
+            x.at(ticks[-1]),
+            y.at(ticks[-1]),
+            Stroke(dashes="5 4", name="diagonal"),
+        ),
         *dots,
     ]
 

@@ -1,6 +1,7 @@
 """Lines, words and marks of a chart, and the file that holds them."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from whence.drawing._colours import DARK_SERIES, GROUND, INK, MUTED, RIM, SERIES
 from whence.drawing._fitting import wrap
@@ -22,11 +23,44 @@ _DARK = (
 )
 
 
+@dataclass(frozen=True)
+class Look:
+    """How words stand."""
+
+    anchor: str = "start"
+    size: float = SMALL
+    bold: bool = False
+    muted: bool = False
+    turned: float = 0
+    """Degrees."""
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """How a line is drawn."""
+
+    colour: str = INK
+    width: float = 1
+    faint: bool = False
+    """It lies behind the data."""
+    dashes: str = ""
+    name: str = ""
+    """What it stands for."""
+
+
+EDGE, GRID = Stroke(RIM), Stroke(RIM, faint=True)
+"""The line of an axis, and those behind the data."""
+TICK, MIDDLE = Look(anchor="end", muted=True), Look(anchor="middle")
+"""Words left of an axis, and centred ones."""
+_PLAIN_LOOK, _THIN_STROKE = Look(), Stroke()
+
+
 def chart(width: float, height: float, title: str, about: str, parts: Iterable[str]) -> str:
     """A whole SVG file: the title above the parts; `about` is what a screen reader says of it."""
     lines = wrap(title, 0.9 * (width - 32), PLAIN, 3)
     heading = [
-        text(16, 20 + 16 * row, words, size=PLAIN, bold=True) for row, words in enumerate(lines)
+        text(16, 20 + 16 * row, words, Look(size=PLAIN, bold=True))
+        for row, words in enumerate(lines)
     ]
     above = 12 + 16 * len(lines)
     height += above
@@ -43,46 +77,26 @@ def chart(width: float, height: float, title: str, about: str, parts: Iterable[s
     )
 
 
-def text(
-    x: float,
-    y: float,
-    words: str,
-    *,
-    anchor: str = "start",
-    size: float = SMALL,
-    bold: bool = False,
-    muted: bool = False,
-    turned: float = 0,
-) -> str:
+def text(x: float, y: float, words: str, look: Look = _PLAIN_LOOK) -> str:
     """A line of words."""
-    look = f'class="{"muted" if muted else "ink"}" fill="{MUTED if muted else INK}"'
-    weight = ' font-weight="bold"' if bold else ""
-    turn = f' transform="rotate({turned:g} {x:.2f} {y:.2f})"' if turned else ""
+    colour = f'class="{"muted" if look.muted else "ink"}" fill="{MUTED if look.muted else INK}"'
+    weight = ' font-weight="bold"' if look.bold else ""
+    turn = f' transform="rotate({look.turned:g} {x:.2f} {y:.2f})"' if look.turned else ""
     return (
-        f'<text x="{x:.2f}" y="{y:.2f}" font-size="{size:g}" text-anchor="{anchor}" '
-        f"{look}{weight}{turn}>{safe(words)}</text>"
+        f'<text x="{x:.2f}" y="{y:.2f}" font-size="{look.size:g}" text-anchor="{look.anchor}" '
+        f"{colour}{weight}{turn}>{safe(words)}</text>"
     )
 
 
-def line(
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
-    colour: str = INK,
-    *,
-    width: float = 1,
-    faint: bool = False,
-    dashes: str = "",
-    name: str = "",
-) -> str:
-    """A straight line; a faint one lies behind the data. The name tells what it stands for."""
-    kind = "rim" if colour == RIM else "dark"
-    more = ' stroke-opacity="0.35"' if faint else ""
-    more += f' stroke-dasharray="{dashes}"' if dashes else ""
+def line(x1: float, y1: float, x2: float, y2: float, stroke: Stroke = _THIN_STROKE) -> str:
+    """A straight line."""
+    kind = "rim" if stroke.colour == RIM else "dark"
+    kind += f" {stroke.name}" if stroke.name else ""
+    more = ' stroke-opacity="0.35"' if stroke.faint else ""
+    more += f' stroke-dasharray="{stroke.dashes}"' if stroke.dashes else ""
     return (
-        f'<line class="{kind}{" " + name if name else ""}" x1="{x1:.2f}" y1="{y1:.2f}" '
-        f'x2="{x2:.2f}" y2="{y2:.2f}" stroke="{colour}" stroke-width="{width:g}"{more}/>'
+        f'<line class="{kind}" x1="{x1:.2f}" y1="{y1:.2f}" x2="{x2:.2f}" y2="{y2:.2f}" '
+        f'stroke="{stroke.colour}" stroke-width="{stroke.width:g}"{more}/>'
     )
 
 
@@ -105,4 +119,4 @@ def with_tip(tip: str, *parts: str) -> str:
 
 def empty_chart(title: str, about: str, words: str) -> str:
     """What is drawn where there is nothing to draw."""
-    return chart(360, 40, title, f"{about} {words}", [text(16, 18, words, muted=True)])
+    return chart(360, 40, title, f"{about} {words}", [text(16, 18, words, Look(muted=True))])

@@ -13,23 +13,24 @@ from whence.evaluate.estimates import outputs, rolled_back
 from whence.evaluate.recording import Recorder, as_ids
 from whence.evaluate.results import Approximation, Found, Retraining
 from whence.evaluate.sample import Sample
-from whence.evaluate.statistics import pearson
+from whence.evaluate.statistics import pearson, pearson_interval
 
 _PROTOCOL = "approximation"
 _Point = tuple[float, float, float]
 """Original, predicted and actual."""
 
 
-def approximate(samples_by_constraint: Mapping[str, Sequence[Sample]]) -> Found:
+def approximate(samples_by_constraint: Mapping[str, Sequence[Sample]], seed: int = 0) -> Found:
     """Predicted against actual probability under every constraint; points of all seeds together.
 
     Ratings take the place of probabilities where a model learned them.
     """
     rows, records = [], []
     for constraint, samples in samples_by_constraint.items():
-        found = [pair for sample in samples for pair in _points(sample)]
-        rows.append(_approximation(constraint, samples, [point for point, _ in found]))
-        records += [record for _, record in found]
+        found = [[*_points(sample)] for sample in samples]
+        points = [[point for point, _ in mine] for mine in found]
+        rows.append(_approximation(constraint, samples, points, seed))
+        records += [record for mine in found for _, record in mine]
     return Found(tuple(rows), tuple(records))
 
 
@@ -57,14 +58,24 @@ def _points(sample: Sample) -> Iterator[tuple[_Point, Retraining]]:
 
 
 def _approximation(
-    constraint: str, samples: Sequence[Sample], points: Sequence[_Point]
+    constraint: str, samples: Sequence[Sample], points: Sequence[Sequence[_Point]], seed: int
 ) -> Approximation:
-    original, predicted, actual = np.array(points, np.float64).reshape(-1, 3).T
+    """One row; the points are those of every seed."""
+    seeds = [np.array(mine, np.float64).reshape(-1, 3) for mine in points]
+    original, predicted, actual = np.concatenate(seeds).T
+    values = [mine[:, 1:] for mine in seeds]
+    changes = [mine[:, 1:] - mine[:, :1] for mine in seeds]
+    slopes = tuple(float(sample.case.result["lipschitz"]) for sample in samples)
     return Approximation(
         constraint=constraint,
-        n_points=len(points),
+        n_points=len(original),
         pearson_probability=pearson(predicted, actual),
         pearson_change=pearson(predicted - original, actual - original),
-        lipschitz=float(np.mean([sample.case.result["lipschitz"] for sample in samples])),
-        points=tuple(points),
+        lipschitz=float(np.mean(slopes)),
+        points=tuple(point for mine in points for point in mine),
+        pearson_probability_interval=pearson_interval(values, seed),
+        pearson_probability_seeds=tuple(pearson(*mine.T) for mine in values),
+        pearson_change_interval=pearson_interval(changes, seed),
+        pearson_change_seeds=tuple(pearson(*mine.T) for mine in changes),
+        lipschitz_seeds=slopes,
     )

@@ -111,23 +111,24 @@ def _counts(samples: Sequence[Sample]) -> dict[str, Any]:
     counted = [sample.case.retrainer for sample in samples]
     asked = sum(len(each.asked) for each in counted if isinstance(each, CountingRetrainer))
     trained = sum(len(each.trained) for each in counted if isinstance(each, CountingRetrainer))
+    seconds = _seconds(samples)
     return {
         "control_matches_run": all(
             bool((sample.stored == control).all())
             for sample, control in zip(samples, controls, strict=True)
         ),
-        "explain_seconds": _seconds(samples),
+        "explain_seconds": {name: float(np.mean(each)) for name, each in seconds.items()} or None,
+        "explain_seconds_seeds": seconds or None,
         "n_retrainings": asked,
         "n_known": asked - trained,
         "notes": tuple(dict.fromkeys(note for sample in samples for note in sample.notes)),
     }
 
 
-def _seconds(samples: Sequence[Sample]) -> dict[str, float] | None:
-    """By method, the mean over seeds."""
+def _seconds(samples: Sequence[Sample]) -> dict[str, tuple[float, ...]]:
+    """By method, of every seed."""
     names = dict.fromkeys(name for sample in samples for name in sample.seconds)
-    by_method = {name: [s.seconds[name] for s in samples if name in s.seconds] for name in names}
-    return {name: float(np.mean(found)) for name, found in by_method.items()} or None
+    return {name: tuple(s.seconds[name] for s in samples if name in s.seconds) for name in names}
 
 
 def _removal(before: Evaluation, work: _Work) -> Evaluation:
@@ -153,7 +154,7 @@ def _steadiness(before: Evaluation, work: _Work) -> Evaluation:
 def _approximation(before: Evaluation, work: _Work) -> Evaluation:
     from whence.evaluate.approximation import approximate
 
-    found = approximate(work.constrained)
+    found = approximate(work.constrained, work.options.seed)
     return _add(before, found.retrainings, approximation=found.rows)
 
 

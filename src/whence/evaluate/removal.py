@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,22 +104,31 @@ def tabulate(found: Sequence[Removed], seed: int) -> Iterator[Removal]:
     """PD and TC of every cell, over all seeds."""
     for cell in found[0].sets:
         pd, tc = ([each.measured(name, cell) for each in found] for name in ("pd", "tc"))
+        released = [each.released(cell) for each in found]
         sizes = np.concatenate([each.sizes(cell) for each in found])
         yield Removal(
             method=cell[0],
             k=cell[1],
             pd=seeds_mean(pd),
             pd_interval=bootstrap_interval(pd, seed),
-            pd_seeds=tuple(float(mine.mean()) for mine in pd),
+            pd_seeds=_means(pd),
             tc=seeds_mean(tc),
             tc_interval=bootstrap_interval(tc, seed),
-            tc_seeds=tuple(float(mine.mean()) for mine in tc),
-            tc_released=seeds_mean([each.released(cell) for each in found]),
+            tc_seeds=_means(tc),
+            tc_released=seeds_mean(released),
             n_predictions=mean_size(pd),
             n_seeds=len(found),
             removed_mean=float(sizes.mean()),
             removed_std=float(sizes.std()),
+            tc_released_interval=bootstrap_interval(released, seed),
+            tc_released_seeds=_means(released),
+            removed_seeds=_means([each.sizes(cell) for each in found]),
         )
+
+
+def _means(values: Sequence[NDArray[Any]]) -> tuple[float, ...]:
+    """Of every seed."""
+    return tuple(float(mine.mean()) for mine in values)
 
 
 def compare(found: Sequence[Removed], options: EvaluateOptions) -> Iterator[Significance]:
@@ -130,8 +140,13 @@ def compare(found: Sequence[Removed], options: EvaluateOptions) -> Iterator[Sign
                 each.measured(metric, (method, k)) - each.measured(metric, (baseline, k))
                 for each in found
             ]
-            p_value = randomisation_p(differences, options.seed, queries=queries)
-            yield Significance(method, baseline, k, metric, seeds_mean(differences), p_value)
+            yield Significance(
+                *(method, baseline, k, metric),
+                difference=seeds_mean(differences),
+                p_value=randomisation_p(differences, options.seed, queries=queries),
+                interval=bootstrap_interval(differences, options.seed),
+                seeds=_means(differences),
+            )
 
 
 def spread_changes(found: Sequence[Removed], options: EvaluateOptions) -> Iterator[Change]:

@@ -37,6 +37,10 @@ class Removal:
     n_seeds: int
     removed_mean: float
     removed_std: float
+    tc_released_interval: Interval | None = None
+    tc_released_seeds: tuple[float, ...] = ()
+    removed_seeds: tuple[float, ...] = ()
+    """The mean of every seed."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class Significance:
     """pd or tc."""
     difference: float
     p_value: float
+    interval: Interval | None = None
+    """Of the difference."""
+    seeds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,12 @@ class Approximation:
     """The largest slope of the score that training met; the mean over seeds."""
     points: tuple[tuple[float, float, float], ...] = field(repr=False)
     """Original, predicted and actual probability."""
+    pearson_probability_interval: Interval | None = None
+    pearson_probability_seeds: tuple[float, ...] = ()
+    """Of the points of every seed by themselves."""
+    pearson_change_interval: Interval | None = None
+    pearson_change_seeds: tuple[float, ...] = ()
+    lipschitz_seeds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -269,6 +282,7 @@ class Evaluation:
     theory: Theory | None = None
     explain_seconds: dict[str, float] | None = None
     """Of one explanation, by method, the mean."""
+    explain_seconds_seeds: dict[str, tuple[float, ...]] | None = None
     control_matches_run: bool = True
     n_retrainings: int = 0
     """Different ones that the figures rest on."""

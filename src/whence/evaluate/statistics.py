@@ -96,6 +96,26 @@ def pearson(x: Numbers, y: Numbers) -> float:
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
+def pearson_interval(
+    pairs: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
+) -> Interval | None:
+    """95% of `pearson` over samples drawn anew: seeds, and pairs within each, taken together.
+
+    The pairs are one (n, 2) array a seed. None where no sample has a correlation.
+    """
+    kept, random = [mine for mine in pairs if len(mine)], np.random.default_rng(seed)
+    found = np.full(n_resamples if kept else 0, np.nan)
+    for number in range(len(found)):
+        drawn = [kept[place] for place in random.integers(len(kept), size=len(kept))]
+        mine = [each[random.integers(len(each), size=len(each))] for each in drawn]
+        found[number] = pearson(*np.concatenate(mine).T)
+    found = found[~np.isnan(found)]
+    if not len(found):
+        return None
+    low, high = np.quantile(found, (0.025, 0.975))
+    return float(low), float(high)
+
+
 def spearman(x: Numbers, y: Numbers) -> float:
     """Correlation of ranks; NaN where one of the two is constant, or there are fewer than 2."""
     return pearson(average_ranks(x), average_ranks(y))

@@ -1,10 +1,8 @@
 """How near rollback comes to retraining: correlations, box plots and bounds."""
 
-from collections.abc import Sequence
-
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import TITLES, Document, Results, make_table
+from whence.paper._results import Document, Results, make_table, over_seeds, pair
 
 _BOX = {
     "low": "lowest",
@@ -33,7 +31,7 @@ _THEORY = {
 def approximation_table(results: Results) -> Table | None:
     """Predicted against actual probability under every constraint."""
     rows = [
-        Row((item["constraint"],), _close(results.parts["approximation"], item))
+        Row((item["constraint"],), _close(item))
         for item in (results.evaluation("approximation") or {"approximation": ()})["approximation"]
     ]
     about = (
@@ -44,26 +42,24 @@ def approximation_table(results: Results) -> Table | None:
     return make_table("approximation", "Approximation", about, "constraint", columns, rows)
 
 
-def _close(part: Document, item: Document) -> tuple[Figure, ...]:
+def _close(item: Document) -> tuple[Figure, ...]:
     """Both correlations, of all points and of every seed, and the Lipschitz constant."""
-    constraint, n_points = item["constraint"], item["n_points"]
-    seeds: Document = next((c for c in part["closeness"] if c["constraint"] == constraint), {})
-    slopes = tuple(part["lipschitz"].get(constraint, ()))
+    slopes, paper = tuple(item["lipschitz_seeds"]), published.LIPSCHITZ.get(item["constraint"])
     return (
-        _correlation(item["pearson_probability"], seeds.get("probability", ()), n_points),
-        _correlation(item["pearson_change"], seeds.get("change", ()), n_points),
-        Figure(
-            item["lipschitz"],
-            seeds=slopes,
-            paper=published.LIPSCHITZ.get(constraint),
-            unit="number",
-        ),
+        _correlation(item, "pearson_probability"),
+        _correlation(item, "pearson_change"),
+        over_seeds(slopes, Figure(item["lipschitz"], paper=paper, unit="number")),
     )
 
 
-def _correlation(value: float | None, seeds: Sequence[float | None], n_points: int) -> Figure:
-    known = tuple(seed for seed in seeds if seed is not None)
-    return Figure(value, seeds=known, n=n_points, unit="number")
+def _correlation(item: Document, name: str) -> Figure:
+    return Figure(
+        item[name],
+        interval=pair(item[f"{name}_interval"]),
+        seeds=tuple(seed for seed in item[f"{name}_seeds"] if seed is not None),
+        n=item["n_points"],
+        unit="number",
+    )
 
 
 def _claim() -> str:
@@ -78,7 +74,7 @@ def changes_table(results: Results) -> Table | None:
         for item in (results.evaluation(f"removal-{model}") or {"changes": ()})["changes"]:
             if (item["method"], item["baseline"]) == ("rollback", "random"):
                 figures = tuple(Figure(item["spread"][name], unit="number") for name in _BOX)
-                rows.append(Row((TITLES[model], str(item["k"])), figures))
+                rows.append(Row((published.TITLES[model], str(item["k"])), figures))
     about = (
         "The probability without random facts less the one without rollback's, prediction by "
         "prediction: above 0, rollback's facts mattered more."

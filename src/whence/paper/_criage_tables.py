@@ -30,13 +30,13 @@ def criage_table(results: Results) -> Table | None:
 def p_values_table(results: Results) -> Table | None:
     """Whether rollback differs from criage and from random by more than chance."""
     by_row: dict[tuple[str, str], dict[str, Figure]] = {}
-    for item in results.parts.get("criage", {"differences": ()})["differences"]:
+    for item in results.parts.get("criage", {"significance": ()})["significance"]:
         names = (f"{item['method']}, {item['baseline']}", METRIC_TITLES[item["metric"]])
-        by_row.setdefault(names, {})[item["k"]] = Figure(item["p_value"], unit="p")
+        by_row.setdefault(names, {})[str(item["k"])] = Figure(item["p_value"], unit="p")
     rows = [
         Row(names, tuple(figures.get(k) for k in published.CRIAGE_SIZES))
         for names, figures in by_row.items()
     ]
-    about = "Paired approximate randomisation over predictions and seeds, two-sided."
+    about = "Paired approximate randomisation over queries, of all seeds together, two-sided."
     title = "CRIAGE table: p-values"
     return make_table("criage-p", title, about, "methods metric", _COLUMNS, rows)

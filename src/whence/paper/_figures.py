@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from whence.drawing import Box, Scatter, boxes_svg, explanation_svg, scatter_svg
-from whence.paper._results import TITLES, Document, Results
+from whence.paper._published import TITLES
+from whence.paper._results import Document, Results
 from whence.paper._text import value_text
 
 Drawn = dict[str, tuple[str, str]]
@@ -51,7 +52,7 @@ def _boxes(results: Results) -> Iterator[tuple[str, str, str]]:
         if chosen:
             title = f"{TITLES[model]}: how much more rollback's facts lower the probability"
             boxes = [_box(change) for change in chosen]
-            label = "probability without random facts less without rollback's"
+            label = "difference of probabilities"
             yield f"boxes-{model}", title, boxes_svg(boxes, title=title, y_label=label)
 
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ from whence._version import __version__
 from whence.api import Run
 from whence.api._cases import open_case
 from whence.engines import Engine, RetrainWatch
+from whence.evaluate import results
 from whence.evaluate.options import EvaluateOptions
-from whence.evaluate.results import Evaluation, plain
+from whence.evaluate.results import Evaluation, Significance, plain
 from whence.files import write_retrainings, write_text
-from whence.paper._comparing import closenesses, differences, examples, removed
+from whence.paper._examples import choose_examples
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
 from whence.paper._records import finite
 from whence.paper._results import Document
 from whence.paper._runs import Runs
 from whence.paper._watch import Budget, PaperWatch
+from whence.verify import Case
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
 
@@ -45,16 +48,13 @@ class Measuring:
     def measure(self, part: Part) -> Document:
         """Evaluate a part, and keep what it came to."""
         run = self.runs.open(part)
-        evaluation = self._evaluate(run, part)
+        evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
         document: dict[str, Any] = finite(
             {
                 "asked": self._asked(part),
                 "runs": [_trained(each) for each in self.runs.seeds(run)],
                 "evaluation": evaluation.to_dict(),
-                "differences": plain(_differences(evaluation, part)),
-                "removed": plain(removed(evaluation.retrainings)),
-                "closeness": plain(closenesses(evaluation.retrainings)),
-                "lipschitz": self._lipschitz(run, part),
+                "significance": plain(self._significance(run, part, evaluation)),
                 "examples": _examples(run, evaluation),
             }
         )
@@ -68,23 +68,27 @@ class Measuring:
         n_all, seconds = 0, 0.0
         for part in parts:
             with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
-                n_retrainings = part.n_retrainings(self._n_predictions(case))
+                n_retrainings = part.n_retrainings(
+                    self._n_predictions(case), case.trained.dataset.n_facts
+                )
                 n_all += n_retrainings * self.options.n_seeds
                 seconds += case.retrainer.seconds_for(n_retrainings) * self.options.n_seeds
         return Budget(len(parts) + n_kept, n_kept, n_all, seconds)
 
-    def _n_predictions(self, case: Any) -> int:
+    def _n_predictions(self, case: Case) -> int:
         from whence.evaluate.picking import pick
 
         asked = EvaluateOptions(limit=self.options.n_predictions)
         return len(pick(case, asked, self.options.engine.threads).situations)
 
-    def _evaluate(self, run: Run, part: Part) -> Evaluation:
+    def _evaluate(
+        self, run: Run, part: Part, methods: tuple[str, ...], baseline: str
+    ) -> Evaluation:
         asked: dict[str, Any] = {
-            "methods": part.methods,
+            "methods": methods,
             "k": part.sizes,
             "protocols": part.protocols,
-            "baseline": part.baselines[-1],
+            "baseline": baseline,
             "seeds": self.options.n_seeds,
             "limit": self.options.n_predictions,
         }
@@ -92,14 +96,14 @@ class Measuring:
             asked["constraints"] = part.constraints
         return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
 
-    def _lipschitz(self, run: Run, part: Part) -> dict[str, list[float]]:
-        """The largest slope that training met under every constraint, of every seed."""
-        if "approximation" not in part.protocols:
-            return {}
-        return {
-            constraint: [each.summary()["lipschitz"] for each in self.runs.seeds(run, constraint)]
-            for constraint in part.constraints
-        }
+    def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
+        """Rollback against every baseline; an evaluation has one, and retrains nothing twice."""
+        found = [
+            self._evaluate(run, part, (baseline, "rollback"), baseline)
+            for baseline in part.baselines[:-1]
+        ]
+        rows = [row for each in (*found, evaluation) for row in each.significance]
+        return [row for row in rows if row.method == "rollback"]
 
     def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
         """A table of every single one, where Parquet can be written."""
@@ -122,7 +126,15 @@ class Measuring:
             "limit": self.options.n_predictions,
             "engine": self.engine.identity,
             "whence": __version__,
+            "records": _records_key(),
         }
+
+
+def _records_key() -> str:
+    """Tells evaluations whose records have these fields from others, also within a version."""
+    kinds = {name: kind for name, kind in vars(results).items() if is_dataclass(kind)}
+    named = {name: [item.name for item in fields(kind)] for name, kind in kinds.items()}
+    return blake2b(json.dumps(named, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _trained(run: Run) -> Document:
@@ -131,17 +143,9 @@ def _trained(run: Run) -> Document:
     return {"seed": run.config.seed, "seconds": seconds, "metrics": run.metrics}
 
 
-def _differences(evaluation: Evaluation, part: Part) -> list[Any]:
-    return [
-        difference
-        for baseline in part.baselines
-        for difference in differences(evaluation.retrainings, "rollback", baseline)
-    ]
-
-
 def _examples(run: Run, evaluation: Evaluation) -> list[Document]:
     """Explanations of the predictions that fell furthest."""
-    found = examples(evaluation.retrainings, FIRST_SEED, _EXAMPLES)
+    found = choose_examples(evaluation.retrainings, FIRST_SEED, _EXAMPLES)
     return [
         run.explain(subject, relation, object_, top=_EXAMPLE_FACTS).to_dict()
         for subject, relation, object_, asks in found

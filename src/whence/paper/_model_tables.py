@@ -1,12 +1,13 @@
 """The model table, the time table, and how steady training is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import TITLES, Document, Results, make_table, pair
+from whence.paper._results import Document, Results, make_table, over_seeds, pair
 
 _METRICS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
 _ROUNDED = 0.00005
@@ -24,8 +25,8 @@ def models_table(results: Results) -> Table | None:
         if tests:
             printed = published.model_metrics(results.dataset, model)
             paper = _metrics([test["paper_filter"] for test in tests], printed)
-            rows.append(Row((TITLES[model], "paper's"), paper))
-            rows.append(Row((TITLES[model], "standard"), _metrics(tests, {})))
+            rows.append(Row((published.TITLES[model], "paper's"), paper))
+            rows.append(Row((published.TITLES[model], "standard"), _metrics(tests, {})))
     about = (
         "Test facts. The paper's filter leaves known answers of training and validation out of "
         "the ranking, the standard one those of the test facts too."
@@ -38,7 +39,7 @@ def _metrics(
     tests: Sequence[Document], printed: dict[str, float | None]
 ) -> tuple[Figure | None, ...]:
     return tuple(
-        _over_seeds([test[name] for test in tests], printed.get(name)) if name in tests[0] else None
+        _mean([test[name] for test in tests], printed.get(name)) if name in tests[0] else None
         for name in _METRICS
     )
 
@@ -53,18 +54,13 @@ def times_table(results: Results) -> Table | None:
     for model in results.models:
         part = results.parts.get(f"removal-{model}")
         if part is not None:
-            training = _over_seeds([run["seconds"] for run in part["runs"]], trains, "seconds")
-            each = (part["evaluation"]["explain_seconds"] or {}).get("rollback")
-            explaining = each and Figure(
-                each, paper=explains.mean, paper_std=explains.std, unit="seconds"
-            )
-            figures = (
-                training,
-                _minutes(training),
-                explaining,
-                explaining and _minutes(explaining),
-            )
-            rows.append(Row((TITLES[model],), tuple(figure or None for figure in figures)))
+            training = _mean([run["seconds"] for run in part["runs"]], trains, "seconds")
+            figures = [training, _minutes(training)]
+            explaining = _explaining(part["evaluation"]).get("rollback")
+            if explaining is not None:
+                beside = replace(explaining, paper=explains.mean, paper_std=explains.std)
+                figures += [beside, _minutes(beside)]
+            rows.append(Row((published.TITLES[model],), (*figures, None, None)[:4]))
     about = "Training with the trace, and one explanation by rollback: its ten strongest facts."
     columns = ("training, s", "training, min", "explaining, s", "explaining, min")
     return make_table("times", "Time table", about, "model", columns, rows)
@@ -72,8 +68,8 @@ def times_table(results: Results) -> Table | None:
 
 def method_times_table(results: Results) -> Table | None:
     """Seconds of one explanation by every method of the CRIAGE table."""
-    found = (results.evaluation("criage") or {}).get("explain_seconds") or {}
-    rows = [Row((method,), (Figure(seconds, unit="seconds"),)) for method, seconds in found.items()]
+    found = _explaining(results.evaluation("criage") or {})
+    rows = [Row((method,), (seconds,)) for method, seconds in found.items()]
     about = "On the models of the CRIAGE table."
     title = "Seconds of one explanation"
     return make_table("criage-seconds", title, about, "method", ("seconds",), rows)
@@ -87,7 +83,7 @@ def steadiness_table(results: Results) -> Table | None:
         if found:
             changed = Figure(found["changed"], interval=pair(found["interval"]))
             moved = Figure(found["mean_change"], unit="share")
-            rows.append(Row((TITLES[model],), (changed, moved)))
+            rows.append(Row((published.TITLES[model],), (changed, moved)))
     about = (
         "One random fact removed, whatever it says: the share of top answers that change, which "
         "is the floor of TC, and the mean change of a probability."
@@ -96,15 +92,26 @@ def steadiness_table(results: Results) -> Table | None:
     return make_table("steadiness", "Steadiness in percent", about, "model", columns, rows)
 
 
-def _over_seeds(values: Sequence[float], paper: float | None, unit: str = "share") -> Figure:
-    mean = float(np.mean(values))
-    return Figure(mean, seeds=tuple(values), paper=paper, unit=unit, rounded=_ROUNDED)
+def _explaining(evaluation: Document) -> dict[str, Figure]:
+    """Seconds of one explanation, by method."""
+    seeds = evaluation.get("explain_seconds_seeds") or {}
+    return {
+        method: over_seeds(seeds.get(method, ()), Figure(mean, unit="seconds"))
+        for method, mean in (evaluation.get("explain_seconds") or {}).items()
+    }
+
+
+def _mean(values: Sequence[float], paper: float | None, unit: str = "share") -> Figure:
+    figure = Figure(float(np.mean(values)), paper=paper, unit=unit, rounded=_ROUNDED)
+    return over_seeds(values, figure)
 
 
 def _minutes(figure: Figure) -> Figure:
     assert figure.ours is not None
+    low, high = figure.interval or (None, None)
     return Figure(
         figure.ours / _SECONDS,
+        interval=None if low is None or high is None else (low / _SECONDS, high / _SECONDS),
         seeds=tuple(seconds / _SECONDS for seconds in figure.seeds),
         paper=None if figure.paper is None else figure.paper / _SECONDS,
         paper_std=None if figure.paper_std is None else figure.paper_std / _SECONDS,

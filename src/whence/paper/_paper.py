@@ -1,9 +1,10 @@
 """The paper done again: one call, one object, one folder."""
 
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence._version import __version__
 from whence.files import write_text
@@ -12,10 +13,13 @@ from whence.paper._markdown import markdown
 from whence.paper._page import page
 from whence.paper._plan import FIRST_SEED, PaperOptions, plan
 from whence.paper._records import Table, finite
-from whence.paper._results import Results
+from whence.paper._results import Document, Results
 from whence.paper._summary import summarise
 from whence.paper._tables import make_tables
 from whence.paper._watch import PaperWatch
+
+if TYPE_CHECKING:
+    from whence.paper._measuring import Measuring
 
 _TITLES = {"nations": "Nations", "fb15k-237": "FB15k-237", "movielens": "MovieLens"}
 
@@ -76,9 +80,16 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     from whence.paper._runs import Runs
 
     watch = watch or PaperWatch()
-    engine = choose_engine(options.engine)
-    measuring = Measuring(options, engine, watch, Runs(options, watch))
-    parts = plan(options)
+    with closing(choose_engine(options.engine)) as engine:
+        found = _measure(Measuring(options, engine, watch, Runs(options, watch)))
+    paper = Paper.of(Results(options, found))
+    paper.write(options.folder)
+    return paper
+
+
+def _measure(measuring: "Measuring") -> dict[str, Document]:
+    """What every part came to, by its name, in the order of the plan."""
+    watch, parts = measuring.watch, plan(measuring.options)
     found = {part.name: kept for part in parts if (kept := measuring.kept(part)) is not None}
     missing = [part for part in parts if part.name not in found]
     if missing:
@@ -87,6 +98,4 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
         if part.name not in found:
             watch.began(number, len(parts), part.title)
             found[part.name] = measuring.measure(part)
-    paper = Paper.of(Results(options, {part.name: found[part.name] for part in parts}))
-    paper.write(options.folder)
-    return paper
+    return {part.name: found[part.name] for part in parts}

@@ -15,8 +15,6 @@ CONSTRAINTS = ("none", "unit", "max:2", "max:3")
 LAZY = {"optimizer": "adam-lazy", "credit": "source"}
 """Ours beyond the paper's preset."""
 
-_REMOVALS = EvaluateOptions().removals
-"""Random facts that steadiness removes."""
 _SEEDS = {"nations": 5}
 _LIMITS = {"fb15k-237": 100, "movielens": 100}
 """Random test predictions, as in the paper; of Nations, all."""
@@ -80,22 +78,19 @@ class Part:
         """The name of its run's folder: parts with the same settings share it."""
         return "-".join([self.model, *map(str, self.settings.values())])
 
-    def n_retrainings(self, n_predictions: int) -> int:
+    def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
-        n_sets = 0
-        if "removal" in self.protocols:
-            n_sets += len(self.methods) * len(self.sizes)
-        if "approximation" in self.protocols:
-            n_sets += len(self.constraints)
-        if "theory" in self.protocols:
-            n_sets += 4  # rollback's first fact, and three random ones
-        n_random = _REMOVALS if "steadiness" in self.protocols else 0
-        return n_sets * n_predictions + n_random + 1
+        from whence.evaluate.counting import count_retrainings
+
+        options = EvaluateOptions(methods=self.methods, k=self.sizes, protocols=self.protocols)
+        n_first = count_retrainings(self.protocols, options, n_predictions, n_facts)
+        n_others = count_retrainings(("approximation",), options, n_predictions, n_facts)
+        return n_first + (len(self.constraints) - 1) * n_others
 
 
 def plan(options: PaperOptions) -> tuple[Part, ...]:
     """The parts of the paper's experiments on a dataset, in the order they are done."""
-    titles = {"distmult": "DistMult", "complex": "ComplEx"}
+    titles = published.TITLES
     parts = [
         Part(f"removal-{model}", f"Table 1, {titles[model]}", model, {}, ("removal", "steadiness"))
         for model in options.models

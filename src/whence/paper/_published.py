@@ -83,7 +83,9 @@ APPROXIMATION_CLAIM = (
     "and the Lipschitz constant falls"
 )
 
-MODELS = ("distmult", "complex")
+TITLES = {"distmult": "DistMult", "complex": "ComplEx"}
+"""Its models, as it writes them."""
+MODELS = tuple(TITLES)
 DATASETS = {"nations": "nations", "fb15k-237": "fb15k-237", "movielens": "movielens-100k"}
 """The paper's, and their names in the catalogue."""
 

@@ -17,7 +17,7 @@ class Figure:
     ours: float | None
     """The mean over seeds."""
     interval: tuple[float, float] | None = None
-    """95%, over predictions and seeds."""
+    """95%: seeds drawn anew, and predictions within each where it is of predictions."""
     seeds: tuple[float, ...] = ()
     """Of every seed."""
     n: int | None = None

@@ -5,10 +5,19 @@ from dataclasses import replace
 
 from whence.paper import _published as published
 from whence.paper._records import Figure, Row, Table
-from whence.paper._results import METRIC_TITLES, TITLES, Document, Results, make_table, pair, shares
+from whence.paper._results import (
+    METRIC_TITLES,
+    Document,
+    Results,
+    make_table,
+    over_seeds,
+    pair,
+    shares,
+)
 
 _KEYS = tuple((metric, k) for metric in published.METRICS for k in published.REMOVAL_SIZES)
 _COLUMNS = tuple(f"{METRIC_TITLES[metric]} {k}" for metric, k in _KEYS)
+_RELEASED = "tc_released"
 
 
 def removal_table(results: Results) -> Table | None:
@@ -20,6 +29,24 @@ def removal_table(results: Results) -> Table | None:
     title = "Table 1: PD and TC in percent"
     rows = _rows(results, "removal")
     return make_table("table1", title, about, "model method", _COLUMNS, rows)
+
+
+def released_table(results: Results) -> Table | None:
+    """TC of Table 1 with the other choice of which answers are known after a removal."""
+    rows = []
+    for model in results.models:
+        found = results.evaluation(f"removal-{model}")
+        for method in ("random", "rollback") if found else ():
+            mine = shares(found or {}, method, (_RELEASED,))
+            figures = tuple(mine.get((_RELEASED, k)) for k in published.REMOVAL_SIZES)
+            rows.append(Row((published.TITLES[model], method), figures))
+    about = (
+        "Table 1 leaves answers known from training out of the ranking, those of removed facts "
+        "too. Here an answer that only a removed fact had counts as new, and may come on top."
+    )
+    columns = tuple(f"TC {k}" for k in published.REMOVAL_SIZES)
+    title = "Table 1: TC in percent, removed answers count"
+    return make_table("table1-released", title, about, "model method", columns, rows)
 
 
 def lazy_table(results: Results) -> Table | None:
@@ -51,14 +78,16 @@ def _model_rows(dataset: str, model: str, part: Document) -> Iterator[Row]:
             (metric, k) in found and replace(found[metric, k], paper=printed[method, metric].get(k))
             for metric, k in _KEYS
         )
-        yield Row((TITLES[model], method), tuple(figure or None for figure in figures))
-    apart = {(item["metric"], item["k"]): item for item in part["differences"]}
+        yield Row((published.TITLES[model], method), tuple(figure or None for figure in figures))
+    apart = {(item["metric"], str(item["k"])): item for item in part["significance"]}
     figures_apart = (
         (metric, k) in apart
         and _points(apart[metric, k], printed["rollback", metric][k] - printed["random", metric][k])
         for metric, k in _KEYS
     )
-    yield Row((TITLES[model], "difference"), tuple(figure or None for figure in figures_apart))
+    yield Row(
+        (published.TITLES[model], "difference"), tuple(figure or None for figure in figures_apart)
+    )
 
 
 def _points(item: Document, paper: float) -> Figure:
@@ -74,7 +103,7 @@ def _points(item: Document, paper: float) -> Figure:
 def sizes_table(results: Results) -> Table | None:
     """How many facts rollback at all removed, of how many adjacent ones."""
     rows = [
-        Row((TITLES[model],), (_removed(results, model), _adjacent(results, model)))
+        Row((published.TITLES[model],), (_removed(results, model), _adjacent(results, model)))
         for model in results.models
         if f"removal-{model}" in results.parts
     ]
@@ -89,14 +118,9 @@ def _removed(results: Results, model: str) -> Figure | None:
         if (row["method"], row["k"]) == ("rollback", "all"):
             # The paper states the size of DistMult's alone.
             printed = published.REMOVED_BY_ALL[results.dataset] if model == "distmult" else None
-            seeds = [item["seeds"] for item in part["removed"] if _is_all(item)]
             figure = _facts(row["removed_mean"], row["removed_std"], printed)
-            return replace(figure, seeds=tuple(seeds[0]) if seeds else ())
+            return over_seeds(row["removed_seeds"], figure)
     return None
-
-
-def _is_all(item: Document) -> bool:
-    return bool((item["method"], item["k"]) == ("rollback", "all"))
 
 
 def _adjacent(results: Results, model: str) -> Figure:

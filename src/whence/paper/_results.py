@@ -1,8 +1,10 @@
 """What the parts came to, and how tables read it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from whence.paper import _published as published
 from whence.paper._plan import PaperOptions
@@ -10,7 +12,6 @@ from whence.paper._records import Figure, Row, Table
 
 Document = Mapping[str, Any]
 
-TITLES = {"distmult": "DistMult", "complex": "ComplEx"}
 METRIC_TITLES = {"pd": "PD", "tc": "TC"}
 
 
@@ -35,8 +36,10 @@ class Results:
         return None if found is None else found["evaluation"]
 
 
-def shares(evaluation: Document, method: str) -> dict[tuple[str, str], Figure]:
-    """PD and TC of a method, by metric and size."""
+def shares(
+    evaluation: Document, method: str, metrics: Sequence[str] = published.METRICS
+) -> dict[tuple[str, str], Figure]:
+    """PD and TC of a method, or other shares, by metric and size."""
     return {
         (metric, str(row["k"])): Figure(
             ours=row[metric],
@@ -46,8 +49,16 @@ def shares(evaluation: Document, method: str) -> dict[tuple[str, str], Figure]:
         )
         for row in evaluation["removal"]
         if row["method"] == method
-        for metric in published.METRICS
+        for metric in metrics
     }
+
+
+def over_seeds(values: Sequence[float], figure: Figure) -> Figure:
+    """A figure with what every seed gave and, of several, the interval: seeds drawn anew."""
+    from whence.evaluate.statistics import bootstrap_interval
+
+    interval = bootstrap_interval([np.array([value]) for value in values])
+    return replace(figure, seeds=tuple(values), interval=interval)
 
 
 def pair(interval: Sequence[float | None] | None) -> tuple[float, float] | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from whence.api import Run, resume, train
 from whence.errors import WhenceError
@@ -9,6 +10,9 @@ from whence.paper import _published as published
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
 from whence.paper._watch import PaperWatch, TrainingWatch
 from whence.run import RunFolder
+from whence.training import choose_config
+
+_PRESET = "paper"
 
 
 @dataclass(frozen=True)
@@ -25,42 +29,46 @@ class Runs:
         if not path.exists():
             self.watch.preparing(part.run)
             return self._train(part, path, watching)
-        if not RunFolder.open(path, unfinished=True).manifest.finished:
-            self.watch.preparing(part.run)
-            return resume(path, watch=watching)
-        run = Run.open(path)
-        _check(run, part, published.DATASETS[self.options.dataset])
-        return run
+        folder = RunFolder.open(path, unfinished=True)
+        _check(folder, part, published.DATASETS[self.options.dataset])
+        if folder.manifest.finished:
+            return Run.open(path)
+        self.watch.preparing(part.run)
+        return resume(path, watch=watching)
 
     def _train(self, part: Part, path: Path, watching: TrainingWatch) -> Run:
-        settings = dict(part.settings)
+        settings = _settings(part)
         if self.options.data_dir is not None:
             settings["data_dir"] = self.options.data_dir
         return train(
             published.DATASETS[self.options.dataset],
             out=path,
-            preset="paper",
+            preset=_PRESET,
             watch=watching,
-            model=part.model,
-            seed=FIRST_SEED,
             **settings,
         )
 
-    def seeds(self, run: Run, constraint: str | None = None) -> list[Run]:
-        """The run under every seed, with another constraint if one is named."""
+    def seeds(self, run: Run) -> list[Run]:
+        """The run under every seed."""
         from whence.api._cases import sibling
 
-        own, found = run.config, []
-        for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds):
-            wanted = {"constraint": constraint or own.constraint, "seed": seed}
-            changes = {name: value for name, value in wanted.items() if getattr(own, name) != value}
-            found.append(sibling(run, TrainingWatch(self.watch), **changes))
-        return found
+        return [
+            sibling(run, TrainingWatch(self.watch), seed=seed)
+            for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds)
+        ]
 
 
-def _check(run: Run, part: Part, dataset: str) -> None:
-    """A folder may hold a run that somebody put there."""
-    config = run.config.to_dict()
-    wanted = {"model": part.model, "seed": FIRST_SEED, **part.settings}
-    if run.dataset.name != dataset or any(config[name] != wanted[name] for name in wanted):
-        raise WhenceError(f"{run.path} was trained with other settings; remove it")
+def _settings(part: Part) -> dict[str, Any]:
+    """Over the preset."""
+    return {"model": part.model, "seed": FIRST_SEED, **part.settings}
+
+
+def _check(folder: RunFolder, part: Part, dataset: str) -> None:
+    """A folder may hold a run that somebody put there: all its settings are to be the part's."""
+    from whence.training._problem import Problem
+
+    if folder.dataset.name == dataset:
+        wanted = choose_config(folder.dataset, _PRESET, _settings(part))
+        if folder.config == Problem.of(folder.dataset, wanted).config:
+            return
+    raise WhenceError(f"{folder.path} was trained with other settings; remove it")

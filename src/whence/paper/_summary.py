@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from whence.paper._published import TITLES
 from whence.paper._records import Figure, Table, figures_of
-from whence.paper._results import TITLES, Results
-from whence.paper._text import paper_text, range_text, value_text
+from whence.paper._results import Results
+from whence.paper._text import paper_text, seeds_text, value_text
 
 _COMPARED = {
     "table1": "Table 1",
@@ -51,7 +52,7 @@ def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:
 def _outside(title: str, table: Table, side: str) -> Iterator[str]:
     """Which of the paper's figures lie on one side of ours."""
     found = [
-        f"{' '.join(row.names)} {column} (paper {paper_text(figure)}, ours {_ours(figure)})"
+        f"{' '.join(row.names)} {column} (paper {paper_text(figure)}, ours {seeds_text(figure)})"
         for row in table.rows
         for column, figure in zip(table.columns, row.figures, strict=True)
         if figure is not None and figure.unit != "points" and figure.standing == side
@@ -59,10 +60,6 @@ def _outside(title: str, table: Table, side: str) -> Iterator[str]:
     if found:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield f"{title}, the paper's {side} ours: {'; '.join(found[:_NAMED])}{more}."
-
-
-def _ours(figure: Figure) -> str:
-    return range_text(min(figure.seeds), max(figure.seeds), figure.unit)
 
 
 def _rollback_against_random(results: Results, tables: dict[str, Table]) -> Iterator[str]:

@@ -68,10 +68,23 @@ def paper_text(figure: Figure) -> str:
     return text if figure.paper_std is None else f"{text} ± {value_text(figure.paper_std, unit)}"
 
 
-def range_text(low: float, high: float, unit: str) -> str:
-    """`86-93`; of what may be negative, or is no share, `-2 to 10`; of one value, that one."""
+def seeds_text(figure: Figure) -> str:
+    """The lowest and the highest seed."""
+    return range_text(min(figure.seeds), max(figure.seeds), figure.unit, _digits(figure))
+
+
+def _digits(figure: Figure) -> int:
+    """After the point of a percent in a range; where the paper prints more, so do we."""
+    return 0 if figure.rounded is None else 1
+
+
+def range_text(low: float, high: float, unit: str, digits: int = 0) -> str:
+    """`86-93`; of what may be negative, or is no share, `-2 to 10`; of one value, that one.
+
+    Percents have so many digits after the point.
+    """
     percent = unit in ("share", "points")
-    ends = [f"{100 * end:.0f}" if percent else value_text(end, unit) for end in (low, high)]
+    ends = [f"{100 * end:.{digits}f}" if percent else value_text(end, unit) for end in (low, high)]
     if ends[0] == ends[1]:
         return ends[0]
     return ("-" if unit == "share" else " to ").join(ends)
@@ -84,7 +97,8 @@ def _lines(figure: Figure | None) -> tuple[str, str, str, str]:
     ours, unit = value_text(figure.ours, figure.unit), figure.unit
     if figure.std is not None:
         ours += f" ± {value_text(figure.std, unit)}"
-    interval = "" if figure.interval is None else range_text(*figure.interval, unit)
-    several = len(figure.seeds) > 1 and figure.low is not None and figure.high is not None
-    seeds = range_text(min(figure.seeds), max(figure.seeds), unit) if several else ""
+    ends = figure.interval
+    interval = "" if ends is None else range_text(*ends, unit, _digits(figure))
+    several = len(figure.seeds) > 1
+    seeds = seeds_text(figure) if several else ""
     return ours, interval, seeds, paper_text(figure)

@@ -14,7 +14,11 @@ def examples(explanations: Sequence[Document]) -> Section:
     """Each with its graph and its strongest facts."""
     parts = [part for document in explanations for part in _example(document)]
     if parts:
-        parts.insert(0, paragraph("The most probable new answers, and the facts behind them."))
+        rated = explanations[0]["prediction"]["probability"] is None
+        which = (
+            "The new answers of the highest rating" if rated else "The most probable new answers"
+        )
+        parts.insert(0, paragraph(f"{which}, and the facts behind them."))
     return Section("Examples", tuple(parts), "examples")
 
 

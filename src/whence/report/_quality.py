@@ -21,12 +21,13 @@ from whence.report._parts import (
 )
 from whence.report._removal import size_text
 from whence.report._sentences import approximation_sentences, constraint_text
+from whence.report._worth import worth_of
 
 
 def approximation(evaluation: Document) -> Section:
     """Predicted against actual probability, constraint by constraint."""
     rows: Sequence[Document] = evaluation.get("approximation") or ()
-    title = "Predicted against actual"
+    title, worth = "Predicted against actual", worth_of(evaluation)
     if not rows:
         return Section(title, (), "approximation")
     panels = [
@@ -51,11 +52,17 @@ def approximation(evaluation: Document) -> Section:
         )
         for row in rows
     )
-    titles = ("training", "points", "r of probabilities", "r of changes", "L")
+    titles = ("training", "points", f"r of {worth.several}", "r of changes", "L")
+    chart = scatter_svg(
+        panels,
+        title=f"{worth.one.capitalize()} without the fact: predicted and actual",
+        x_label=f"predicted {worth.one}",
+        y_label=f"actual {worth.one}",
+    )
     parts = (
-        paragraph(*approximation_sentences(rows), kind="verdict"),
+        paragraph(*approximation_sentences(rows, worth), kind="verdict"),
         table(titles, cells, about),
-        figures(scatter_svg(panels, title="Probability without the fact: predicted and actual")),
+        figures(chart),
     )
     return Section(title, parts, "approximation")
 

@@ -1,6 +1,6 @@
 """Facts removed and the model retrained: how often predictions fall and answers change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from whence.drawing import Bar, Box, Strip, bars_svg, boxes_svg, strip_svg
 from whence.report._parts import (
@@ -17,12 +17,11 @@ from whence.report._parts import (
     span,
     table,
 )
-from whence.report._sentences import removal_sentences, steadiness_sentences
+from whence.report._sentences import released_sentences, removal_sentences, steadiness_sentences
+from whence.report._worth import Worth, worth_of
 
-_SHARES = (
-    ("pd", "PD: the probability fell", "share of predictions"),
-    ("tc", "TC: the top answer changed", "share of predictions"),
-)
+_LABEL = "share of predictions"
+_SPREAD = ("low", "first_quarter", "median", "third_quarter", "high", "mean")
 
 
 def removal(evaluation: Document) -> Section:
@@ -30,12 +29,15 @@ def removal(evaluation: Document) -> Section:
     rows: Sequence[Document] = evaluation.get("removal") or ()
     if not rows:
         return Section("Removing facts and retraining", (), "removal")
+    worth = worth_of(evaluation)
+    shares = {"pd": f"PD: the {worth.one} fell", "tc": "TC: the top answer changed"}
     parts = [
         *(paragraph(said, kind="verdict") for said in removal_sentences(evaluation)),
-        _table(rows),
-        figures(*(_bars(rows, *share) for share in _SHARES)),
+        _table(rows, worth),
+        paragraph(*released_sentences(rows)),
+        figures(*(_bars(rows, *share) for share in shares.items())),
         *_significance(evaluation),
-        *_seeds(rows),
+        *_seeds(rows, shares),
     ]
     return Section("Removing facts and retraining", tuple(parts), "removal")
 
@@ -45,10 +47,10 @@ def size_text(k: int | str) -> str:
     return f"k = {k}"
 
 
-def _table(rows: Sequence[Document]) -> str:
+def _table(rows: Sequence[Document], worth: Worth) -> str:
     about = (
-        "PD is the share of predictions whose probability is lower after the facts are removed and "
-        "the model is retrained; TC the share whose top answer is another. Beside each stands "
+        f"PD is the share of predictions whose {worth.one} is lower after the facts are removed "
+        "and the model is retrained; TC the share whose top answer is another. Beside each stands "
         "its 95% interval. With k = all, all facts in support are removed; of random, as many."
     )
     titles = ("method", "removed", "PD", "95%", "TC", "95%", "predictions", "seeds", "facts")
@@ -69,7 +71,7 @@ def _table(rows: Sequence[Document]) -> str:
     return table(titles, cells, about, n_words=2)
 
 
-def _bars(rows: Sequence[Document], name: str, title: str, label: str) -> str:
+def _bars(rows: Sequence[Document], name: str, title: str) -> str:
     sizes = dict.fromkeys(row["k"] for row in rows)
     bars = [
         Bar(size_text(k), row["method"], row[name], row[f"{name}_interval"])
@@ -77,10 +79,10 @@ def _bars(rows: Sequence[Document], name: str, title: str, label: str) -> str:
         for row in rows
         if row["k"] == k and row[name] is not None
     ]
-    return bars_svg(bars, title=title, x_label=label)
+    return bars_svg(bars, title=title, x_label=_LABEL)
 
 
-def _seeds(rows: Sequence[Document]) -> Iterator[str]:
+def _seeds(rows: Sequence[Document], shares: Mapping[str, str]) -> Iterator[str]:
     """How far single seeds lie apart, where there are several."""
     if not any(row["n_seeds"] > 1 for row in rows):
         return
@@ -93,9 +95,9 @@ def _seeds(rows: Sequence[Document]) -> Iterator[str]:
                     for row in rows
                 ],
                 title=title,
-                x_label=label,
+                x_label=_LABEL,
             )
-            for name, title, label in _SHARES
+            for name, title in shares.items()
         )
     )
 
@@ -107,7 +109,7 @@ def _significance(evaluation: Document) -> Iterator[str]:
     yield "<h4>Is it chance?</h4>"
     about = (
         "How probable a difference at least as large is if the method were no other than the "
-        "baseline: paired approximate randomisation over predictions."
+        "baseline: paired approximate randomisation over queries."
     )
     cells = (
         (
@@ -131,7 +133,8 @@ def _difference(value: float | None) -> str:
 def changes(evaluation: Document) -> Section:
     """How much more a method lowers probabilities than its baseline, as boxes."""
     rows: Sequence[Document] = evaluation.get("changes") or ()
-    title = "How far probabilities fall"
+    worth = worth_of(evaluation)
+    title = f"How far {worth.several} fall"
     if not rows:
         return Section(title, (), "changes")
     baselines = " and ".join(dict.fromkeys(row["baseline"] for row in rows))
@@ -144,18 +147,15 @@ def changes(evaluation: Document) -> Section:
         for row in rows
     ]
     said = (
-        f"Above zero, the method's facts lowered the probability further than those of {baselines} "
+        f"Above zero, the method's facts lowered the {worth.one} further than those of {baselines} "
         "did, prediction by prediction."
     )
     svg = boxes_svg(
         boxes,
-        title=f"Fall of the probability beyond that by {baselines}",
-        y_label="difference of probabilities",
+        title=f"Fall of the {worth.one} beyond that by {baselines}",
+        y_label=f"difference of {worth.several}",
     )
     return Section(title, (paragraph(said), figures(svg)), "changes")
-
-
-_SPREAD = ("low", "first_quarter", "median", "third_quarter", "high", "mean")
 
 
 def steadiness(evaluation: Document) -> Section:
@@ -166,6 +166,7 @@ def steadiness(evaluation: Document) -> Section:
     said = paragraph(*steadiness_sentences(evaluation), kind="verdict")
     more = paragraph(
         f"The figures are of {count(steady['n_removals'], 'random fact')}, each removed in a "
-        f"retraining of its own; probabilities moved by {number(steady['mean_change'])} on average."
+        f"retraining of its own; {worth_of(evaluation).several} moved by "
+        f"{number(steady['mean_change'])} on average."
     )
     return Section("Steadiness", (said, more), "steadiness")

@@ -14,6 +14,7 @@ from whence.report._parts import (
     rate,
     span,
 )
+from whence.report._worth import Worth, worth_of
 
 _SURE = 0.05
 """Below this p a difference is not put down to chance."""
@@ -29,6 +30,23 @@ def removal_sentences(evaluation: Document) -> Iterator[str]:
             yield _removal_sentence(row, others.get(row["k"]), evaluation)
 
 
+def released_sentences(rows: Sequence[Document]) -> Iterator[str]:
+    """What TC is if answers that only removed facts had count as new."""
+    there = [row for row in rows if known(row["tc"]) and known(row["tc_released"])]
+    if not there:
+        return
+    said = (
+        "TC leaves answers known from training out of the ranking, those of removed facts too. If "
+        "an answer that only a removed fact had counts as new,"
+    )
+    moved = [
+        f"{rate(row['tc_released'])} instead of {rate(row['tc'])} ({row['method']}, k = {row['k']})"
+        for row in there
+        if row["tc_released"] != row["tc"]
+    ]
+    yield f"{said} TC is {', '.join(moved)}." if moved else f"{said} TC is the same."
+
+
 def _baseline(evaluation: Document) -> str:
     tests: Sequence[Document] = evaluation.get("significance") or ()
     return str(tests[0]["baseline"]) if tests else "random"
@@ -37,8 +55,8 @@ def _baseline(evaluation: Document) -> str:
 def _removal_sentence(row: Document, other: Document | None, evaluation: Document) -> str:
     predictions = count(row["n_predictions"], "prediction")
     seeds = f" (the mean of {row['n_seeds']} seeds)" if row["n_seeds"] > 1 else ""
-    said = f"Removing {facts_text(row)} lowers the probability of {rate(row['pd'])} of "
-    said += f"{predictions}{seeds}"
+    said = f"Removing {facts_text(row)} lowers the {worth_of(evaluation).one} of "
+    said += f"{rate(row['pd'])} of {predictions}{seeds}"
     if other is None or not known(other["pd"]) or not known(other["tc"]):
         return f"{said}, and changes the top answer of {rate(row['tc'])}."
     them = f"{facts_text(other)} {'does' if other['k'] == 1 else 'do'} so for {rate(other['pd'])}"
@@ -100,12 +118,12 @@ def steadiness_sentences(evaluation: Document) -> Iterator[str]:
             yield f"The TC of {row['method']} at k = 1 is {rate(row['tc'])}, {where}."
 
 
-def approximation_sentences(rows: Sequence[Document]) -> Iterator[str]:
+def approximation_sentences(rows: Sequence[Document], worth: Worth) -> Iterator[str]:
     """How well rollback foretells retraining, and what constraints do to that."""
     for row in rows:
         if known(row["pearson_probability"]) and known(row["pearson_change"]):
             yield (
-                f"With {constraint_text(row['constraint'])}, the probability that rollback "
+                f"With {constraint_text(row['constraint'])}, the {worth.one} that rollback "
                 "foretells and that of the retrained model correlate with r = "
                 f"{correlation(row['pearson_probability'])}; their changes, which is harder, with "
                 f"r = {correlation(row['pearson_change'])}."

@@ -15,8 +15,8 @@ def summary(info: Document, evaluations: Sequence[Document]) -> Section:
     said = [*_model(info), *_confirmed(evaluations)]
     if not evaluations:
         said.append(
-            "This run has not been evaluated: whether retraining confirms its explanations is not "
-            "known. `whence evaluate` finds out, and a page made after it says so."
+            "There is no evaluation of this run here: whether retraining confirms its explanations "
+            "is not known. `whence evaluate` finds out, and a page made after it says so."
         )
     return Section("In short", tuple(paragraph(each, kind="verdict") for each in said), "short")
 
@@ -41,4 +41,4 @@ def _confirmed(evaluations: Sequence[Document]) -> Iterator[str]:
         if evaluation.get("removal"):
             yield from list(removal_sentences(evaluation))[:1]
         if evaluation.get("theory"):
-            yield from claim(evaluation["theory"])
+            yield from claim(evaluation)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from whence.drawing._axes import is_number as known
 from whence.report._parts import Document, Section, count, items, number, paragraph, table
+from whence.report._worth import PROBABILITY, Worth, worth_of
 
 
 def theory(evaluation: Document) -> Section:
@@ -12,22 +13,23 @@ def theory(evaluation: Document) -> Section:
     if not found:
         return Section("Theory", (), "theory")
     parts = (
-        *(paragraph(said, kind="verdict") for said in claim(found)),
-        *map(paragraph, _bounds(found)),
+        *(paragraph(said, kind="verdict") for said in claim(evaluation)),
+        *map(paragraph, _bounds(evaluation)),
         items(_constants(found)),
     )
     return Section("Theory", parts, "theory")
 
 
-def claim(found: Document) -> Iterator[str]:
+def claim(evaluation: Document) -> Iterator[str]:
     """Whether rolling back comes nearer to retraining than doing nothing."""
+    found, worth = evaluation["theory"], worth_of(evaluation).one
     near, far = found["rollback_error"], found["original_error"]
     if not known(near) or not known(far):
         return
     said = (
         f"Over {count(found['n_pairs'], 'pair')} of a prediction and a removed fact, the "
-        f"probability by rollback is {number(near)} away from that of the retrained model on "
-        f"average, and the probability of the model as it was {number(far)}. "
+        f"{worth} by rollback is {number(near)} away from that of the retrained model on "
+        f"average, and the {worth} of the model as it was {number(far)}. "
     )
     if near < far:
         yield f"{said}So rolling back comes nearer to retraining than doing nothing."
@@ -35,7 +37,8 @@ def claim(found: Document) -> Iterator[str]:
         yield f"{said}So here rolling back comes no nearer to retraining than doing nothing."
 
 
-def _bounds(found: Document) -> Iterator[str]:
+def _bounds(evaluation: Document) -> Iterator[str]:
+    found, worth = evaluation["theory"], worth_of(evaluation)
     if known(found["lipschitz"]) and known(found["smoothness"]):
         yield (
             f"The largest norm that a row had in training is C = {number(found['largest_norm'])}. "
@@ -46,15 +49,14 @@ def _bounds(found: Document) -> Iterator[str]:
         )
     bound, unrolled = found["stability_bound"], found["recurrence_bound"]
     if known(bound):
-        worth = "above 1, so it says nothing of a probability" if bound > 1 else "below 1"
         more = f" Unrolled with the rates that were used, it is {number(unrolled)}."
         yield (
             f"The stability bound (Lambda-stab-nc) for {count(found['n_facts'], 'fact')} and "
-            f"{count(found['n_steps'], 'step')} is {number(bound)}: {worth}."
+            f"{count(found['n_steps'], 'step')} is {number(bound)}: {_told(bound, worth)}."
             + (more if known(unrolled) else "")
         )
     else:
-        yield "The stability bound is not finite for this training, so it says nothing."
+        yield _unbounded(evaluation)
     if known(found["normaliser_std"]) and known(found["score_std"]):
         steady = found["normaliser_std"] < found["score_std"] / 2
         yield (
@@ -64,6 +66,29 @@ def _bounds(found: Document) -> Iterator[str]:
             f"{number(found['score_std'])}: "
             + ("nearly constant beside them." if steady else "not so constant beside them.")
         )
+
+
+def _told(bound: float, worth: Worth) -> str:
+    """What the bound says, which is proved of what lies between 0 and 1."""
+    if worth != PROBABILITY:
+        return f"it holds of what lies between 0 and 1, which {worth.several} need not"
+    return "above 1, so it says nothing of a probability" if bound > 1 else "below 1"
+
+
+def _unbounded(evaluation: Document) -> str:
+    """Why there is no bound."""
+    found, size = evaluation["theory"], evaluation["config"].get("batch_size", 1)
+    if found["lipschitz"] is None and known(found["largest_norm"]):
+        return (
+            f"The paper's lemmas do not hold for {found['model']}, so there are no constants and "
+            "no stability bound."
+        )
+    if size > 1:
+        return (
+            f"There is no stability bound: it is proved of one fact a step, and here a batch has "
+            f"{size:,}."
+        )
+    return "The stability bound is not finite for this training, so it says nothing."
 
 
 def _constants(found: Document) -> list[tuple[str, str]]:
