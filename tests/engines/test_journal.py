@@ -138,7 +138,10 @@ def test_a_journal_that_can_no_longer_be_written_is_noted_once(tmp_path: Path) -
     [
         ([3, 1592], "no fact 1592 to remove; choose from 0 to 1591"),
         ([-1], "no fact -1 to remove; choose from 0 to 1591"),
-        (range(1592), "nothing is left to train on; remove fewer"),
+        (
+            range(1592),
+            "without all 1592 facts nothing is left to train on; remove fewer, by a smaller k or top",
+        ),
     ],
 )
 def test_facts_that_cannot_be_removed_are_refused(

@@ -8,25 +8,20 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.engines._protocol import Engine
+from whence.engines._protocol import Engine, removed_key
 from whence.predict import STANDING, Standings
 from whence.training.retraining import Recipe
 from whence.types import FactIds
 
 Spot = tuple[int, int, int]
 """A prediction in the journal: given entity, row of the relation, target."""
-
-
-def removed_key(removed: FactIds) -> str:
-    """Tells a set of removed facts from every other."""
-    return blake2b(np.sort(removed).astype("<i8").tobytes(), digest_size=16).hexdigest()
 
 
 def recipe_key(recipe: Recipe, engine: Engine) -> str:

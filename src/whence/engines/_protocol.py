@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,11 @@ from whence.predict import Predictions, Standings
 from whence.training.results import Parameters
 from whence.training.retraining import Recipe
 from whence.types import FactIds
+
+
+def removed_key(removed: FactIds) -> str:
+    """Tells a set of removed facts from every other."""
+    return blake2b(np.sort(removed).astype("<i8").tobytes(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +33,15 @@ class Job:
         cls, removed: Sequence[int] | FactIds, which: Sequence[int] | NDArray[np.int64]
     ) -> "Job":
         return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64))
+
+    @classmethod
+    def control(cls, n_predictions: int) -> "Job":
+        """Nothing removed, all predictions looked at."""
+        return cls.of([], np.arange(n_predictions))
+
+    @property
+    def key(self) -> str:
+        return removed_key(self.removed)
 
     def result(self, rows: Parameters, predictions: Predictions | None) -> Standings | Parameters:
         """What is wanted of its rows: how its predictions stand or, with None, the rows."""

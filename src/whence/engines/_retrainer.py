@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.engines._journal import Journal, removed_key
+from whence.engines._journal import Journal
 from whence.engines._protocol import Engine, Job, Plan, RetrainWatch
 from whence.errors import WhenceError
 from whence.predict import Predictions, Standings
@@ -16,8 +16,6 @@ from whence.training.retraining import Recipe
 from whence.types import FactIds
 
 _PROBE_FACTS = 2000
-NOTHING: FactIds = np.zeros(0, np.int64)
-"""What the control is trained without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +45,7 @@ class Retrainer:
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """How the predictions of every job stand without its facts; a control is among them."""
         start, spots = time.perf_counter(), predictions.places
-        control = Job(NOTHING, np.arange(len(predictions)))
+        control = Job.control(len(predictions))
         self._check(jobs)
         merged = _merge([control, *jobs])
         lacking = [
@@ -72,7 +70,7 @@ class Retrainer:
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
         """Rows trained without each set of facts, in the order they finish; -1 is the control."""
-        jobs = [Job.of(NOTHING, []), *(Job.of(facts, []) for facts in removed)]
+        jobs = [Job.control(0), *(Job.of(facts, []) for facts in removed)]
         self._check(jobs)
         self._announce(len(jobs), 0)
         for number, rows in self._retrain(jobs, None):
@@ -125,8 +123,7 @@ def _merge(jobs: Sequence[Job]) -> list[Job]:
     """Jobs without the same facts as one, which looks at the predictions of all."""
     merged: dict[str, Job] = {}
     for job in jobs:
-        key = removed_key(job.removed)
-        before = merged.get(key)
+        before = merged.get(job.key)
         which = job.which if before is None else np.union1d(before.which, job.which)
-        merged[key] = Job(job.removed, np.unique(which))
+        merged[job.key] = Job(job.removed, np.unique(which))
     return list(merged.values())

@@ -3,16 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from whence.engines import Job, Outcomes, Retrainer
-from whence.engines._journal import removed_key
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.theory import N_RANDOM
 from whence.predict import Predictions
-from whence.types import FactIds
-
-_NOTHING: FactIds = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +25,10 @@ class CountingRetrainer(Retrainer):
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """See `Retrainer`."""
-        control = Job(_NOTHING, np.arange(len(predictions)))
-        for job in [control, *jobs]:
-            key = removed_key(job.removed)
-            self.asked.add(key)
+        for job in [Job.control(len(predictions)), *jobs]:
+            self.asked.add(job.key)
             if self.journal.lacks(job.removed, predictions.places[job.which]):
-                self.trained.add(key)
+                self.trained.add(job.key)
         return super().ask(predictions, jobs)
 
 
