@@ -140,7 +140,8 @@ def test_a_journal_that_can_no_longer_be_written_is_noted_once(tmp_path: Path) -
         ([-1], "no fact -1 to remove; choose from 0 to 1591"),
         (
             range(1592),
-            "without all 1592 facts nothing is left to train on; remove fewer, by a smaller k or top",
+            "without all 1592 facts nothing is left to train on; remove fewer, "
+            "by a smaller k or top",
         ),
     ],
 )
