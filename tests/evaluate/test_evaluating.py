@@ -180,3 +180,16 @@ def test_a_folder_that_cannot_be_written_is_no_end(run: whence.Run) -> None:
     found = run.evaluate(watch=watch, **SMALL | {"protocols": "steadiness"})
     assert found.steadiness is not None
     assert any("the evaluation is not kept" in note for note in watch.notes)
+
+
+def test_an_evaluation_prints_as_a_few_lines(run: whence.Run) -> None:
+    found = run.evaluate(limit=2, k="1", protocols="removal")
+    first, *lines = str(found).splitlines()
+    assert first == f"distmult on nations, seed {run.config.seed}: 2 predictions"
+    assert [line.split(":")[0] for line in lines] == ["rollback, k = 1", "random, k = 1"]
+    assert len(repr(found)) < 4000
+
+
+def test_a_list_of_predictions_is_refused_with_what_to_do(run: whence.Run) -> None:
+    with pytest.raises(whence.WhenceError, match="top, true or a file"):
+        run.evaluate(predictions=[("egypt", "embassy", "usa")])

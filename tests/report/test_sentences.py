@@ -56,7 +56,9 @@ def test_a_method_alone_is_told_alone() -> None:
     assert sentence.endswith("(the mean of 2 seeds), and changes the top answer of 30.0%.")
 
 
-@pytest.mark.parametrize(("tc", "where"), [(0.34, "well above it"), (0.07, "not clearly above it")])
+@pytest.mark.parametrize(
+    ("tc", "where"), [(0.34, "clearly above it"), (0.07, "not clearly above it")]
+)
 def test_the_floor_of_changes_is_compared(tc: float, where: str) -> None:
     rows = (removal("rollback", 1, 0.9, tc, 1),)
     floor, above = steadiness_sentences(document(removal=rows))

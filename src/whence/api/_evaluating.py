@@ -21,6 +21,8 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
     where = take_engine(options)
     if isinstance(options.get("predictions"), Path):
         options["predictions"] = str(options["predictions"])
+    if not isinstance(options.get("predictions", ""), str):
+        raise WhenceError("predictions are top, true or a file; write a list of them into one")
     asked = EvaluateOptions.from_dict(options)
     with open_cases(run, where, watch) as opened:
         check_possible(opened.own(), asked, where.threads)

@@ -75,10 +75,10 @@ def _document(evaluation: Any) -> dict[str, Any]:
 def _explanations(run: "Run", examples: int) -> Iterator[dict[str, Any]]:
     """The most probable new answers to the first queries held out, explained with their graph."""
     found: dict[tuple[str, ...], float] = {}
+    worth = "score" if run.config.loss == "squared" else "probability"
     for query, answers in zip(queries := _queries(run), _answers(run, queries), strict=True):
         for answer in answers:
-            worth = answer["probability"]
-            found[(*query, answer["entity"])] = answer["score"] if worth is None else worth
+            found[(*query, answer["entity"])] = answer[worth]
     for names in sorted(found, key=lambda names: -found[names])[:examples]:
         yield run.explain(*names, graph=True).to_dict()
 

@@ -60,10 +60,10 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     opened = Run.open(run)
     with announced(TerminalWatch().compiling), RetrainScreen() as watch:
         found = opened.evaluate(watch=watch, **given)
+    if out is not None:  # first, since who reads the tables may stop early
+        found.to_file(out, force=force)
+        click.echo(f"{out} is written", err=True)
     if as_json:
         print_json(found.to_dict())
     else:
         show_evaluation(console(), found.to_dict())
-    if out is not None:
-        found.to_file(out, force=force)
-        click.echo(f"{out} is written", err=True)

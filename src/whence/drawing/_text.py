@@ -69,6 +69,8 @@ def role_text(fact: Document) -> str:
 
 def percent(value: float) -> str:
     """A fraction in percent; small ones keep two digits."""
+    if value < 0:
+        return f"{_sign(value)}{percent(-value)}"
     if value < 1 and round(100 * value, 1) == 100:
         return ">99.9%"
     return f"{_digits(100 * value)}%"

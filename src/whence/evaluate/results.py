@@ -292,6 +292,15 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     retrainings: tuple[Retraining, ...] = field(default=(), repr=False)
 
+    def __str__(self) -> str:
+        """What was evaluated, then one line for every method and size of removal."""
+        seeds = ", ".join(map(str, self.seeds))
+        lines = [f"{self.model} on {self.dataset}, seed {seeds}: {self.n_predictions} predictions"]
+        lines += [
+            f"{row.method}, k = {row.k}: PD {row.pd:.1%}, TC {row.tc:.1%}" for row in self.removal
+        ]
+        return "\n".join(lines)
+
     def to_dict(self) -> dict[str, Any]:
         """What `whence evaluate --json` prints: all but the single retrainings and matrices."""
         found = {

@@ -21,12 +21,22 @@ def summarise(results: Results, tables: Sequence[Table]) -> list[str]:
     """Sentences: where the paper's figures lie, and whether its claims hold."""
     by_name = {table.name: table for table in tables}
     return [
+        *_limited(results),
         *_spreads(results, by_name),
         *_rollback_against_random(results, by_name),
         *_criage(by_name),
         *_constraints(by_name),
         *_theory(results),
     ]
+
+
+def _limited(results: Results) -> Iterator[str]:
+    """A try with few predictions says so first."""
+    if results.options.limit is not None:
+        yield (
+            f"A try: {results.options.limit} predictions of each seed, drawn at random (--limit). "
+            "The paper's figures are of more."
+        )
 
 
 def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:

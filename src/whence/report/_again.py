@@ -18,7 +18,9 @@ def again(info: Document, evaluations: Sequence[Document], made: str) -> Section
     run = shlex.quote(str(info.get("run") or "RUN"))
     lines = [*_train(info, run), *(_evaluate(each, run) for each in evaluations)]
     if not evaluations:
-        lines.append(f"whence evaluate {run}")
+        traced = info["config"].get("trace", True)
+        others = "" if traced else " --methods gradient-dot,random --k 1,10"
+        lines.append(f"whence evaluate {run}{others}")
     lines.append(f"whence report {run}")
     parts = (commands(lines), items([("made", made), *_versions()]))
     return Section("Run it again", parts, "again")

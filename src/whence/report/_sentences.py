@@ -113,8 +113,9 @@ def steadiness_sentences(evaluation: Document) -> Iterator[str]:
     high = steady["interval"] and steady["interval"][1]
     for row in evaluation.get("removal") or ():
         if row["k"] == 1 and row["method"] != "random" and known(row["tc"]):
-            above = known(high) and row["tc"] > high
-            where = "well above it" if above else "not clearly above it"
+            low = row["tc_interval"] and row["tc_interval"][0]
+            above = known(high) and known(low) and low > high
+            where = "clearly above it" if above else "not clearly above it"
             yield f"The TC of {row['method']} at k = 1 is {rate(row['tc'])}, {where}."
 
 

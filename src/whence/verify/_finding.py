@@ -1,6 +1,6 @@
 """The facts that a verdict removes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.errors import WhenceError
 from whence.explain import (
@@ -33,7 +33,10 @@ def find_removed(situation: Situation, asked: ExplainOptions, options: VerifyOpt
     explanation = explain_situation(situation, asked.replace(top=options.top))
     if not explanation.facts:
         raise WhenceError(f"{asked.method} finds no fact that supports it; name facts to remove")
-    return Found(tuple(map(_as_removed, explanation.facts)), explanation.notes)
+    facts = tuple(map(_as_removed, explanation.facts))
+    if asked.method == "random":  # what it draws is no influence
+        facts = tuple(replace(fact, influence=None) for fact in facts)
+    return Found(facts, explanation.notes)
 
 
 def _named(
