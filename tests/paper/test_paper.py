@@ -236,3 +236,11 @@ def test_an_unfinished_run_is_gone_on_with(whole: tuple[Paper, Notes], tmp_path:
     run = Runs(options, Notes()).open(plan(options)[0])
     same = whence.Run.open(whole[0].options.folder / "runs" / "distmult")
     assert run.entity_rows.tobytes() == same.entity_rows.tobytes()
+
+
+def test_the_folder_of_a_run_is_left_alone(tmp_path: Path) -> None:
+    run = whence.train("nations", out=tmp_path / "run", epochs=1, model="distmult", dim=4)
+    before = sorted(path.name for path in run.path.iterdir())
+    with pytest.raises(WhenceError, match="is a run; choose another folder"):
+        reproduce(PaperOptions(out=run.path))
+    assert sorted(path.name for path in run.path.iterdir()) == before

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence._version import __version__
+from whence.errors import WhenceError
 from whence.files import write_text
 from whence.paper._figures import Drawn, draw
 from whence.paper._markdown import markdown
@@ -79,6 +80,8 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     from whence.paper._measuring import Measuring
     from whence.paper._runs import Runs
 
+    if (options.folder / "manifest.json").exists():
+        raise WhenceError(f"{options.folder} is a run; choose another folder with -o")
     watch = watch or PaperWatch()
     with closing(choose_engine(options.engine)) as engine:
         found = _measure(Measuring(options, engine, watch, Runs(options, watch)))
