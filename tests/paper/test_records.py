@@ -1,8 +1,6 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from whence.paper._records import Figure, finite
+from whence.paper._records import Figure
 
 
 @pytest.mark.parametrize(
@@ -41,20 +39,3 @@ def test_a_figure_as_a_document() -> None:
         "paper_std": None,
         "paper_is": "inside",
     }
-
-
-@given(
-    st.recursive(
-        st.floats() | st.integers() | st.text() | st.none(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    )
-)
-def test_a_finite_document_is_json(document: object) -> None:
-    import json
-
-    json.dumps(finite(document), allow_nan=False)
-
-
-def test_finite_keeps_all_else() -> None:
-    document = {"a": [1.5, float("nan")], "b": (float("inf"), "x"), "c": None}
-    assert finite(document) == {"a": [1.5, None], "b": [None, "x"], "c": None}

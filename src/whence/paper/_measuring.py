@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,6 @@ from whence.evaluate.results import Evaluation, Significance, plain
 from whence.files import write_retrainings, write_text
 from whence.paper._examples import choose_examples
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
-from whence.paper._records import finite
 from whence.paper._results import Document
 from whence.paper._runs import Runs
 from whence.paper._watch import Budget, PaperWatch
@@ -49,12 +48,12 @@ class Measuring:
         """Evaluate a part, and keep what it came to."""
         run = self.runs.open(part)
         evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
-        document: dict[str, Any] = finite(
+        document: dict[str, Any] = plain(
             {
                 "asked": self._asked(part),
                 "runs": [_trained(each) for each in self.runs.seeds(run)],
                 "evaluation": evaluation.to_dict(),
-                "significance": plain(self._significance(run, part, evaluation)),
+                "significance": self._significance(run, part, evaluation),
                 "examples": _examples(run, evaluation),
             }
         )
@@ -121,7 +120,7 @@ class Measuring:
     def _asked(self, part: Part) -> Document:
         """What tells a finished part from one that was asked otherwise."""
         return {
-            "part": plain(asdict(part)),
+            "part": plain(part),
             "seeds": self.options.n_seeds,
             "limit": self.options.n_predictions,
             "engine": self.engine.identity,

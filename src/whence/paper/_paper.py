@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from whence._version import __version__
 from whence.errors import WhenceError
+from whence.evaluate.results import plain
 from whence.files import write_text
 from whence.paper._figures import Drawn, draw
 from whence.paper._markdown import markdown
 from whence.paper._page import page
 from whence.paper._plan import FIRST_SEED, PaperOptions, plan
-from whence.paper._records import Table, finite
+from whence.paper._records import Table
 from whence.paper._results import Document, Results
 from whence.paper._summary import summarise
 from whence.paper._tables import make_tables
@@ -58,7 +59,7 @@ class Paper:
             "tables": {table.name: table.to_dict() for table in self.tables},
             "figures": {name: f"{name}.svg" for name in self.drawn},
         }
-        found: dict[str, Any] = finite(document)
+        found: dict[str, Any] = plain(document)
         return found
 
     def write(self, folder: Path) -> None:

@@ -1,6 +1,5 @@
 """Tables of figures: ours over seeds, beside the paper's; how they are shown is said elsewhere."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,14 +109,3 @@ def _key(column: str) -> str:
 def figures_of(tables: Sequence[Table]) -> list[Figure]:
     """Every figure of some tables."""
     return [figure for table in tables for row in table.rows for figure in row.figures if figure]
-
-
-def finite(value: Any) -> Any:
-    """A document without numbers that JSON has no word for: None instead."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(name): finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return value
