@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class EngineOptions(Settings):
     """Where retraining runs; checked on making."""
 
-    engine: str = choice("auto", "where models are retrained", "Retraining", "auto", "local", "ray")
+    engine: str = choice(
+        "auto", "where models are retrained", "Retraining", "auto", "local", "ray", "cuda"
+    )
     threads: int | None = number(None, "so many at a time  [default: all cores]", "Retraining", 1)
     ray_address: str | None = choice(
         None, "host:port of a running Ray cluster  [default: one on this machine]", "Retraining"
@@ -33,6 +35,10 @@ class EngineOptions(Settings):
 
 def choose_engine(options: EngineOptions) -> "Engine":
     """The engine that options ask for; auto takes this machine."""
+    if options.engine == "cuda":
+        from whence.engines.cuda import CudaEngine
+
+        return CudaEngine()
     if options.engine == "ray":
         from whence.engines._ray import RayEngine
 

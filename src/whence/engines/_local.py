@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -15,11 +16,21 @@ from whence.training.results import Interrupted, Parameters
 from whence.training.retraining import Recipe
 
 _LOOK_SECONDS = 0.2
+_PROBE_FACTS = 2000
 
 
 def machine_identity() -> str:
     """What rounding depends on: the kernels and the processor they are compiled for."""
     return f"{source_digest()} {get_host_cpu_name()}"
+
+
+def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
+    """What so many retrainings will take on cores like this machine's, from a short probe."""
+    recipe.probe(1)  # kernels are loaded
+    before = time.perf_counter()
+    n_facts = recipe.probe(_PROBE_FACTS)
+    each = (time.perf_counter() - before) * recipe.n_facts / n_facts
+    return each * -(-n_retrainings // n_cores)
 
 
 class LocalEngine:
@@ -31,6 +42,10 @@ class LocalEngine:
     @property
     def identity(self) -> str:
         return f"local {machine_identity()}"
+
+    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
+        """See `Engine`."""
+        return seconds_on_cores(recipe, n_retrainings, self.at_once)
 
     def retrain(
         self,

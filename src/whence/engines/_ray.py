@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whence._extras import need
-from whence.engines._local import machine_identity
+from whence.engines._local import machine_identity, seconds_on_cores
 from whence.engines._protocol import Job
 from whence.errors import WhenceError
 from whence.predict import Predictions, Standings
@@ -68,6 +68,10 @@ class RayEngine:
                 f"Ray's workers cannot run whence ({_last_line(error)}); "
                 "install the same version of it on every machine of the cluster"
             ) from None
+
+    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
+        """See `Engine`."""
+        return seconds_on_cores(recipe, n_retrainings, self.at_once)
 
     def retrain(
         self,

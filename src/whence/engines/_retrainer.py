@@ -15,8 +15,6 @@ from whence.training.results import Parameters
 from whence.training.retraining import Recipe
 from whence.types import FactIds
 
-_PROBE_FACTS = 2000
-
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
@@ -79,11 +77,7 @@ class Retrainer:
 
     def seconds_for(self, n_retrainings: int) -> float:
         """What so many retrainings will take, from a short probe."""
-        self.recipe.probe(1)  # kernels are loaded
-        before = time.perf_counter()
-        n_facts = self.recipe.probe(_PROBE_FACTS)
-        each = (time.perf_counter() - before) * self.recipe.n_facts / n_facts
-        return each * -(-n_retrainings // self.engine.at_once)
+        return self.engine.seconds_for(self.recipe, n_retrainings)
 
     def _retrain(
         self, jobs: Sequence[Job], predictions: Predictions | None

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence._jit import announced, release_memory
 from whence.training._ledger import bookkeeping
@@ -29,6 +30,7 @@ _CHECKPOINT_SHARE = 20
 """Checkpoints take at most one part in so many of the time."""
 
 Validate = Callable[[Parameters], Validation]
+MakeTrainer = Callable[[Problem, NDArray[Any] | None], Trainer]
 
 
 def fit(
@@ -37,6 +39,7 @@ def fit(
     validate: Validate | None,
     watch: Watch,
     checkpoint_seconds: float,
+    make_trainer: MakeTrainer = Trainer,
 ) -> Progress:
     """Train, or go on where the store's checkpoint left off, to the end."""
     with announced(watch.compiling):
@@ -44,7 +47,7 @@ def fit(
         if problem.config.trace:
             dtype = np.dtype(problem.config.trace_dtype)
             trace = store.allocate_trace((len(problem.facts), problem.trace_width), dtype)
-        trainer, progress = Trainer(problem, trace), Progress()
+        trainer, progress = make_trainer(problem, trace), Progress()
         trainer.warm_up()
         release_memory()
         saved = store.load_checkpoint(trace)

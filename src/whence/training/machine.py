@@ -1,15 +1,16 @@
-"""How training uses the machine it runs on; the outcome does not depend on it."""
+"""How training uses the machine it runs on; but for rounding, the outcome does not depend on it."""
 
 from dataclasses import dataclass
 
 from whence.errors import WhenceError
-from whence.settings import Settings, number
+from whence.settings import Settings, choice, number
 
 
 @dataclass(frozen=True)
 class MachineOptions(Settings):
     """What training may take of a machine; checked on making."""
 
+    device: str = choice("cpu", "where steps are taken", "Machine", "cpu", "cuda")
     threads: int | None = number(None, "for metrics  [default: one a core]", "Machine", 1)
     memory_share: float = number(
         0.5, "of memory, above which a trace is memory-mapped", "Machine", 0

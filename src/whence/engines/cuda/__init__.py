@@ -1,0 +1,1 @@
+"""Retraining and training on a CUDA card: many models in one launch."""
