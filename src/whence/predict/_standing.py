@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence._jit import kernel, row_function
+from whence._jit import inlined, kernel, row_function
 from whence.data import Dataset
 from whence.models import Model
 from whence.models._match import MATCH_IDS, score_rows
 from whence.models.scoring import Scorer
 from whence.training.results import Parameters
-from whence.types import OBJECT, RELATION, SUBJECT, FactIds
+from whence.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 STANDING = np.dtype(
     [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
@@ -91,21 +91,31 @@ class Predictions:
         removed: the facts that the rows were trained without.
         """
         chosen = np.arange(len(self)) if which is None else np.asarray(which, np.int64)
+        ids, out = np.arange(len(rows.entity_rows)), _room(len(chosen))
+        queries = self._queries(rows, self.places[chosen])
+        room = (np.empty(len(ids)), np.empty(len(ids), np.bool_))
+        kind = MATCH_IDS[self.model.match]
+        _stand(kind, queries, rows.entity_rows, ids, self._asked(chosen, removed), room, out)
+        return self._standings(out)
+
+    def stand_by_scores(
+        self, scores: Numbers, which: NDArray[np.int64], removed: FactIds
+    ) -> Standings:
+        """The same out of scores, (n, at least n_candidates), that were worked out elsewhere."""
+        out, away = _room(len(which)), np.empty(scores.shape[1], np.bool_)
+        _stand_by_scores(scores, self._asked(which, removed), away, out)
+        return self._standings(out)
+
+    def _asked(self, chosen: NDArray[np.int64], removed: FactIds | None) -> "_Asked":
         gone = np.isin(self.known_by, [] if removed is None else removed)
-        values, answers = np.empty((len(chosen), 2)), np.empty((len(chosen), 3), np.int32)
-        ids = np.arange(len(rows.entity_rows))
-        _stand(
-            MATCH_IDS[self.model.match],
-            self._queries(rows, self.places[chosen]),
-            rows.entity_rows,
-            (ids, self.places[chosen, 2], self.candidates[chosen]),
-            (self.known, gone, self.spans[chosen]),
-            (np.empty(len(ids)), np.empty(len(ids), np.bool_)),
-            (values, answers),
-        )
-        out = np.empty(len(chosen), STANDING)
-        out["probability"], out["score"] = values[:, 0], values[:, 1] * self.scale + self.offset
-        out["rank"], out["top"], out["top_released"] = answers.T
+        targets, candidates = self.places[chosen, 2], self.candidates[chosen]
+        return _Asked(targets, candidates, self.known, gone, self.spans[chosen])
+
+    def _standings(self, found: "_Out") -> Standings:
+        out = np.empty(len(found.values), STANDING)
+        out["probability"] = found.values[:, 0]
+        out["score"] = found.values[:, 1] * self.scale + self.offset
+        out["rank"], out["top"], out["top_released"] = found.answers.T
         return out
 
     def _queries(self, rows: Parameters, places: NDArray[np.int64]) -> NDArray[Any]:
@@ -134,25 +144,55 @@ def _fill(query, given, relations, out):
         query(given[i], relations[i], out[i])
 
 
+class _Asked(NamedTuple):
+    """Predictions as kernels take them."""
+
+    targets: Any
+    candidates: Any  # (n, 2)
+    known: Any
+    gone: Any  # (n_known,) whether it is known from a removed fact alone
+    spans: Any  # (n, 2)
+
+
+class _Out(NamedTuple):
+    values: Any  # (n, 2) probability and score
+    answers: Any  # (n, 3) rank, top answer, top answer once removed ones count as new
+
+
+def _room(n: int) -> _Out:
+    return _Out(np.empty((n, 2)), np.empty((n, 3), np.int32))
+
+
 @kernel
-def _stand(kind, queries, rows, asked, known, room, out):
-    """Standings of targets among candidates; known ones leave the contest, not the softmax."""
-    ids, targets, candidates = asked
-    flat, gone, spans = known
+def _stand(kind, queries, rows, ids, asked, room, out):
     for i in range(queries.shape[0]):
-        first, last = candidates[i]
-        scores, away = room[0][: last - first], room[1][: last - first]
+        first, last = asked.candidates[i]
+        scores = room[0][: last - first]
         score_rows(kind, queries[i], rows, ids[first:last], rows.shape[1], scores)
-        away[:] = False
-        for j in range(spans[i, 0], spans[i, 1]):
-            away[flat[j] - first] = True
-        mine = scores[targets[i] - first]
-        out[0][i, 0], out[0][i, 1] = _probability(scores, mine), mine
-        out[1][i, 0] = _rank(scores, away, mine)
-        out[1][i, 1] = first + _top(scores, away)
-        for j in range(spans[i, 0], spans[i, 1]):
-            away[flat[j] - first] = not gone[j]
-        out[1][i, 2] = first + _top(scores, away)
+        _stand_one(scores, i, asked, room[1], out)
+
+
+@kernel
+def _stand_by_scores(scores, asked, away, out):
+    for i in range(scores.shape[0]):
+        first, last = asked.candidates[i]
+        _stand_one(scores[i, : last - first], i, asked, away, out)
+
+
+@inlined
+def _stand_one(scores, i, asked, room, out):
+    """Standing of a target among candidates; known ones leave the contest, not the softmax."""
+    first, away = asked.candidates[i, 0], room[: scores.shape[0]]
+    away[:] = False
+    for j in range(asked.spans[i, 0], asked.spans[i, 1]):
+        away[asked.known[j] - first] = True
+    mine = scores[asked.targets[i] - first]
+    out.values[i, 0], out.values[i, 1] = _probability(scores, mine), mine
+    out.answers[i, 0] = _rank(scores, away, mine)
+    out.answers[i, 1] = first + _top(scores, away)
+    for j in range(asked.spans[i, 0], asked.spans[i, 1]):
+        away[asked.known[j] - first] = not asked.gone[j]
+    out.answers[i, 2] = first + _top(scores, away)
 
 
 @kernel

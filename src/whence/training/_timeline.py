@@ -77,7 +77,7 @@ class Timeline:
     def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any, Any]:
         """Tails of the drift after every live update of a block, and the powers that fade it."""
         beta1, beta2 = self.config.beta1, self.config.beta2
-        powers, fades = _fading(beta1, beta2)
+        powers, fades = fading(beta1, beta2)
         live = self._live(epoch)[first:last]
         n_live = int(live.sum())
         updates = self._next_live(epoch, first, n_live + 1 + len(fades))
@@ -108,7 +108,7 @@ class Timeline:
 
 
 @cache
-def _fading(beta1: float, beta2: float) -> tuple[Numbers, Numbers]:
+def fading(beta1: float, beta2: float) -> tuple[Numbers, Numbers]:
     """(horizon, 4) powers and (horizon,) fades that a block takes; many retrainings share them."""
     horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
     missed = np.arange(horizon)

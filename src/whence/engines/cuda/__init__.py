@@ -1,1 +1,21 @@
 """Retraining and training on a CUDA card: many models in one launch."""
+
+from typing import TYPE_CHECKING
+
+from whence._lazy import lazily
+
+if TYPE_CHECKING:
+    from whence.engines.cuda._card import open_card
+    from whence.engines.cuda._engine import CudaEngine
+    from whence.engines.cuda._trainer import CudaTrainer
+
+__all__ = ["CudaEngine", "CudaTrainer", "open_card"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "open_card": "whence.engines.cuda._card",
+        "CudaEngine": "whence.engines.cuda._engine",
+        "CudaTrainer": "whence.engines.cuda._trainer",
+    },
+)

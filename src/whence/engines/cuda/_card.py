@@ -1,15 +1,118 @@
 """The card of this machine, through CuPy."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from whence._extras import need
 from whence.errors import WhenceError
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a card has for the blocks of threads that run on it."""
+
+    n_processors: int
+    threads: int
+    """Of one block."""
+    lanes: int
+    """Threads that can pass numbers to each other."""
+    shared_bytes: int
+    """Shared memory of a processor."""
+    block_bytes: int
+    """Shared memory that one block can have."""
+
+
+class Card(Protocol):
+    """Somewhere to run kernels: memory, a compiler and a way to launch."""
+
+    xp: Any
+    """NumPy's functions over its memory."""
+    limits: Limits
+    name: str
+    identity: str
+    """What rounding depends on."""
+
+    def compile(self, source: str) -> Any:
+        """Kernels out of their source."""
+
+    def launch(
+        self,
+        kernels: Any,
+        name: str,
+        blocks: int,
+        threads: int,
+        shared: int,
+        arguments: Sequence[Any],
+    ) -> None:
+        """Start a kernel; what is launched later waits for it."""
+
+    def wait(self) -> None:
+        """Until all that was launched is done."""
+
+    def address(self, array: Any) -> int:
+        """Where an array of `xp` begins."""
+
+    def free_bytes(self) -> int:
+        """Memory that can be had."""
+
+
+class CudaCard:
+    """A CUDA card."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.xp = cupy
+        device = cupy.cuda.Device()
+        about = cupy.cuda.runtime.getDeviceProperties(device.id)
+        self.name: str = about["name"].decode()
+        compiler = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
+        self.identity = f"{self.name} {device.compute_capability} nvrtc {compiler}"
+        reserved = 1024  # of every block
+        self.limits = Limits(
+            n_processors=about["multiProcessorCount"],
+            threads=1024,
+            lanes=32,
+            shared_bytes=about["sharedMemPerMultiprocessor"] - reserved,
+            block_bytes=device.attributes["MaxSharedMemoryPerBlockOptin"],
+        )
+
+    def compile(self, source: str) -> Any:
+        module = self.xp.RawModule(code=source, options=("--std=c++17",), backend="nvrtc")
+        try:
+            module.compile()
+        except self.xp.cuda.compiler.CompileException as error:
+            raise WhenceError(f"the card's kernels do not compile: {_first_line(error)}") from None
+        return module
+
+    def launch(
+        self,
+        kernels: Any,
+        name: str,
+        blocks: int,
+        threads: int,
+        shared: int,
+        arguments: Sequence[Any],
+    ) -> None:
+        function = kernels.get_function(name)
+        if shared > function.max_dynamic_shared_size_bytes:
+            function.max_dynamic_shared_size_bytes = shared
+        function((blocks,), (threads,), tuple(arguments), shared_mem=shared)
+
+    def wait(self) -> None:
+        self.xp.cuda.Device().synchronize()
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def free_bytes(self) -> int:
+        self.xp.get_default_memory_pool().free_all_blocks()
+        return int(self.xp.cuda.runtime.memGetInfo()[0])
+
+
 @lru_cache
-def open_card(task: str = "engine cuda") -> Any:
-    """CuPy, once it is sure that there is a card to use; `task` is named where there is none."""
+def open_card(task: str = "engine cuda") -> CudaCard:
+    """The card, once it is sure that there is one; `task` is named where there is none."""
     cupy = need("cupy", "cuda", task)
     try:
         n_cards = cupy.cuda.runtime.getDeviceCount()
@@ -17,7 +120,7 @@ def open_card(task: str = "engine cuda") -> Any:
         raise WhenceError(f"{task} finds no CUDA card ({_first_line(error)})") from None
     if not n_cards:
         raise WhenceError(f"{task} finds no CUDA card")
-    return cupy
+    return CudaCard(cupy)
 
 
 def _first_line(error: Exception) -> str:
