@@ -15,6 +15,7 @@ from whence.training.results import Interrupted, Parameters, Validation, Watch
 
 if TYPE_CHECKING:
     from whence.training._problem import Problem
+    from whence.training.fit import MakeTrainer
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -66,6 +67,7 @@ def train_config(
 
     machine = machine or MachineOptions()
     problem = Problem.of(dataset, config)  # says what is wrong before anything is written
+    _check_device(problem, machine)
     check_memory(problem.row_bytes)
     path = out or free_path(f"{dataset.name}-{config.model}")
     share = machine.memory_share
@@ -94,6 +96,11 @@ def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> R
         return Run.open(path)
     dataset = writer.dataset
     problem = Problem.of(dataset, TrainConfig.from_dict(writer.manifest.config))
+    try:
+        _check_device(problem, machine)
+    except WhenceError:
+        writer.close()
+        raise
     return _train(writer, dataset, problem, machine, watch or Watch())
 
 
@@ -130,7 +137,10 @@ def _train(
     watch.started(writer.start(problem.trace_width))
     try:
         seconds = machine.checkpoint_seconds
-        progress = fit(problem, writer, validate if validates else None, watch, seconds)
+        make_trainer = _trainer_of(machine)
+        progress = fit(
+            problem, writer, validate if validates else None, watch, seconds, make_trainer
+        )
     except Interrupted:
         writer.close()
         raise Interrupted(f"interrupted; go on with: whence train --resume {writer.path}") from None
@@ -142,6 +152,26 @@ def _train(
     metrics = {split: evaluator.evaluate(scorer, split) for split in ("valid", "test")}
     writer.finish(progress, best, metrics)
     return Run.open(writer.path)
+
+
+def _check_device(problem: "Problem", machine: MachineOptions) -> None:
+    """Refuse what a card cannot train, or a card that is not there."""
+    if machine.device == "cuda":
+        from whence.engines.cuda import check_problem, open_card
+
+        check_problem(problem)
+        open_card("device cuda")
+
+
+def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
+    """Who takes the steps."""
+    if machine.device == "cuda":
+        from whence.engines.cuda import CudaTrainer
+
+        return CudaTrainer
+    from whence.training._trainer import Trainer
+
+    return Trainer
 
 
 def _dataset(

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.training._trainer import Trainer
+from whence.training._trainer import Training
 from whence.training.results import Bookkeeping
 from whence.types import OBJECT, RELATION, SUBJECT
 
 _CHUNK = 1 << 12
 
 
-def bookkeeping(trainer: Trainer) -> Bookkeeping:
+def bookkeeping(trainer: Training) -> Bookkeeping:
     """The shares of a training run as it stands."""
     tables = trainer.read()
     changes = [
@@ -38,7 +38,7 @@ def _along(ledger: NDArray[Any], change: NDArray[np.float64]) -> float:
     return float(np.vdot(np.asarray(ledger, np.float64), change)) if len(ledger) else 0.0
 
 
-def _trace_along(trainer: Trainer, changes: list[NDArray[np.float64]]) -> float:
+def _trace_along(trainer: Training, changes: list[NDArray[np.float64]]) -> float:
     """Inner product of the sum of all traces with the whole change, a chunk of facts at a time."""
     problem, (entities, relations) = trainer.problem, changes
     slots = problem.widths.slots(problem.n_directions)

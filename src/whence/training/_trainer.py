@@ -1,6 +1,6 @@
 """One training run in memory: tables, trace and clock, moved on a stretch at a time."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,30 @@ from whence.training._timeline import Timeline
 from whence.training.results import Parameters
 
 _NO_FACTS = np.zeros(0, np.bool_)
+
+
+class Training(Protocol):
+    """What `fit` asks of a training run, wherever its steps are taken."""
+
+    problem: Problem
+    epoch: int
+    position: int
+    """In the epoch: facts trained on."""
+    count: NDArray[np.int64]
+    """(1,) updates so far."""
+    meter: NDArray[np.float64]
+    """See METER."""
+
+    @property
+    def trace(self) -> NDArray[Any]: ...
+    @property
+    def epoch_ended(self) -> bool: ...
+    def warm_up(self) -> None: ...
+    def advance(self, n_facts: int) -> int: ...
+    def read(self) -> tuple[Table, Table]: ...
+    def parameters(self) -> Parameters: ...
+    def snapshot(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None: ...
 
 
 class Trainer:

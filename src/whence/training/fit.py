@@ -13,7 +13,7 @@ from whence._jit import announced, release_memory
 from whence.training._ledger import bookkeeping
 from whence.training._problem import Problem
 from whence.training._step import FACTS, LOSS, METER
-from whence.training._trainer import Trainer
+from whence.training._trainer import Trainer, Training
 from whence.training.results import (
     BestEpoch,
     Diverged,
@@ -30,7 +30,7 @@ _CHECKPOINT_SHARE = 20
 """Checkpoints take at most one part in so many of the time."""
 
 Validate = Callable[[Parameters], Validation]
-MakeTrainer = Callable[[Problem, NDArray[Any] | None], Trainer]
+MakeTrainer = Callable[[Problem, NDArray[Any] | None], Training]
 
 
 def fit(
@@ -64,7 +64,7 @@ class _Fit:
 
     def __init__(
         self,
-        trainer: Trainer,
+        trainer: Training,
         progress: Progress,
         store: Store,
         validate: Validate | None,

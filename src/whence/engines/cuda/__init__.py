@@ -7,15 +7,17 @@ from whence._lazy import lazily
 if TYPE_CHECKING:
     from whence.engines.cuda._card import open_card
     from whence.engines.cuda._engine import CudaEngine
+    from whence.engines.cuda._source import check_problem
     from whence.engines.cuda._trainer import CudaTrainer
 
-__all__ = ["CudaEngine", "CudaTrainer", "open_card"]
+__all__ = ["CudaEngine", "CudaTrainer", "check_problem", "open_card"]
 
 __getattr__ = lazily(
     __name__,
     {
         "open_card": "whence.engines.cuda._card",
         "CudaEngine": "whence.engines.cuda._engine",
+        "check_problem": "whence.engines.cuda._source",
         "CudaTrainer": "whence.engines.cuda._trainer",
     },
 )

@@ -22,7 +22,7 @@ _FIELDS = (
     *("entities", "relations", "entity_counts", "relation_counts", "removed", "counts"),
     *("facts", "order", "steps", "candidates", "repeats", "rates", "times", "powers", "targets"),
     *("trace", "owned", "owned_relations", "drift", "drift_relations"),
-    *("projection", "projection_relations", "meter", "scores"),
+    *("projection", "projection_relations", "meter", "room"),
     *("n_entities", "n_relations", "n_facts", "n_words", "most", "n_times", "horizon"),
     *("first", "epoch"),
 )
@@ -70,8 +70,8 @@ class Fleet:
         sizes = Sizes.of(problem)
         rows = problem.n_entities * sizes.row + problem.n_relation_rows * sizes.relation_row
         counts = 4 * (problem.n_entities + problem.n_relation_rows) * problem.rule.deferred
-        scores = sizes.most * sizes.item
-        return rows * sizes.parts * sizes.item + counts + scores + len(problem.facts) // 8
+        room = sizes.most * sizes.room
+        return rows * sizes.parts * sizes.item + counts + room + len(problem.facts) // 8
 
     def _place_rows(self) -> None:
         """Every model begins with the same rows, without moments."""
@@ -144,8 +144,8 @@ class Fleet:
         if problem.config.loss == "squared":
             assert problem.targets is not None
             self.arrays["targets"] = xp.asarray(problem.targets.astype(real))
-        if not self.layout.scores_shared:
-            self.arrays["scores"] = xp.zeros((self.n_models, sizes.most), real)
+        if not self.layout.room_shared:
+            self.arrays["room"] = xp.zeros((self.n_models, sizes.most * sizes.room), np.uint8)
         self._numbers["most"] = sizes.most
 
     def _place_ledgers(self) -> None:
@@ -212,7 +212,7 @@ class Fleet:
         xp, widths = self.card.xp, self.problem.widths
         sums = self.arrays["entities"][:, :, : widths.entity].sum(axis=(1, 2))
         sums = sums + self.arrays["relations"][:, :, : widths.relation].sum(axis=(1, 2))
-        return self._to_host(xp.isfinite(sums))
+        return self.to_host(xp.isfinite(sums))
 
     def settle(self) -> None:
         """Bring all rows up to date, when training is over."""
@@ -225,8 +225,8 @@ class Fleet:
         """A model's rows, once they are settled."""
         widths = self.problem.widths
         return Parameters(
-            self._to_host(self.arrays["entities"][model, :, : widths.entity]),
-            self._to_host(self.arrays["relations"][model, :, : widths.relation]),
+            self.to_host(self.arrays["entities"][model, :, : widths.entity]),
+            self.to_host(self.arrays["relations"][model, :, : widths.relation]),
         )
 
     def scores(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -242,12 +242,13 @@ class Fleet:
         address = self.card.address
         arguments = (np.uint64(address(listed)), np.uint64(address(out)), np.int64(stride))
         self._launch("stand", len(asked), _STAND_THREADS, shared, *arguments)
-        return self._to_host(out)
+        return self.to_host(out)
 
-    def _to_host(self, array: Any) -> NDArray[Any]:
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """A copy of an array of the card."""
         self.card.wait()
         found = array.get() if hasattr(array, "get") else array
-        return np.ascontiguousarray(found)
+        return np.array(found, order="C")
 
     def _launch(self, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
         fields = [

@@ -1,7 +1,7 @@
 """How the threads of a card are shared out among models, rows and numbers of rows."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from whence.training._optimizers import MOMENTS
 from whence.training._problem import Problem
 
 _PACK_BYTES = 16
-_PACKS = 2
-"""Packs of a row that a thread holds: more take more registers, fewer leave threads idle."""
+_NUMBERS_AT_ONCE = (16, 8)
+"""Of a row, that a thread asks of memory at once in the first and in the second pass."""
 _BUSY, _MOST_BLOCKS = 1024, 32
 """Threads and blocks that share a processor: more threads have fewer registers each."""
 
@@ -32,6 +32,7 @@ class Sizes:
     """Candidates of a step."""
     item: int
     """Bytes of a number."""
+    deferred: bool
 
     @classmethod
     def of(cls, problem: Problem) -> "Sizes":
@@ -46,7 +47,13 @@ class Sizes:
             parts=1 + MOMENTS[problem.config.optimizer],
             most=1 + negatives,
             item=item,
+            deferred=problem.rule.deferred,
         )
+
+    @property
+    def room(self) -> int:
+        """Bytes that a block keeps of every candidate: score, id, and what its row missed."""
+        return self.item * (7 if self.deferred else 1) + 4
 
     @property
     def own(self) -> int:
@@ -68,7 +75,12 @@ class Layout:
     """Of a row that each of them holds."""
     held: int
     """Rounds of candidates whose rows stay in shared memory between the two passes."""
-    scores_shared: bool
+    scored: int
+    """Rows that a group asks of memory at once in the first pass."""
+    moved: int
+    """The same in the second pass."""
+    room_shared: bool
+    """Whether shared memory has room for what is kept of every candidate."""
     shared_bytes: int
 
     def slots(self, limits: Limits) -> int:
@@ -78,30 +90,47 @@ class Layout:
 
 def plan_layout(sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
     """The shape that suits rows and candidates; `holds` lets rows stay in shared memory."""
-    n_packs = sizes.row // sizes.pack
-    group = min(_power_of_two(math.ceil(n_packs / _PACKS)), limits.lanes)
-    packs = math.ceil(n_packs / group)
+    group = min(_power_of_two(sizes.row // sizes.pack), limits.lanes)
+    packs = math.ceil(sizes.row / sizes.pack / group)
     busy = min(_BUSY if packs <= 2 else _BUSY // 2, 2 * limits.threads)
     threads = min(max(_power_of_two(sizes.most * group), limits.lanes), busy // 2)
     blocks = min(busy // threads, _MOST_BLOCKS)
-    base = _base_bytes(sizes, threads, limits)
-    scores = sizes.most * sizes.item
-    room = min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
-    while blocks > 1 and base + scores > room:
+    scored, moved = (max(n // (packs * sizes.pack), 1) for n in _NUMBERS_AT_ONCE)
+    if sizes.deferred:
+        scored = moved  # moments are read in both passes
+    shape = Layout(threads, blocks, group, packs, 0, scored, moved, True, 0)
+    return share_memory(shape, sizes, limits, holds=holds)
+
+
+def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
+    """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
+    base, kept = _base_bytes(sizes, shape.threads, limits), sizes.most * sizes.room
+    blocks = shape.blocks
+    while blocks > 1 and base + kept > _room(limits, blocks):
         blocks //= 2
-        room = min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
+    room = _room(limits, blocks)
     if base > room:
         raise WhenceError(
             f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the card's "
             "shared memory; choose a lower dim, or engine local"
         )
-    scores_shared = base + scores <= room
-    used = base + scores * scores_shared
-    n_groups = threads // group
-    round_bytes = n_groups * sizes.row * sizes.item
-    n_rounds = math.ceil(sizes.most / n_groups)
+    room_shared = base + kept <= room
+    used = base + kept * room_shared
+    n_groups = shape.threads // shape.group
+    round_bytes, n_rounds = n_groups * sizes.row * sizes.item, math.ceil(sizes.most / n_groups)
     held = min((room - used) // round_bytes, n_rounds) if holds else 0
-    return Layout(threads, blocks, group, packs, held, scores_shared, used + held * round_bytes)
+    return replace(
+        shape,
+        blocks=blocks,
+        held=held,
+        room_shared=room_shared,
+        shared_bytes=used + held * round_bytes,
+    )
+
+
+def _room(limits: Limits, blocks: int) -> int:
+    """Shared memory of one of so many blocks of a processor."""
+    return min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
 
 
 _RESERVED = 1024

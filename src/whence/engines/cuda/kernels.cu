@@ -7,6 +7,7 @@
 //   PARTS               row, first and second moment stand side by side: 1, 2 or 3 of them
 //   GROUP, PACKS        threads that share a row, and how many packs of it each of them holds
 //   HELD                rounds of candidates whose rows stay in shared memory between the passes
+//   SCORED, MOVED       rows that a group asks of memory at once in the first and second pass
 // and MATCH, LOSS, OPTIMIZER, CONSTRAINT and so on, as in Rule. The model's own functions,
 // query and query_vjp, are translated from its declaration and stand between prelude and here.
 //
@@ -44,7 +45,7 @@ typedef struct {
   real *trace;                            // (n_facts, TRACE_WIDTH)
   real *owned[2], *drift[2], *projection[2];  // ledgers of entities and relations, unpadded
   double *meter;                          // loss, facts, entity norm, relation norm, slope
-  real *scores;                           // (models, most) where shared memory has no room
+  char *room;                             // (models, ROOM) where shared memory has too little
   long long n_entities, n_relations, n_facts, n_words, most, n_times, horizon, first, epoch;
 } Fleet;
 
@@ -64,9 +65,11 @@ typedef struct {
   real *d_query;   // (QUERY_ROW,)
   real *partial;   // (warps, QUERY_ROW) of d_query
   real *sums;      // (warps, 3)
-  real *scores;    // (most,)
   real *held;      // (HELD, groups, ROW)
   real *weight;    // (1,) of the subject as a candidate
+  real *scores;    // (most,) and so are the next two
+  int *ids;
+  Drift *drifts;   // deferred Adam only
 } Shared;
 
 // ---------------------------------------------------------------- random draws
@@ -304,29 +307,48 @@ DEVICE void load_query(const real *query, Pack *packs) {
   }
 }
 
-// First pass: every candidate's score.
-DEVICE void score_candidates(
-    const Fleet *fleet, const real *entities, const int *touched, const int *ids, int n, int count,
-    Shared at) {
+// What both passes ask of every candidate: its id, and what its row missed.
+DEVICE void list_candidates(
+    const Fleet *fleet, int *touched, const int *ids, int n, int subject, int count, Shared at) {
+  for (int j = THREAD; j < n; j += N_THREADS) {
+    int id = ids[j];
+    at.ids[j] = id;
+    if (DEFERRED) {
+      at.drifts[j] = drift_of(fleet, touched[id], count);
+      // The counts of the fact's own rows are read elsewhere.
+      if (j > 0 && id != subject) touched[id] = count + 1;
+    }
+  }
+}
+
+// First pass: every candidate's score. A group without a candidate of its own repeats the last
+// one, since all threads of a warp go the same way.
+DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Shared at) {
   Pack query[PACKS];
   load_query(at.query, query);
   real offset = HAS_OFFSET ? at.query[WIDTH] : 0;
   int n_groups = N_THREADS / GROUP, group = THREAD / GROUP;
-  // A group without a candidate of its own repeats the last one, since all its warp must sum.
-  for (int round = 0, j = group; j - group < n; round++, j += n_groups) {
-    int id = ids[j < n ? j : n - 1];
-    const real *state = entities + (long long)id * ENTITY_STATE;
-    Held held;
-    load_row(state, &held);
-    if (DEFERRED) {
-      load_moments(state, &held);
-      held.drift = drift_of(fleet, touched[id], count);
-      catch_up(fleet, id, &held, 0);
+  for (int round = 0; round * n_groups < n; round += SCORED) {
+    Held held[SCORED];
+    UNROLL for (int u = 0; u < SCORED; u++) {
+      int j = (round + u) * n_groups + group, known = j < n ? j : n - 1;
+      const real *state = entities + (long long)at.ids[known] * ENTITY_STATE;
+      load_row(state, &held[u]);
+      if (DEFERRED) {
+        load_moments(state, &held[u]);
+        held[u].drift = at.drifts[known];
+      }
     }
-    real score = score_of(&held, query, offset);
-    if (LANE == 0 && j < n) at.scores[j] = score;
-    if (round < HELD)
-      FOR_PACKS(p, k) *(Pack *)(at.held + (round * n_groups + group) * ROW + k) = held.row[p];
+    UNROLL for (int u = 0; u < SCORED; u++) {
+      int j = (round + u) * n_groups + group;
+      if (DEFERRED) catch_up(fleet, 0, &held[u], 0);
+      real score = score_of(&held[u], query, offset);
+      if (LANE == 0 && j < n) at.scores[j] = score;
+      if (round + u < HELD) {
+        real *kept = at.held + ((round + u) * n_groups + group) * ROW;
+        FOR_PACKS(p, k) *(Pack *)(kept + k) = held[u].row[p];
+      }
+    }
   }
 }
 
@@ -354,64 +376,68 @@ DEVICE real weight_of(real score, int j, int times, Contest c, int n_drawn, real
   return times * ((probability - (j == 0)) / n_drawn);
 }
 
+// One update of a candidate's row in its group's hands; what it says of the query is added up.
+DEVICE void move_row(
+    const Fleet *fleet, int id, int noting, real weight, real distance, const Pack *query,
+    Pack *d_query, Pace pace, Held *held) {
+  real squares = 0;
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real *row = &held->row[p].at[i], *mean = &held->mean[p].at[i], *square = &held->square[p].at[i];
+    real gradient = slope(query[p].at[i], *row, weight, distance);
+    d_query[p].at[i] += MATCH == DOT ? weight * *row : -gradient;
+    if (DEFERRED) *mean *= held->drift.fade1, *square *= held->drift.fade2;
+    moved(row, mean, square, gradient, pace);
+    if (CONSTRAINED) squares += *row * *row;
+  }
+  if (!CONSTRAINED) return;
+  real factor = projection_of(group_sum(squares));
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real after = factor * held->row[p].at[i];
+    if (TRACKED && noting && k + i < WIDTH)
+      fleet->projection[0][(long long)id * WIDTH + k + i] += after - held->row[p].at[i];
+    held->row[p].at[i] = after;
+  }
+}
+
 // Second pass: the negatives' rows are updated; what all candidates say of the query is summed.
 // The rows that the fact owns are left for later.
 DEVICE void move_candidates(
-    const Fleet *fleet, real *entities, int *touched, const int *ids, const int *times, int n,
-    int subject, int count, int n_drawn, real target, Contest contest, Pace pace, Shared at) {
+    const Fleet *fleet, real *entities, const int *times, int n, int subject, int n_drawn,
+    real target, Contest contest, Pace pace, Shared at) {
   Pack query[PACKS], d_query[PACKS];
   load_query(at.query, query);
   UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i) d_query[p].at[i] = 0;
   real d_offset = 0;
   int n_groups = N_THREADS / GROUP, group = THREAD / GROUP;
-  for (int round = 0, j = group; j - group < n; round++, j += n_groups) {
-    int mine = j < n, id = ids[mine ? j : n - 1];
-    real *state = entities + (long long)id * ENTITY_STATE;
-    int plain = mine && j > 0 && id != subject;
-    Held held;
-    if (round < HELD) {
-      FOR_PACKS(p, k) held.row[p] = *(const Pack *)(at.held + (round * n_groups + group) * ROW + k);
-    } else {
-      load_row(state, &held);
-    }
-    load_moments(state, &held);
-    if (DEFERRED) {
-      held.drift = drift_of(fleet, touched[id], count);
-      // A row that was held back is up to date already, unless its drift is to be noted.
-      if (round >= HELD) catch_up(fleet, id, &held, plain);
-    }
-    real score = at.scores[mine ? j : n - 1];
-    real weight = mine ? weight_of(score, j, DISTINCT ? 1 : times[j], contest, n_drawn, target) : 0;
-    if (LANE == 0 && mine && id == subject) *at.weight = weight;
-    if (HAS_OFFSET) d_offset += weight;
-    real squares = 0;
-    FOR_PACKS(p, k) FOR_PACK(i) {
-      real q = query[p].at[i], x = held.row[p].at[i], g = slope(q, x, weight, -score);
-      d_query[p].at[i] += MATCH == DOT ? weight * x : -g;
-      if (DEFERRED) {
-        held.mean[p].at[i] *= held.drift.fade1;
-        held.square[p].at[i] *= held.drift.fade2;
+  for (int round = 0; round * n_groups < n; round += MOVED) {
+    Held held[MOVED];
+    UNROLL for (int u = 0; u < MOVED; u++) {
+      int place = (round + u) * n_groups + group, known = place < n ? place : n - 1;
+      const real *state = entities + (long long)at.ids[known] * ENTITY_STATE;
+      if (round + u < HELD) {
+        FOR_PACKS(p, k) held[u].row[p] = *(const Pack *)(at.held + place * ROW + k);
+      } else {
+        load_row(state, &held[u]);
       }
-      moved(&held.row[p].at[i], &held.mean[p].at[i], &held.square[p].at[i], g, pace);
-      if (CONSTRAINED) squares += held.row[p].at[i] * held.row[p].at[i];
+      load_moments(state, &held[u]);
+      if (DEFERRED) held[u].drift = at.drifts[known];
     }
-    if (CONSTRAINED) {
-      real factor = projection_of(group_sum(squares));
-      FOR_PACKS(p, k) FOR_PACK(i) {
-        real after = factor * held.row[p].at[i];
-        if (TRACKED && plain && k + i < WIDTH)
-          fleet->projection[0][(long long)id * WIDTH + k + i] += after - held.row[p].at[i];
-        held.row[p].at[i] = after;
+    UNROLL for (int u = 0; u < MOVED; u++) {
+      int j = (round + u) * n_groups + group, mine = j < n;
+      int known = mine ? j : n - 1, id = at.ids[known], plain = mine && j > 0 && id != subject;
+      // A row that was held back is up to date already.
+      if (DEFERRED && round + u >= HELD) catch_up(fleet, id, &held[u], plain);
+      real score = at.scores[known], weight = 0;
+      if (mine) weight = weight_of(score, j, DISTINCT ? 1 : times[j], contest, n_drawn, target);
+      if (LANE == 0 && mine && id == subject) *at.weight = weight;
+      if (HAS_OFFSET) d_offset += weight;
+      move_row(fleet, id, plain, weight, -score, query, d_query, pace, &held[u]);
+      real *state = entities + (long long)id * ENTITY_STATE;
+      if (plain) {
+        FOR_PACKS(p, k) STORE_PACK(state + k, held[u].row[p]);
+        if (PARTS > 1) FOR_PACKS(p, k) STORE_PACK(state + (PARTS - 1) * ROW + k, held[u].square[p]);
+        if (PARTS > 2) FOR_PACKS(p, k) STORE_PACK(state + ROW + k, held[u].mean[p]);
       }
-    }
-    if (DEFERRED) {
-      GROUP_SYNC();  // all its threads have read the count
-      if (plain && LANE == 0) touched[id] = count + 1;
-    }
-    if (plain) {
-      FOR_PACKS(p, k) STORE_PACK(state + k, held.row[p]);
-      if (PARTS > 1) FOR_PACKS(p, k) STORE_PACK(state + (PARTS - 1) * ROW + k, held.square[p]);
-      if (PARTS > 2) FOR_PACKS(p, k) STORE_PACK(state + ROW + k, held.mean[p]);
     }
   }
   // Over the groups of a warp, then one row of `partial` for every warp.
@@ -621,6 +647,7 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
       {{0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}},
       {subject, relation, object},
       {1, 1, object != subject}};
+  list_candidates(fleet, touched, ids, n, subject, count, at);
   read_own(fleet, &own, count, at);
   BARRIER();
   query(at.own, at.own + ROW, at.query);
@@ -628,11 +655,10 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   for (int k = QUERY_WIDTH + THREAD; k < QUERY_ROW; k += N_THREADS) at.query[k] = 0;
   BARRIER();
   if (TRACKED) measure(fleet, at);
-  score_candidates(fleet, entities, touched, ids, n, count, at);
+  score_candidates(fleet, entities, n, at);
   BARRIER();
   Contest contest = contest_of(at.scores, times, n);
-  move_candidates(
-      fleet, entities, touched, ids, times, n, subject, count, n_drawn, target, contest, pace, at);
+  move_candidates(fleet, entities, times, n, subject, n_drawn, target, contest, pace, at);
   BARRIER();
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real total = 0;
@@ -662,7 +688,9 @@ DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
   at.held = at.partial + n_warps * QUERY_ROW;
   at.sums = at.held + HELD * (N_THREADS / GROUP) * ROW;
   at.weight = at.sums + 3 * n_warps;
-  at.scores = SCORES_SHARED ? at.weight + 1 : fleet->scores + model * fleet->most;
+  at.scores = ROOM_SHARED ? at.weight + 1 : (real *)(fleet->room + model * fleet->most * ROOM);
+  at.drifts = (Drift *)(at.scores + fleet->most);
+  at.ids = DEFERRED ? (int *)(at.drifts + fleet->most) : (int *)(at.scores + fleet->most);
   return at;
 }
 

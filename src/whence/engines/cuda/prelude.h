@@ -20,7 +20,6 @@ typedef unsigned long long u64;
 #define SHUFFLE(x, gap) __shfl_xor_sync(0xffffffffu, x, gap)
 #define GROUP_MASK (GROUP == 32 ? 0xffffffffu : ((1u << GROUP) - 1u) << (THREAD % 32 / GROUP * GROUP))
 #define GROUP_SHUFFLE(x, gap) __shfl_xor_sync(GROUP_MASK, x, gap)
-#define GROUP_SYNC() __syncwarp(GROUP_MASK)
 #define SHARED_MEMORY(type, name)                      \
   extern __shared__ __align__(16) char shared_bytes[]; \
   type *name = (type *)shared_bytes
@@ -39,7 +38,6 @@ typedef unsigned long long u64;
 #define WARP 1
 #define SHUFFLE(x, gap) (x)
 #define GROUP_SHUFFLE(x, gap) (x)
-#define GROUP_SYNC()
 
 static _Thread_local int THREAD, N_THREADS, BLOCK, N_BLOCKS;
 static _Thread_local char *block_memory;
