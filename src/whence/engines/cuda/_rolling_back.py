@@ -61,16 +61,20 @@ class CardScoring:
         self._match = situation.trained.scorer.model.match
 
     def after(self, changes: Changes) -> After:
+        n_sets = len(changes.moved)
+        log_sums = np.empty(n_sets)
+        tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
         with self._backing.lock:
-            parts = [self._after(changes, block) for block in self._blocks(len(changes.moved))]
-        columns = zip(*parts, strict=True)
-        return After(*(np.concatenate([_fetched(part) for part in column]) for column in columns))
+            for block in self._blocks(n_sets):
+                found = map(_fetched, self._after(changes, block))
+                log_sums[block], tops[block], ranks[block] = found
+        return After(log_sums, tops, ranks)
 
     def _blocks(self, n_sets: int) -> Iterator[slice]:
-        """As many removals at a time as memory is to hold; one block at least."""
+        """As many removals at a time as memory is to hold."""
         scores = _ARRAYS * 8 * len(self._contest.candidates.ids)
         size = max(self._backing.memory // scores, 1)
-        for start in range(0, max(n_sets, 1), size):
+        for start in range(0, n_sets, size):
             yield slice(start, min(start + size, n_sets))
 
     def _after(self, changes: Changes, block: slice) -> tuple[Any, Any, Any]:
