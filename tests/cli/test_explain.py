@@ -331,7 +331,7 @@ def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
     assert found["prediction"]["n_candidates"] == 3
     over = document(run, *EGYPT, "--config", str(config), "--top", "1", "--relation", "treaties")
     assert [fact["relation"] for fact in over["facts"]] in ([], ["treaties"])
-    config.write_text("threads = 2\n")  # of training
+    config.write_text('threads = 2\ndevice = "cuda"\n')  # of training
     assert document(run, *EGYPT, "--config", str(config))["facts"]
     config.write_text("[explain]\ntop = 0\n")
     done = whence("explain", run, *EGYPT, "--config", str(config))
@@ -389,6 +389,7 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("--csv goes with one PREDICTION", [run, "--predictions", "top", *out, "--csv"]),
         ("--split goes with --predictions", [run, *EGYPT, "--split", "valid"]),
         ("--threads goes with --predictions", [run, *EGYPT, "--threads", "2"]),
+        ("--device goes with --predictions", [run, *EGYPT, "--device", "cuda"]),
         ("threads is 0; give", [run, "--predictions", "top", *out, "--threads", "0"]),
         ("leave out of", [run, *EGYPT, "--instead-of", "uk", "--of", "score"]),
         (

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 from runs import train
 
 import whence
-from whence.files import Task
+from whence.explain import ExplainOptions, explain_many
+from whence.files import Task, find_questions, write_explanations
 from whence.files._explanations import _keep
 from whence.files._journal import open_journal
 
@@ -166,6 +168,17 @@ def test_another_run_does_not_go_on(run: whence.Run, tmp_path: Path) -> None:
         run.explain_file("true", out, advanced=stop_after(3))
     with pytest.raises(whence.WhenceError, match="has another run: finish it as it was begun"):
         other.explain_file("true", out)
+
+
+def test_another_device_does_not_go_on(run: whence.Run, tmp_path: Path) -> None:
+    out, options = tmp_path / "e.jsonl", ExplainOptions()
+    with pytest.raises(KeyboardInterrupt):
+        run.explain_file("true", out, advanced=stop_after(3))
+    questions = find_questions(run._trained, "true", "test", None, "object")
+    about = {"run": run._folder.fingerprint, "device": "cuda"}
+    explain = partial(explain_many, run._trained, options=options)
+    with pytest.raises(whence.WhenceError, match="has another device: finish it as it was begun"):
+        write_explanations(explain, questions, options, Task(out), **about)
 
 
 def test_resume_never_begins(run: whence.Run, tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def open_case(run: Run, engine: "Engine", watch: "RetrainWatch") -> Iterator["Ca
     path = _journal_path(run, recipe_key(recipe, engine), watch)
     with open_journal(path) as journal:
         retrainer = Retrainer(recipe, engine, journal, watch)
-        yield Case(run._trained, retrainer, run._folder.result)
+        trained = run._trained_on("cuda" if engine.identity.startswith("cuda") else "cpu")
+        yield Case(trained, retrainer, run._folder.result)
 
 
 def _recipe(run: Run) -> "Recipe":

@@ -143,6 +143,19 @@ class Opened:
             lambda: folder.checkpoints,
         )
 
+    def _trained_on(self, device: str) -> "Trained":
+        """The same, with removals scored on a device: cpu or cuda."""
+        from whence.training import MachineOptions
+
+        on_card = MachineOptions(device=device).device == "cuda"
+        return self._trained_on_card if on_card else self._trained
+
+    @cached_property
+    def _trained_on_card(self) -> "Trained":
+        from whence.engines.cuda._rolling_back import open_backing
+
+        return replace(self._trained, backing=open_backing("device cuda"))
+
     def summary(self) -> dict[str, Any]:
         """What `whence train --json` prints."""
         dataset = self._folder.about

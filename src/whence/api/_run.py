@@ -116,18 +116,21 @@ class Run(Opened):
         predictions: Iterable[Sequence[str | None]],
         *,
         threads: int | None = None,
+        device: str = "cpu",
         **options: Any,
     ) -> Iterator["Explanation | Failed"]:
         """Explanations of many predictions, in their order, computed while they are taken.
 
         Each prediction is what `explain` takes, and `options` are the same; all cores share them,
-        or so many `threads`. One that cannot be explained becomes a `whence.Failed` with `line`,
-        its number from 1 on, and `message`, and the others go on.
+        or so many `threads`. With `device` cuda, rollback scores candidates on the card. One that
+        cannot be explained becomes a `whence.Failed` with `line`, its number from 1 on, and
+        `message`, and the others go on.
         """
         from whence.explain import ExplainOptions, as_questions, explain_many
 
         chosen = ExplainOptions.from_dict(options)
-        return explain_many(self._trained, as_questions(predictions), chosen, threads)
+        trained = self._trained_on(device)
+        return explain_many(trained, as_questions(predictions), chosen, threads)
 
     def explain_file(
         self,
@@ -137,6 +140,7 @@ class Run(Opened):
         split: str = "test",
         limit: int | None = None,
         threads: int | None = None,
+        device: str = "cpu",
         resume: bool = False,
         force: bool = False,
         advanced: "Advanced | None" = None,
@@ -162,6 +166,8 @@ class Run(Opened):
             Only the first so many.
         threads
             How many explain at a time; by default, one a core.
+        device
+            Where rollback scores candidates: cpu or cuda.
         resume
             Go on with work that was interrupted, and never begin it.
         force
@@ -175,11 +181,12 @@ class Run(Opened):
         from whence.files import Task, find_questions, write_explanations
 
         chosen = ExplainOptions.from_dict(options)
-        questions = find_questions(self._trained, predictions, split, limit, chosen.asks)
+        trained = self._trained_on(device)
+        questions = find_questions(trained, predictions, split, limit, chosen.asks)
         task = Task(Path(out), force=force, resume=resume)
-        explain = partial(explain_many, self._trained, options=chosen, threads=threads)
-        run = self._folder.fingerprint
-        return write_explanations(explain, questions, chosen, task, run=run, advanced=advanced)
+        explain = partial(explain_many, trained, options=chosen, threads=threads)
+        about = {"run": self._folder.fingerprint, "device": device}
+        return write_explanations(explain, questions, chosen, task, **about, advanced=advanced)
 
     def evaluate(self, *, watch: "RetrainWatch | None" = None, **options: Any) -> "Evaluation":
         """Remove facts and retrain, over many predictions: how well methods explain this run.

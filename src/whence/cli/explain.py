@@ -53,6 +53,13 @@ _ENGINES = {name: setting for name, setting in ENGINES.items() if name != "threa
 @click.option(
     "--threads", type=int, metavar="N", help="So many at a time  [default: all cores]", **_BULK
 )
+@click.option(
+    "--device",
+    type=click.Choice(("cpu", "cuda")),
+    default="cpu",
+    help="Where rollback scores candidates  [default: cpu]",
+    **_BULK,
+)
 @click.option("--resume", is_flag=True, help="Go on with interrupted work, never begin.", **_BULK)
 def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Rank the training facts that made the model predict something.
@@ -97,7 +104,8 @@ def _check(
         )
     if many != (options["out"] is not None):
         raise WhenceError("--predictions and -o FILE go together: give both, or none")
-    of_one = ("split", "limit", *(["threads"] * (is_typed("threads") and not retrains)), "resume")
+    typed = filter(is_typed, ("device",) if retrains else ("threads", "device"))
+    of_one = ("split", "limit", *typed, "resume")
     of_others = ("as_csv", "html", "svg") if many else of_one
     for name in (name for name in of_others if options[name]):
         flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
@@ -193,9 +201,8 @@ def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict
     from whence.cli._progress import progress
     from whence.training.results import Interrupted
 
-    asked = {
-        name: files[name] for name in ("predictions", "out", "limit", "threads", "resume", "force")
-    }
+    names = ("predictions", "out", "limit", "threads", "device", "resume", "force")
+    asked = {name: files[name] for name in names}
     try:
         with progress("predictions") as advanced:
             split = files["split"] or "test"

@@ -35,11 +35,6 @@ class View(NamedTuple):
     """Where the trace holds the change of the relation's row; likewise of the object's."""
     object_start: int
 
-    @property
-    def dtype(self) -> "np.dtype[np.floating]":
-        """Of changes of scores: differences of distances ask for more than their rows have."""
-        return self.rows.dtype if self.kind == DOT else np.dtype(np.float64)
-
 
 class Removals(NamedTuple):
     """Sets of facts: removal i takes away fact_ids[bounds[i]:bounds[i + 1]]."""

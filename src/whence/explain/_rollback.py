@@ -4,7 +4,7 @@ With x_c the change of candidate c's score and p the probabilities before, the p
 probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,22 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._jit import row_function
+from whence.explain._backing import CoreScoring, Scoring
 from whence.explain._bounds import CloseBounds, WideBounds
 from whence.explain._changes import Changes, Removals, Scratch, View, roll_back
-from whence.explain._scores_after import (
-    log_sums,
-    mean_row,
-    score_after,
-    score_queries,
-    stand_after,
-)
+from whence.explain._scores_after import mean_row
 from whence.explain._sets import Sets
 from whence.explain._situation import Situation
 from whence.models._match import DOT, MATCH_IDS
 from whence.types import Numbers
-
-_BLOCK, _SCORES = 16, 1 << 18
-"""Removals that are scored against all candidates at a time, more if that makes few scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +59,11 @@ class Rollback:
         return self.situation.trained.scorer.model.match == "dot"
 
     @property
+    def scores_quickly(self) -> bool:
+        """Whether scoring every set takes less time than bounds that rule some out."""
+        return self._scoring.is_quick
+
+    @property
     def is_direct(self) -> bool:
         """Whether influence needs no sum over all candidates."""
         return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
@@ -84,7 +81,7 @@ class Rollback:
         facts = situation.trained.dataset.train
         removals = Removals(sets.bounds, sets.fact_ids, rows, facts)
         most = 2 * int(np.diff(sets.bounds).max(initial=0))
-        out = _room_for_changes(len(sets), most, view)
+        out = _room_for_changes(len(sets), most, len(view.query), self._scoring.dtype)
         scratch = _room_for_one(most, view)
         query = row_function(situation.trained.scorer.model.query, 3, "float64")
         roll_back(
@@ -123,16 +120,9 @@ class Rollback:
         return Outcomes.joined([self._outcomes(part) for part in sets.parts()])
 
     def _outcomes(self, sets: Sets) -> Outcomes:
-        situation, n_sets, changes = self.situation, len(sets), self.changes(sets)
-        log_sum, scale = np.empty(n_sets), situation.trained.scorer.scale
-        tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
-        place, contenders = situation.place, situation.contenders
-        for block, x in self._scored(changes):
-            log_sums(x, *self._weights, log_sum[block])
-            stand_after(
-                x, contenders, place, scale, changes.target[block], tops[block], ranks[block]
-            )
-        log_sum -= self._log_sum_before
+        situation, changes = self.situation, self.changes(sets)
+        scale, after = situation.trained.scorer.scale, self._scoring.after(changes)
+        log_sum = after.log_sums
         influences = (
             self._direct(sets, changes) if self.is_direct else self._influence(changes, log_sum)
         )
@@ -140,8 +130,8 @@ class Rollback:
             influences=influences,
             probabilities=np.exp(self._log_probability + changes.target - log_sum),
             scores=situation.standing.score + scale * (changes.target + changes.offset),
-            ranks=ranks,
-            tops=tops,
+            ranks=after.ranks,
+            tops=after.tops,
         )
 
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
@@ -167,18 +157,9 @@ class Rollback:
             return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
         return np.asarray(-change) + 0.0
 
-    def _scored(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
-        """Blocks of removals with the change of every candidate's score by each of them."""
-        candidates, scores = self.situation.contest.candidates, self._scores_before
-        n_sets, n_candidates = len(changes.moved), len(candidates.ids)
-        size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
-        room = np.empty((size, n_candidates), self._view.dtype)
-        for start in range(0, n_sets, max(size, 1)):
-            block = slice(start, min(start + size, n_sets))
-            x = room[: block.stop - start]
-            chosen = np.arange(block.start, block.stop)
-            score_after(self._view.kind, candidates.rows, scores, chosen, changes, x)
-            yield block, x
+    @cached_property
+    def _scoring(self) -> Scoring:
+        return (self.situation.trained.backing or CoreScoring)(self.situation)
 
     @cached_property
     def _view(self) -> View:
@@ -203,11 +184,6 @@ class Rollback:
     def _log_probability(self) -> float:
         return float(self.situation.contest.log_probabilities[self.situation.place])
 
-    @property
-    def _weights(self) -> tuple[Numbers, Numbers]:
-        """(n_candidates,) each: probabilities and their logarithms."""
-        return self.situation.contest.probabilities, self.situation.contest.log_probabilities
-
     @cached_property
     def _mean_row(self) -> Numbers:
         """(width,) mean of the candidates' rows under the softmax; distances do not ask."""
@@ -225,25 +201,6 @@ class Rollback:
     def _close_bounds(self) -> CloseBounds:
         return CloseBounds(self.situation.contest)
 
-    @cached_property
-    def _scores_before(self) -> Numbers:
-        """(n_candidates,) distances, rounded like those after a change; dot products ask for none.
-
-        So what does not change has a change of exactly 0.
-        """
-        rows, view = self.situation.contest.candidates.rows, self._view
-        x, nothing = np.zeros((1, len(rows))), np.zeros(len(rows))
-        if view.kind != DOT:
-            score_queries(view.kind, rows, nothing, view.query[None], np.zeros(1, np.int64), x)
-        return np.asarray(x[0])
-
-    @cached_property
-    def _log_sum_before(self) -> float:
-        """The log of the sum of all probabilities, as near to 0 as rounding lets it."""
-        out = np.empty(1)
-        log_sums(np.zeros((1, len(self._weights[0])), self._view.dtype), *self._weights, out)
-        return float(out[0])
-
 
 def _readable(
     trace: NDArray[Any], fact_ids: NDArray[np.int64]
@@ -257,12 +214,14 @@ def _readable(
     return view, fact_ids
 
 
-def _room_for_changes(n_sets: int, most: int, view: View) -> Changes:
+def _room_for_changes(
+    n_sets: int, most: int, query_width: int, dtype: "np.dtype[np.floating]"
+) -> Changes:
     def numbers() -> Numbers:
         return np.zeros(n_sets)
 
     return Changes(
-        queries=np.empty((n_sets, len(view.query)), view.dtype),
+        queries=np.empty((n_sets, query_width), dtype),
         moved=np.empty(n_sets, np.bool_),
         size=numbers(),
         mean=numbers(),

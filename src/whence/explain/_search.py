@@ -44,7 +44,8 @@ def search(
     if rollback.is_direct:
         ranked = rank(rollback.direct(sets), top, opposing=opposing)
         return replace(ranked, outcomes=rollback.outcomes(sets.take(ranked.chosen)))
-    if not isinstance(top, int) or exhaustive or few or np.ptp(scores) > _FAR:
+    exhaustive |= few or rollback.scores_quickly or bool(np.ptp(scores) > _FAR)
+    if not isinstance(top, int) or exhaustive:
         return rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
 

@@ -18,6 +18,7 @@ from whence.training.results import Checkpoint
 from whence.types import Numbers, Rows
 
 if TYPE_CHECKING:
+    from whence.explain._backing import Backing
     from whence.explain._retraining import LeaveOut
 
 
@@ -91,6 +92,8 @@ class Trained:
     """The moments of training that were kept."""
     leave_out: "LeaveOut | None" = None
     """Trains the model again without each of some facts; None where nobody may."""
+    backing: "Backing | None" = None
+    """Who scores removals against all candidates; None for the cores of this machine."""
     hessian: Kept = field(init=False, repr=False, default_factory=Kept)
     """By the seed of the facts that it is taken from; other rows have another."""
 

@@ -83,16 +83,17 @@ def write_explanations(
     task: Task,
     *,
     run: str,
+    device: str = "cpu",
     advanced: Advanced | None = None,
 ) -> WrittenExplanations:
     """Explain questions into a file, in the format that its name ends in.
 
-    What is finished is kept in a journal, and a later call for the same goes on after it: `run`
-    and `options`, by which `explain` works, tell calls apart.
+    What is finished is kept in a journal, and a later call for the same goes on after it: `run`,
+    `device` and `options`, by which `explain` works, tell calls apart.
     """
     start, fill = time.perf_counter(), find_format(task.path, _LAYOUT)
     explain(())  # says what is wrong before anything is written
-    with open_journal(task, _header(run, questions, options)) as journal:
+    with open_journal(task, _header(run, device, questions, options)) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(questions[n_resumed:]):
             _keep(journal, questions[journal.n_done].line, result)
@@ -116,12 +117,15 @@ def facts_csv(explanation: Explanation) -> str:
     return file.getvalue()
 
 
-def _header(run: str, questions: Sequence[Question], options: ExplainOptions) -> dict[str, Any]:
+def _header(
+    run: str, device: str, questions: Sequence[Question], options: ExplainOptions
+) -> dict[str, Any]:
     """What must be the same in a later call that goes on."""
     asked = hashlib.sha256(repr([(each.line, each.places) for each in questions]).encode())
     return {
         "whence version": __version__,
         "run": run,
+        "device": device,
         "set of options": options.to_dict(),
         "list of predictions": asked.hexdigest(),
     }
