@@ -19,7 +19,7 @@ _LEDGERS = ("owned", "drift", "projection")
 
 
 class CudaTrainer:
-    """Trains a problem on a card; what it saves, a `Trainer` can take up, and the other way round."""
+    """Trains a problem on a card; what it saves, a `Trainer` can take up, and the reverse."""
 
     def __init__(
         self, problem: Problem, trace: NDArray[Any] | None = None, card: Card | None = None
