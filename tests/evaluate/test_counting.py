@@ -33,6 +33,21 @@ def test_the_most_there_can_be(protocols: str, wanted: int) -> None:
     assert count_retrainings(options.protocols, options, 7, 500) == 1 + wanted
 
 
+@pytest.mark.parametrize(
+    ("protocols", "most", "wanted"),
+    [
+        ("leave-one-out", None, 500),
+        ("leave-one-out", 30, 7 * 30),
+        ("leave-one-out", 100, 500),
+        # Random facts need not be adjacent to anything; what methods remove is.
+        ("leave-one-out,steadiness,removal", 30, 7 * 30 + 20 + 2 * 2 * 7),
+    ],
+)
+def test_adjacent_facts_are_fewer(protocols: str, most: int | None, wanted: int) -> None:
+    options = EvaluateOptions(protocols=protocols, adjacent_only=True, most_adjacent=most)
+    assert count_retrainings(options.protocols, options, 7, 500) == 1 + wanted
+
+
 def test_no_more_facts_are_removed_alone_than_there_are() -> None:
     options = EvaluateOptions(protocols="steadiness", removals=50)
     assert count_retrainings(options.protocols, options, 7, 30) == 31
@@ -50,6 +65,20 @@ def test_no_more_are_done_than_were_foreseen(tmp_path: Path, protocols: str) -> 
         assert n_foreseen >= 2 * (N_FACTS + 1)
     if protocols in ("steadiness", "datamodelling", "leave-one-out"):
         assert found.n_retrainings == n_foreseen
+
+
+def test_adjacent_facts_are_foreseen(tmp_path: Path) -> None:
+    run, watch = train(tmp_path), Plans()
+    found = run.evaluate(
+        watch=watch,
+        protocols="leave-one-out,steadiness,removal",
+        adjacent_only=True,
+        most_adjacent=25,
+        k="1",
+        removals=3,
+        limit=1,
+    )
+    assert found.n_retrainings == sum(watch.n_planned) <= watch.n_foreseen[0] == 1 + 25 + 3
 
 
 def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def count_retrainings(
     if "leave-one-out" in protocols:  # what others remove alone is among its own
         sizes, n_alone = [k for k in sizes if k != 1], 0
     counts = {
-        "leave-one-out": n_facts,
-        "steadiness": min(options.removals, n_facts) if n_alone else 0,
+        "leave-one-out": _n_left_out(options, n_predictions, n_facts),
+        "steadiness": min(options.removals, n_facts) if n_alone or options.adjacent_only else 0,
         "datamodelling": options.subsets,
         "kelpie": n_methods * len(options.k),  # type: ignore[arg-type]
         "removal": n_methods * len(sizes) * n_predictions,
@@ -50,3 +50,10 @@ def count_retrainings(
         "theory": (1 + N_RANDOM) * n_alone,
     }
     return 1 + sum(counts[name] for name in protocols)
+
+
+def _n_left_out(options: EvaluateOptions, n_predictions: int, n_facts: int) -> int:
+    """Facts that leave-one-out removes, each alone."""
+    if not options.adjacent_only or options.most_adjacent is None:
+        return n_facts
+    return min(n_predictions * options.most_adjacent, n_facts)

@@ -161,7 +161,10 @@ def _approximation(before: Evaluation, work: _Work) -> Evaluation:
 def _leave_one_out(before: Evaluation, work: _Work) -> Evaluation:
     from whence.evaluate.leave_one_out import leave_one_out
 
-    found = leave_one_out(work.samples, work.options.methods, work.options.seed)
+    options = work.options
+    found = leave_one_out(
+        work.samples, options.methods, options.seed, adjacent_only=options.adjacent_only
+    )
     return replace(before, leave_one_out=found.rows, true_influences=found.truths)
 
 
