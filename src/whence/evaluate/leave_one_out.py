@@ -53,7 +53,7 @@ def leave_one_out(
 def find_truth(sample: Sample, *, adjacent_only: bool = False) -> Truth:
     """Remove facts one by one: all of them or, for each prediction, those adjacent to it."""
     removed = _chosen(sample, adjacent_only=adjacent_only)
-    fact_ids = np.flatnonzero(removed.any(axis=1))
+    fact_ids = np.flatnonzero(removed.any(axis=1)).tolist()
     jobs = [Job.of([fact], np.flatnonzero(removed[fact])) for fact in fact_ids]
     outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
     original = outputs(sample, outcomes.control)
@@ -61,6 +61,11 @@ def find_truth(sample: Sample, *, adjacent_only: bool = False) -> Truth:
     for fact, job, standings in zip(fact_ids, jobs, outcomes.jobs, strict=True):
         matrix[fact, job.which] = original[job.which] - outputs(sample, standings)
     return Truth(original, matrix, removed)
+
+
+def count_left_out(sample: Sample, *, adjacent_only: bool) -> int:
+    """How many facts are removed, each alone."""
+    return int(_chosen(sample, adjacent_only=adjacent_only).any(axis=1).sum())
 
 
 def _chosen(sample: Sample, *, adjacent_only: bool) -> NDArray[np.bool_]:
