@@ -255,6 +255,7 @@ def test_every_protocol_has_a_table_that_fits() -> None:
         assert words in text
     assert "The control differs from the run" in text
     assert long in text
+    assert "By prediction: its fall in percent without the first and the best fact\n" in text
     lines = [line.split()[-5:] for line in text.split("\n")]
     assert ["1,000", "0.310", "-4.0", "30.0", "28"] in lines
     assert ["4", "-", "-", "-", "4"] in lines

@@ -23,7 +23,10 @@ def show_orders(out: Console, rows: Sequence[Document], worth: str) -> None:
         return
     pairs.sort(key=lambda pair: (pair[1]["seed"], _name(pair[1])))
     orders = [order for _, order in pairs]
-    out.print(f"By prediction: {_drops(worth)} without the first and the best fact", style="bold")
+    unit = "rating" if worth == "rating" else "percent"
+    out.print(
+        f"By prediction: its fall in {unit} without the first and the best fact", style="bold"
+    )
     columns = (
         Column("prediction", [_name(order) for order in orders], cut=True),
         Column("method", [method for method, _ in pairs], cut=True),
@@ -39,10 +42,6 @@ def show_orders(out: Console, rows: Sequence[Document], worth: str) -> None:
 def _name(order: Document) -> str:
     places = (order["subject"], order["relation"], order["object"])
     return " ".join(place for place in places if place is not None)
-
-
-def _drops(worth: str) -> str:
-    return "fall of the rating" if worth == "rating" else f"fall of the {worth}, in percent of it,"
 
 
 def _drop(order: Document, which: str, worth: str) -> str:
