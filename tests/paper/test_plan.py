@@ -27,7 +27,21 @@ def test_what_the_paper_shows_of_distmult_needs_distmult() -> None:
 def test_larger_datasets_take_100_predictions_and_one_seed(dataset: str) -> None:
     options = PaperOptions(dataset)
     assert (options.n_predictions, options.n_seeds) == (100, 1)
-    assert [part.name.partition("-")[0] for part in plan(options)] == ["removal"] * 2 + ["lazy"] * 2
+    names = [part.name.partition("-")[0] for part in plan(options)]
+    assert names[:4] == ["removal"] * 2 + ["lazy"] * 2
+
+
+def test_the_truth_is_asked_of_the_lazy_run_of_fb15k_237() -> None:
+    parts = {part.name: part for part in plan(PaperOptions("fb15k-237"))}
+    truth = parts["truth"]
+    assert truth.run == parts["lazy-distmult"].run
+    assert truth.asked["adjacent_only"]
+    assert (truth.asked["limit"], truth.asked["most_adjacent"]) == (5, 1000)
+    assert truth.n_retrainings(100, 272115, 2300) == 2301
+    few = plan(PaperOptions("fb15k-237", limit=2))[-1]
+    assert (few.name, few.asked["limit"]) == ("truth", 2)
+    others = [PaperOptions("fb15k-237", models=("complex",)), PaperOptions("movielens")]
+    assert all(part.name != "truth" for options in others for part in plan(options))
 
 
 def test_nations_takes_all_predictions_and_five_seeds() -> None:

@@ -18,8 +18,10 @@ from whence.evaluate.results import Evaluation, Significance, plain
 from whence.files import write_retrainings, write_text
 from whence.paper._examples import choose_examples
 from whence.paper._plan import FIRST_SEED, PaperOptions, Part
+from whence.paper._qualitative import explain_examples
 from whence.paper._results import Document
 from whence.paper._runs import Runs
+from whence.paper._truth import count_truth, measure_truth
 from whence.paper._watch import Budget, PaperWatch
 from whence.verify import Case
 
@@ -55,6 +57,8 @@ class Measuring:
                 "evaluation": evaluation.to_dict(),
                 "significance": self._significance(run, part, evaluation),
                 "examples": _examples(run, evaluation),
+                "qualitative": explain_examples(part.name, self.options.dataset, run),
+                **measure_truth(part, run, evaluation, self.engine, self.watch),
             }
         )
         self._write_retrainings(part, evaluation)
@@ -68,10 +72,13 @@ class Measuring:
         for part in parts:
             with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
                 n_retrainings = part.n_retrainings(
-                    self._n_predictions(case), case.trained.dataset.n_facts
+                    self._n_predictions(case),
+                    case.trained.dataset.n_facts,
+                    count_truth(part, case),
                 )
-                n_all += n_retrainings * self.options.n_seeds
-                seconds += case.retrainer.seconds_for(n_retrainings) * self.options.n_seeds
+                n_seeds = part.asked.get("seeds", self.options.n_seeds)
+                n_all += n_retrainings * n_seeds
+                seconds += case.retrainer.seconds_for(n_retrainings) * n_seeds
         return Budget(len(parts) + n_kept, n_kept, n_all, seconds)
 
     def _n_predictions(self, case: Case) -> int:
@@ -93,6 +100,7 @@ class Measuring:
         }
         if "approximation" in part.protocols:
             asked["constraints"] = part.constraints
+        asked |= part.asked
         return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:

@@ -16,6 +16,8 @@ LAZY = {"optimizer": "adam-lazy", "credit": "source"}
 """Ours beyond the paper's preset."""
 
 _SEEDS = {"nations": 5}
+_TRUTHS = 5
+"""Predictions whose adjacent facts are all removed, one by one."""
 _LIMITS = {"fb15k-237": 100, "movielens": 100}
 """Random test predictions, as in the paper; of Nations, all."""
 
@@ -72,18 +74,20 @@ class Part:
     sizes: tuple[str, ...] = published.REMOVAL_SIZES
     baselines: tuple[str, ...] = ("random",)
     constraints: tuple[str, ...] = ("none",)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """Of the evaluation, in the place of what the options of all parts say."""
 
     @property
     def run(self) -> str:
         """The name of its run's folder: parts with the same settings share it."""
         return "-".join([self.model, *map(str, self.settings.values())])
 
-    def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
+    def n_retrainings(self, n_predictions: int, n_facts: int, n_left_out: int | None = None) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
         from whence.evaluate.counting import count_retrainings
 
         options = EvaluateOptions(methods=self.methods, k=self.sizes, protocols=self.protocols)
-        n_first = count_retrainings(self.protocols, options, n_predictions, n_facts)
+        n_first = count_retrainings(self.protocols, options, n_predictions, n_facts, n_left_out)
         n_others = count_retrainings(("approximation",), options, n_predictions, n_facts)
         return n_first + (len(self.constraints) - 1) * n_others
 
@@ -101,7 +105,30 @@ def plan(options: PaperOptions) -> tuple[Part, ...]:
     ]
     if options.dataset == "nations" and "distmult" in options.models:
         parts += _distmult_parts()
+    if options.dataset == "fb15k-237" and "distmult" in options.models:
+        parts.append(_truth_part(options))
     return tuple(parts)
+
+
+def _truth_part(options: PaperOptions) -> Part:
+    """Every adjacent fact of a few predictions removed alone; the run is that of lazy Adam."""
+    limit = min(_TRUTHS, options.limit or _TRUTHS)
+    return Part(
+        "truth",
+        "the truth, fact by fact",
+        "distmult",
+        LAZY,
+        ("leave-one-out",),
+        methods=("rollback", "gradient-dot"),
+        baselines=("rollback",),
+        asked={
+            "adjacent_only": True,
+            "least_adjacent": 50,
+            "most_adjacent": 1000,
+            "limit": limit,
+            "seeds": 1,
+        },
+    )
 
 
 def _distmult_parts() -> list[Part]:
