@@ -30,9 +30,8 @@ _FALLS_FAR = -0.5
 
 def open_backing(task: str) -> "CardBacking":
     """The card of this machine; `task` is named where there is none."""
-    cupy = open_card(task)
-    free, _ = cupy.cuda.runtime.memGetInfo()
-    return CardBacking(cupy, min(_MEMORY, free // 4))
+    card = open_card(task)
+    return CardBacking(card.xp, min(_MEMORY, card.free_bytes() // 4))
 
 
 class CardBacking:
