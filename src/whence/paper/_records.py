@@ -66,11 +66,21 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Count:
+    """What a row rests on."""
+
+    n_predictions: int | None
+    """Of a seed; None of what is of no predictions."""
+    n_seeds: int
+
+
+@dataclass(frozen=True)
 class Row:
     """Figures by column; what is None has none."""
 
     names: tuple[str, ...]
     figures: tuple[Figure | None, ...]
+    count: Count
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,7 @@ class Table:
             "about": self.about,
             "rows": [
                 dict(zip(self.heads, row.names, strict=True))
+                | {"n_predictions": row.count.n_predictions, "n_seeds": row.count.n_seeds}
                 | {
                     _key(column): None if figure is None else figure.to_dict()
                     for column, figure in zip(self.columns, row.figures, strict=True)

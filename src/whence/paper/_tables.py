@@ -9,18 +9,12 @@ from whence.paper._model_tables import (
     times_table,
 )
 from whence.paper._records import Table
-from whence.paper._removal_tables import (
-    lazy_table,
-    released_table,
-    removal_table,
-    sizes_table,
-)
+from whence.paper._removal_tables import released_table, removal_table, sizes_table
 from whence.paper._results import Results
 
 _MAKERS = (
     removal_table,
     released_table,
-    lazy_table,
     sizes_table,
     criage_table,
     p_values_table,
