@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 _ROUNDED = {"share": 0.005, "points": 0.005, "facts": 0.5, "number": 0.005}
@@ -80,7 +80,8 @@ class Row:
 
     names: tuple[str, ...]
     figures: tuple[Figure | None, ...]
-    count: Count
+    count: Count | None = None
+    """None where the table itself says it."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Table:
             "about": self.about,
             "rows": [
                 dict(zip(self.heads, row.names, strict=True))
-                | {"n_predictions": row.count.n_predictions, "n_seeds": row.count.n_seeds}
+                | ({} if row.count is None else asdict(row.count))
                 | {
                     _key(column): None if figure is None else figure.to_dict()
                     for column, figure in zip(self.columns, row.figures, strict=True)

@@ -152,5 +152,5 @@ def make_table(
     """A table that says what its rows rest on; None where nothing was measured."""
     if not rows:
         return None
-    about = f"{about} {counts_text(rows)}"
+    about = f"{about} {counts_text(rows)}".strip()
     return Table(name, title, about, tuple(heads.split()), tuple(columns), tuple(rows))

@@ -48,14 +48,15 @@ def counts_text(rows: Sequence[Row]) -> str:
     """What rows rest on: `100 predictions, 1 seed.`; where they differ, by their first names."""
     groups: dict[Count, list[Row]] = {}
     for row in rows:
-        groups.setdefault(row.count, []).append(row)
+        if row.count is not None:
+            groups.setdefault(row.count, []).append(row)
     if len(groups) == 1:
-        return f"{_count_text(rows[0].count)}."
+        return f"{_count_text(*groups)}."
     parts = []
     for count, mine in groups.items():
         names = dict.fromkeys(" ".join(row.names[:_TELLING]) for row in mine)
         parts.append(f"{', '.join(names)}: {_count_text(count)}")
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _count_text(count: Count) -> str:
