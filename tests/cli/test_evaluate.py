@@ -29,6 +29,7 @@ from whence.evaluate.results import (
     Evaluation,
     Kelpie,
     LeaveOneOut,
+    Order,
     Removal,
     Significance,
     Spread,
@@ -181,6 +182,11 @@ def test_a_model_of_ratings_has_ratings(tmp_path: Path) -> None:
 
 def test_every_protocol_has_a_table_that_fits() -> None:
     long, both, everything = "influence-function", (-0.123456, 0.98765), 100
+    names = "/m/0mwk9", "/location/statistical_region/rent50_2./measurement_unit", "/m/09nqf"
+    orders = (
+        Order(42, *names, "object", 1000, 0.5, 0.31, 7, 0.15, 28, 3, -0.02),
+        Order(42, "a", None, "b", "object", 4, 0.0, math.nan, 7, 0.0, 4, None, 0.0),
+    )
     found = Evaluation(
         run="run",
         dataset="nations",
@@ -214,7 +220,9 @@ def test_every_protocol_has_a_table_that_fits() -> None:
         changes=(Change(long, "random", "all", Spread(-0.5, -0.1, 0, 0.1, 1, 0.2, 0.3), 2900.5),),
         steadiness=Steadiness(20, 0.43, both, 0.0178),
         approximation=(Approximation("max:3", 7150, 0.98765, math.nan, 6.931, ()),),
-        leave_one_out=(LeaveOneOut(long, 0.14, both, 0.07, both, 0.331, everything, 5, 1592),),
+        leave_one_out=(
+            LeaveOneOut(long, 0.14, both, 0.07, both, 0.331, everything, 5, 1592, orders),
+        ),
         datamodelling=(Datamodelling(long, 0.271, both, 100, everything, 5),),
         kelpie=(Kelpie(long, "all", everything, 5, 2900.5, 1.0, 0.31, 0.69, 1.0, 0.5, 0.5),),
         theory=Theory(
@@ -247,6 +255,10 @@ def test_every_protocol_has_a_table_that_fits() -> None:
         assert words in text
     assert "The control differs from the run" in text
     assert long in text
+    assert "By prediction: its fall in percent without the first and the best fact\n" in text
+    lines = [line.split()[-5:] for line in text.split("\n")]
+    assert ["1,000", "0.310", "-4.0", "30.0", "28"] in lines
+    assert ["4", "-", "-", "-", "4"] in lines
 
 
 def journal(folder: Path) -> list[str]:

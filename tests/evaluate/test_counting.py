@@ -33,6 +33,19 @@ def test_the_most_there_can_be(protocols: str, wanted: int) -> None:
     assert count_retrainings(options.protocols, options, 7, 500) == 1 + wanted
 
 
+@pytest.mark.parametrize(
+    ("protocols", "wanted"),
+    [
+        ("leave-one-out", 90),
+        # Random facts need not be adjacent to anything; what methods remove is.
+        ("leave-one-out,steadiness,removal", 90 + 20 + 2 * 2 * 7),
+    ],
+)
+def test_adjacent_facts_are_fewer(protocols: str, wanted: int) -> None:
+    options = EvaluateOptions(protocols=protocols, adjacent_only=True)
+    assert count_retrainings(options.protocols, options, 7, 500, 90) == 1 + wanted
+
+
 def test_no_more_facts_are_removed_alone_than_there_are() -> None:
     options = EvaluateOptions(protocols="steadiness", removals=50)
     assert count_retrainings(options.protocols, options, 7, 30) == 31
@@ -50,6 +63,23 @@ def test_no_more_are_done_than_were_foreseen(tmp_path: Path, protocols: str) -> 
         assert n_foreseen >= 2 * (N_FACTS + 1)
     if protocols in ("steadiness", "datamodelling", "leave-one-out"):
         assert found.n_retrainings == n_foreseen
+
+
+def test_adjacent_facts_are_foreseen(tmp_path: Path) -> None:
+    run, watch = train(tmp_path), Plans()
+    found = run.evaluate(
+        watch=watch,
+        protocols="leave-one-out,steadiness,removal",
+        adjacent_only=True,
+        most_adjacent=25,
+        k="1",
+        removals=3,
+        limit=1,
+    )
+    (left_out,) = found.leave_one_out[0].orders
+    assert left_out.n_adjacent <= 25
+    assert watch.n_foreseen == [1 + left_out.n_adjacent + 3]
+    assert found.n_retrainings == sum(watch.n_planned) <= watch.n_foreseen[0]
 
 
 def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Every fact removed alone: true influence, and how methods order it."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,16 @@ from evaluate.small import (
     N_FACTS,
     influences,
     is_adjacent,
+    names_of,
     probabilities,
     retrain,
     sampled,
     spearman,
     train,
 )
-from whence.evaluate.leave_one_out import _share_of_best, leave_one_out, true_influences
+from whence.evaluate.leave_one_out import _share_of_best, find_truth, leave_one_out
+from whence.evaluate.sample import Sample
+from whence.explain import Asked, situate
 from whence.files import find_evaluations
 from whence.report._reading import read_evaluation
 
@@ -33,7 +37,7 @@ def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
                 control = probabilities(sample, retrain(sample, []))
                 alone = [probabilities(sample, retrain(sample, [i])) for i in range(N_FACTS)]
                 truth = control[:, None] - np.array(alone).T
-                np.testing.assert_allclose(true_influences(sample), truth.T, atol=1e-12)
+                np.testing.assert_allclose(find_truth(sample).matrix, truth.T, atol=1e-12)
                 estimated = influences(run, sample, row.method)
                 pairs = list(zip(estimated, truth, sample.situations, strict=True))
                 masks = [is_adjacent(run, situation) for _, _, situation in pairs]
@@ -61,7 +65,7 @@ def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
 def test_the_truth_is_trained_once(tmp_path: Path) -> None:
     run = train(tmp_path)
     with sampled(run) as sample:
-        before = true_influences(sample)
+        before = find_truth(sample).matrix
     with sampled(run) as sample:
         n_retrained = 0
 
@@ -70,7 +74,7 @@ def test_the_truth_is_trained_once(tmp_path: Path) -> None:
             n_retrained = n_retrainings
 
         sample.case.retrainer.watch.retrained = count  # type: ignore[method-assign]
-        assert np.array_equal(true_influences(sample), before)
+        assert np.array_equal(find_truth(sample).matrix, before)
         assert n_retrained == 0
 
 
@@ -103,3 +107,96 @@ def test_share_of_best() -> None:
     assert _share_of_best(np.array([0.1, 0.2, 0.3]), truth) == pytest.approx(-0.5)
     assert _share_of_best(np.array([-0.1, 0.0, -0.3]), truth) == 0
     assert np.isnan(_share_of_best(np.array([0.3, 0.2, 0.1]), -np.abs(truth)))
+
+
+def test_orders_are_those_of_the_definition(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    with sampled(run) as sample:
+        truth = find_truth(sample)
+        for row in leave_one_out([sample], METHODS).rows:
+            estimated = influences(run, sample, row.method)
+            assert len(row.orders) == len(sample.situations)
+            for number, order in enumerate(row.orders):
+                situation = sample.situations[number]
+                (near,) = is_adjacent(run, situation).nonzero()
+                drops, mine = truth.matrix[near, number], estimated[number, near]
+                ranked = sorted(range(len(near)), key=lambda i: -mine[i])
+                names = (order.subject, order.relation, order.object)
+                assert names == names_of(run, situation)
+                assert (order.seed, order.asks, order.n_adjacent) == (5, "object", len(near))
+                assert order.original == pytest.approx(
+                    probabilities(sample, retrain(sample, []))[number]
+                )
+                assert order.rho == pytest.approx(spearman(mine, drops))
+                assert order.best_drop == truth.matrix[order.best_fact, number] == max(drops)
+                assert (near[ranked[0]], drops[ranked[0]]) == (order.first_fact, order.first_drop)
+                behind = mine[list(near).index(order.best_fact)]
+                assert order.best_rank == sum(each >= behind for each in mine)
+
+
+def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    with sampled(run) as sample:
+        every = leave_one_out([sample], METHODS)
+    with sampled(train(tmp_path / "again")) as sample:
+        asked = find_truth(sample, adjacent_only=True)
+        near = np.array([is_adjacent(run, situation) for situation in sample.situations]).T
+        assert np.array_equal(asked.removed, near)
+        assert not near.all()
+        found = leave_one_out([sample], METHODS, adjacent_only=True)
+        # Nothing but what is adjacent was looked at.
+        assert len(sample.case.retrainer.journal) == 1 + near.any(axis=1).sum()
+    whole, alone = every.truths[0].matrix, found.truths[0].matrix
+    assert whole is not None
+    assert alone is not None
+    assert np.array_equal(alone[near], whole[near])
+    assert np.isnan(alone[~near]).all()
+    for mine, other in zip(found.rows, every.rows, strict=True):
+        assert mine.rho_adjacent == other.rho_adjacent
+        assert mine.orders == other.orders
+        assert np.isnan(mine.rho_all)
+        assert mine.rho_all_interval is None
+        assert mine.n_facts == near.any(axis=1).sum()
+        shares = [
+            order.first_drop / order.best_drop for order in mine.orders if order.best_drop > 0
+        ]
+        assert mine.share_of_best == pytest.approx(np.mean(shares))
+
+
+def test_a_method_without_a_supporting_fact_drops_nothing(tmp_path: Path) -> None:
+    with sampled(train(tmp_path)) as tested:
+        trained = tested.case.trained
+        places = product(range(8), range(3), range(8))
+        situations = tuple(
+            situate(trained, Asked(s, r, "object", o), trained.all_candidates("object"))
+            for s, r, o in places
+        )
+        sample = Sample(tested.case, situations)
+        (row,) = leave_one_out([sample], ["rollback-o"]).rows
+        supports = sample.influences("rollback-o").max(axis=1) > 0
+    assert 0 < supports.sum() < len(situations)
+    assert [order.first_fact is not None for order in row.orders] == supports.tolist()
+    assert all(order.first_drop == 0 for order in row.orders if order.first_fact is None)
+
+
+def test_the_document_has_every_order_and_no_nan(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    found = run.evaluate(
+        protocols="leave-one-out",
+        methods="rollback",
+        adjacent_only=True,
+        least_adjacent=20,
+        most_adjacent=30,
+        limit=2,
+    )
+    assert run.path is not None
+    (kept,) = find_evaluations(run.path)
+    document = json.loads(kept.read_text(), parse_constant=pytest.fail)
+    (row,) = document["leave_one_out"]
+    assert row["rho_all"] is None
+    assert len(row["orders"]) == found.n_predictions == 2
+    for order in row["orders"]:
+        assert 20 <= order["n_adjacent"] <= 30
+        fact = run.explain(order["subject"], order["relation"], order["object"], top=1).facts[0]
+        assert order["first_fact"] == fact.fact_id
+        assert order["best_drop"] >= order["first_drop"]

@@ -62,6 +62,12 @@ def test_options_come_back_from_their_dict() -> None:
         ({"baseline": "criage"}, "baseline 'criage' is not among the methods: rollback, random"),
         ({"constraints": "unit"}, "constraints are of approximation"),
         ({"protocols": "approximation", "constraints": "tiny"}, "constraint is 'tiny'; choose"),
+        ({"adjacent_only": True}, "adjacent_only is of leave-one-out; name it among the protocols"),
+        (
+            {"least_adjacent": 9, "most_adjacent": 8},
+            "least_adjacent is 9 and most_adjacent 8; the least must not be more",
+        ),
+        ({"most_adjacent": 0}, "most_adjacent is 0; it must be 1 or more"),
         ({"limit": 0}, "limit is 0; it must be 1 or more"),
         ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
         ({"predictions": "p.tsv", "split": "valid"}, "split goes with predictions top and true"),

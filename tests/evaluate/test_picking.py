@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from runs import train, train_ratings
 
@@ -51,6 +52,25 @@ def test_a_limit_draws_by_the_seed_and_keeps_the_order(run: whence.Run) -> None:
     assert picked(run, limit=20, seed=1) == found
     assert picked(run, limit=20, seed=2) != found
     assert picked(run, limit=1000) == everything
+
+
+def test_predictions_may_be_chosen_by_how_many_facts_are_adjacent(run: whence.Run) -> None:
+    def n_adjacent(s: int, r: int, o: int) -> int:
+        facts = run.dataset.train
+        ends = np.isin(facts[:, [0, 2]], [s, o]).any(axis=1)
+        return int((ends | (facts[:, 1] == r)).sum())
+
+    everything = picked(run)
+    wanted = [each for each in everything if 450 <= n_adjacent(*each) <= 500]
+    assert 5 < len(wanted) < len(everything)
+    assert picked(run, least_adjacent=450, most_adjacent=500) == wanted
+    drawn = picked(run, least_adjacent=450, most_adjacent=500, limit=5)
+    assert len(drawn) == 5
+    assert set(drawn) < set(wanted)
+    with pytest.raises(whence.WhenceError, match="no prediction has 0 to 3 adjacent facts"):
+        picked(run, most_adjacent=3)
+    with pytest.raises(whence.WhenceError, match="no prediction has 2000 or more adjacent facts"):
+        picked(run, least_adjacent=2000)
 
 
 def test_the_same_queries_are_drawn_from_every_model(run: whence.Run, tmp_path: Path) -> None:

@@ -215,10 +215,10 @@ def test_tables_say_what_their_rows_rest_on(both: Results) -> None:
 def test_a_partial_summary_says_first_what_is_missing(both: Results) -> None:
     paper = Paper.of(both)
     assert paper.summary[0] == (
-        "Not finished: 2 of 4 parts are missing (Table 1, ComplEx with adam; "
-        "Table 1, ComplEx with adam-lazy). The same command goes on."
+        "Not finished: 3 of 5 parts are missing (Table 1, ComplEx with adam; Table 1, ComplEx with "
+        "adam-lazy; the truth, fact by fact). The same command goes on."
     )
-    assert paper.to_dict()["missing"] == ["removal-complex", "lazy-complex"]
+    assert paper.to_dict()["missing"] == ["removal-complex", "lazy-complex", "truth"]
 
 
 def test_the_distance_to_random_is_compared_with_the_papers(both: Results) -> None:

@@ -89,9 +89,9 @@ def main() -> None:
 
 def _with_flags(message: str) -> str:
     """A message of the library with the names of settings as options are written."""
-    from whence.cli._options import ENGINES, EXPLAINING, TRAINING, VERIFYING
+    from whence.cli._options import ENGINES, EVALUATING, EXPLAINING, TRAINING, VERIFYING
 
-    settings = TRAINING | EXPLAINING | VERIFYING | ENGINES
+    settings = TRAINING | EXPLAINING | EVALUATING | VERIFYING | ENGINES
     names = "|".join(name for name in settings if "_" in name)
     # Not in quotes or paths: those are the user's own words.
     whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"

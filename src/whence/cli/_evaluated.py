@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from whence.cli._columns import Column, aligned
+from whence.cli._orders import show_orders
 from whence.cli._screen import counted
 
 Document = dict[str, Any]
@@ -121,7 +122,8 @@ def _approximation(out: Console, found: Document) -> None:
 
 def _leave_one_out(out: Console, found: Document) -> None:
     rows = found["leave_one_out"]
-    out.print("Leave-one-out: correlation with the true influence of every fact", style="bold")
+    which = "adjacent facts" if found["options"].get("adjacent_only") else "every fact"
+    out.print(f"Leave-one-out: correlation with the true influence of {which}", style="bold")
     _print(
         out,
         Column("method", [row["method"] for row in rows], cut=True),
@@ -131,6 +133,7 @@ def _leave_one_out(out: Console, found: Document) -> None:
         Column("95%", [_range(row["rho_all_interval"], _number) for row in rows], right=True),
         Column("of best", [_percent(row["share_of_best"]) + "%" for row in rows], right=True),
     )
+    show_orders(out, rows, _worth(found))
 
 
 def _datamodelling(out: Console, found: Document) -> None:

@@ -33,16 +33,23 @@ class CountingRetrainer(Retrainer):
 
 
 def count_retrainings(
-    protocols: Collection[str], options: EvaluateOptions, n_predictions: int, n_facts: int
+    protocols: Collection[str],
+    options: EvaluateOptions,
+    n_predictions: int,
+    n_facts: int,
+    n_left_out: int | None = None,
 ) -> int:
-    """Of one model at most, the control included: what two protocols share may count twice."""
+    """Of one model at most, the control included: what two protocols share may count twice.
+
+    `n_left_out` are the facts that leave-one-out removes; all of them, where that is not said.
+    """
     sizes, n_methods = list(options.k), len(options.methods)  # type: ignore[arg-type]
     n_alone = n_predictions
     if "leave-one-out" in protocols:  # what others remove alone is among its own
         sizes, n_alone = [k for k in sizes if k != 1], 0
     counts = {
-        "leave-one-out": n_facts,
-        "steadiness": min(options.removals, n_facts) if n_alone else 0,
+        "leave-one-out": n_facts if n_left_out is None else n_left_out,
+        "steadiness": min(options.removals, n_facts) if n_alone or options.adjacent_only else 0,
         "datamodelling": options.subsets,
         "kelpie": n_methods * len(options.k),  # type: ignore[arg-type]
         "removal": n_methods * len(sizes) * n_predictions,

@@ -82,7 +82,9 @@ def _foresee(work: _Work, samples: Sequence[Sample]) -> None:
         if "approximation" in work.options.protocols and sample in constrained:
             mine = mine | {"approximation"}
         n_facts = sample.case.trained.dataset.n_facts
-        n_retrainings += count_retrainings(mine, work.options, len(sample.situations), n_facts)
+        n_retrainings += count_retrainings(
+            mine, work.options, len(sample.situations), n_facts, _n_left_out(sample, work.options)
+        )
     retrainer = samples[0].case.retrainer
     seconds = retrainer.seconds_for(n_retrainings)
     retrainer.watch.foreseen(Plan(n_retrainings, 0, seconds, retrainer.engine.at_once))
@@ -98,6 +100,14 @@ def _retrain_together(work: _Work) -> None:
         jobs = shaking_jobs(sample, options.removals, options.seed)
         jobs += removal_jobs(sample, options.methods, options.k)  # type: ignore[arg-type]
         sample.case.retrainer.ask(sample.predictions, jobs)
+
+
+def _n_left_out(sample: Sample, options: EvaluateOptions) -> int | None:
+    if not options.adjacent_only:
+        return None
+    from whence.evaluate.leave_one_out import count_left_out
+
+    return count_left_out(sample, adjacent_only=True)
 
 
 def _counted(case: Case) -> Case:
@@ -181,7 +191,10 @@ def _approximation(before: Evaluation, work: _Work) -> Evaluation:
 def _leave_one_out(before: Evaluation, work: _Work) -> Evaluation:
     from whence.evaluate.leave_one_out import leave_one_out
 
-    found = leave_one_out(work.samples, work.options.methods, work.options.seed)
+    options = work.options
+    found = leave_one_out(
+        work.samples, options.methods, options.seed, adjacent_only=options.adjacent_only
+    )
     return replace(before, leave_one_out=found.rows, true_influences=found.truths)
 
 

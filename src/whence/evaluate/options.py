@@ -49,6 +49,9 @@ class EvaluateOptions(Settings):
         "of approximation: such as none,unit,max:2  [default: that of the run]",
         "Evaluation",
     )
+    adjacent_only: bool = choice(
+        False, "of leave-one-out: remove facts adjacent to a prediction, no others", "Evaluation"
+    )
     subsets: int = number(100, "of datamodelling: random halves of the facts", "Evaluation", 2)
     removals: int = number(20, "of steadiness: random facts removed, a seed", "Evaluation", 1)
 
@@ -57,6 +60,12 @@ class EvaluateOptions(Settings):
         "test", "whose queries or facts, for top and true", "Predictions", "test", "valid", "train"
     )
     limit: int | None = number(None, "only so many, drawn at random", "Predictions", 1)
+    least_adjacent: int | None = number(
+        None, "only predictions with so many adjacent facts or more", "Predictions", 1
+    )
+    most_adjacent: int | None = number(
+        None, "only predictions with so many adjacent facts or fewer", "Predictions", 1
+    )
     seeds: int = number(1, "models: seed, seed + 1 and so on of the run", "Predictions", 1)
     seed: int = number(0, "of what is drawn at random", "Predictions", 0)
 
@@ -70,6 +79,7 @@ class EvaluateOptions(Settings):
         self._settle("protocols", _known("protocol", protocols, PROTOCOLS))
         self._check_baseline()
         self._check_constraints()
+        self._check_adjacent()
         if self.predictions not in ("top", "true") and self.split != "test":
             raise WhenceError("split goes with predictions top and true; leave it out")
 
@@ -99,6 +109,15 @@ class EvaluateOptions(Settings):
             TrainConfig(constraint=constraint)  # says what is wrong with it
         if "approximation" not in self.protocols:
             raise WhenceError("constraints are of approximation; name it among the protocols")
+
+    def _check_adjacent(self) -> None:
+        if self.adjacent_only and "leave-one-out" not in self.protocols:
+            raise WhenceError("adjacent_only is of leave-one-out; name it among the protocols")
+        least, most = self.least_adjacent, self.most_adjacent
+        if least is not None and most is not None and least > most:
+            raise WhenceError(
+                f"least_adjacent is {least} and most_adjacent {most}; the least must not be more"
+            )
 
 
 def _listed(name: str, value: _Words | int) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from whence.errors import WhenceError
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.sample import Sample
 from whence.explain import Asked, ExplainOptions, Question, Situation, Trained, situate
+from whence.explain._adjacent import find_adjacent
 from whence.explain._naming import find_prediction
 from whence.files import find_questions
 from whence.verify import Case
@@ -27,15 +28,12 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     found: dict[tuple[int, int, int, str], tuple[int, Situation]] = {}
     for number in _order(len(questions), options):
         situation = _situation(trained, questions[number], wanted)
-        if situation is not None:
+        if situation is not None and _is_near(situation, options):
             found.setdefault(_key(situation), (number, situation))
         if len(found) == options.limit:
             break
     if not found:
-        raise WhenceError(
-            "no query has an answer that is not known from training or validation; "
-            "evaluate true predictions, or those of a file"
-        )
+        raise _nothing(options)
     in_order = sorted(found.values(), key=lambda each: each[0])
     situations = tuple(situation for _, situation in in_order)
     return Sample(case, situations, threads, options.seed)
@@ -62,6 +60,28 @@ def _situation(trained: Trained, question: Question, wanted: str) -> Situation |
     # Scores that found the answer are not kept: a sample may be large.
     whole = Asked(asked.given, asked.relation, asked.asks, situation.target)
     return situate(trained, whole, situation.contest.candidates)
+
+
+def _is_near(situation: Situation, options: EvaluateOptions) -> bool:
+    """Whether a prediction has as many adjacent facts as are asked for."""
+    least, most = options.least_adjacent, options.most_adjacent
+    if least is None and most is None:
+        return True
+    n_adjacent = len(find_adjacent(situation))
+    return (least or 0) <= n_adjacent and (most is None or n_adjacent <= most)
+
+
+def _nothing(options: EvaluateOptions) -> WhenceError:
+    least, most = options.least_adjacent, options.most_adjacent
+    if least is not None or most is not None:
+        asked = f"{least} or more" if most is None else f"{least or 0} to {most}"
+        return WhenceError(
+            f"no prediction has {asked} adjacent facts; change least_adjacent and most_adjacent"
+        )
+    return WhenceError(
+        "no query has an answer that is not known from training or validation; "
+        "evaluate true predictions, or those of a file"
+    )
 
 
 def _key(situation: Situation) -> tuple[int, int, int, str]:

@@ -120,6 +120,33 @@ class Approximation:
 
 
 @dataclass(frozen=True)
+class Order:
+    """How a method orders the adjacent facts of one prediction, beside their true influence."""
+
+    seed: int
+    subject: str
+    relation: str | None
+    object: str
+    asks: str
+    n_adjacent: int
+    original: float
+    """Its probability in the control, or its rating."""
+    rho: float
+    """The Spearman correlation of estimated and true influence."""
+    best_fact: int
+    """The id of the fact whose removal lowers the probability most."""
+    best_drop: float
+    """By how much; below 0 where it rises without any fact."""
+    best_rank: int
+    """Where the method has that fact, after those it holds equal: to retrain without each of so
+    many facts finds it."""
+    first_fact: int | None
+    """The id of the fact that the method ranks first; None where it finds none that supports."""
+    first_drop: float
+    """What removing it did; 0 where there is none."""
+
+
+@dataclass(frozen=True)
 class LeaveOneOut:
     """Estimated against true influence, every fact removed alone."""
 
@@ -128,13 +155,17 @@ class LeaveOneOut:
     """Mean over predictions of the Spearman correlation, over adjacent facts."""
     rho_adjacent_interval: Interval | None
     rho_all: float
-    """Over all facts; a fact that is not adjacent has no estimated influence."""
+    """Over all facts, where all were removed; a fact that is not adjacent has no estimated
+    influence."""
     rho_all_interval: Interval | None
     share_of_best: float
     """Mean of the true drop by the method's first fact over the largest true drop."""
     n_predictions: int
     n_seeds: int
     n_facts: int
+    """That were removed, each alone, in the first seed."""
+    orders: tuple[Order, ...] = field(default=(), repr=False)
+    """Of every prediction of every seed, over its adjacent facts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +176,8 @@ class TrueInfluences:
     predictions: tuple[tuple[str | None, ...], ...]
     """Subject, relation, object and the place that is asked for: the columns, in their order."""
     matrix: NDArray[np.float64] | None = field(default=None, repr=False)
-    """(n_facts, n_predictions) the fall of the probability without each fact, or of the rating."""
+    """(n_facts, n_predictions) the fall of the probability without each fact, or of the rating;
+    NaN where a fact was not removed, since it is not adjacent."""
 
     def to_dict(self) -> dict[str, Any]:
         """All but the matrix."""

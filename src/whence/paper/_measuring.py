@@ -20,9 +20,11 @@ from whence.paper._examples import choose_examples
 from whence.paper._options import PaperOptions
 from whence.paper._plan import FIRST_SEED, Part
 from whence.paper._provenance import note_measured
+from whence.paper._qualitative import explain_examples
 from whence.paper._results import Document
 from whence.paper._runs import Runs
-from whence.paper._watch import Budget, Cost, TimedWatch
+from whence.paper._truth import count_truth, measure_truth
+from whence.paper._watch import Budget, Cost, PaperWatch
 from whence.verify import Case
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
@@ -34,7 +36,7 @@ class Measuring:
 
     options: PaperOptions
     engine: Engine
-    watch: TimedWatch
+    watch: PaperWatch
     runs: Runs
 
     def kept(self, part: Part) -> Document | None:
@@ -70,6 +72,8 @@ class Measuring:
             "evaluation": evaluation.to_dict(),
             "significance": self._significance(run, part, evaluation),
             "examples": _examples(run, evaluation),
+            "qualitative": explain_examples(part.name, self.options.dataset, run),
+            **measure_truth(part, self.runs, run, evaluation, self.engine),
         }
 
     def budget(self, parts: Sequence[Part], n_kept: int) -> Budget:
@@ -81,7 +85,8 @@ class Measuring:
         """From a short probe."""
         with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
             n_facts = case.trained.dataset.n_facts
-            n_each = part.n_retrainings(self._n_predictions(case), n_facts)
+            n_left_out = count_truth(part, case)
+            n_each = part.n_retrainings(self._n_predictions(case), n_facts, n_left_out)
             seconds = case.retrainer.seconds_for(n_each) * part.n_seeds
         return Cost(part.name, part.title, n_each * part.n_seeds, seconds)
 
@@ -107,6 +112,7 @@ class Measuring:
         }
         if "approximation" in part.protocols:
             asked["constraints"] = part.constraints
+        asked |= part.asked
         return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:

@@ -109,7 +109,7 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     with closing(choose_engine(options.engine)) as engine:
         measuring = Measuring(options, engine, timed, Runs(options, timed))
         try:
-            for results in _measure(measuring):
+            for results in _measure(measuring, timed):
                 paper = Paper.of(results)
                 paper.write(options.folder)  # whatever comes next, this is there
         except (Interrupted, KeyboardInterrupt):
@@ -118,9 +118,9 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     return paper
 
 
-def _measure(measuring: "Measuring") -> Iterator[Results]:
+def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
     """What all finished parts came to: with those of before, then with one more each time."""
-    options, watch = measuring.options, measuring.watch
+    options = measuring.options
     parts = {part.name: part for part in plan(options)}
     found = {name: kept for name, part in parts.items() if (kept := measuring.kept(part))}
     if found:

@@ -1,7 +1,7 @@
 """Which runs are trained and what is asked of them, before any of it is done."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from whence.evaluate.options import EvaluateOptions
@@ -15,6 +15,9 @@ PAPERS, LAZY = "adam", "adam-lazy"
 """Optimizers: the paper's, and ours beyond it."""
 PREFIXES = {PAPERS: "removal", LAZY: "lazy"}
 """How the parts of Table 1 are named, by optimizer."""
+
+_TRUTHS = 5
+"""Predictions whose adjacent facts are all removed, one by one."""
 
 _NATIONS_SEEDS, _LAZY_DISTMULT_SEEDS = 5, 3
 _LAZY_SAMPLING = {"fb15k-237": "distinct"}
@@ -36,6 +39,8 @@ class Part:
     sizes: tuple[str, ...] = published.REMOVAL_SIZES
     baselines: tuple[str, ...] = ("random",)
     constraints: tuple[str, ...] = ("none",)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """Of the evaluation, in the place of what the options of all parts say."""
 
     @property
     def run(self) -> str:
@@ -46,7 +51,7 @@ class Part:
     def seeds(self) -> range:
         return range(FIRST_SEED, FIRST_SEED + self.n_seeds)
 
-    def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
+    def n_retrainings(self, n_predictions: int, n_facts: int, n_left_out: int | None = None) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
         from whence.evaluate.counting import count_retrainings
 
@@ -54,7 +59,7 @@ class Part:
         if "removal" in protocols and "1" in self.sizes and "rollback" in self.methods:
             protocols -= {"approximation"}  # removes what rollback at 1 does
         options = EvaluateOptions(methods=self.methods, k=self.sizes, protocols=self.protocols)
-        n_first = count_retrainings(protocols, options, n_predictions, n_facts)
+        n_first = count_retrainings(protocols, options, n_predictions, n_facts, n_left_out)
         n_others = count_retrainings(("approximation",), options, n_predictions, n_facts)
         return n_first + (len(self.constraints) - 1) * n_others
 
@@ -68,6 +73,8 @@ def plan(options: PaperOptions) -> tuple[Part, ...]:
     ]
     if options.dataset == "nations" and "distmult" in options.models:
         parts += _distmult_parts(options.seeds or _NATIONS_SEEDS)
+    if options.dataset == "fb15k-237" and "distmult" in options.models:
+        parts.append(_truth_part(options))
     return tuple(parts)
 
 
@@ -93,6 +100,27 @@ def _removal(options: PaperOptions, model: str, optimizer: str) -> Part:
         # Of Nations it is a part of its own, under several constraints.
         ("removal", "steadiness") if small else ("removal", "approximation", "steadiness"),
         options.seeds or default,
+    )
+
+
+def _truth_part(options: PaperOptions) -> Part:
+    """Every adjacent fact of a few predictions removed alone; the run is that of lazy Adam."""
+    limit = min(_TRUTHS, options.limit or _TRUTHS)
+    return Part(
+        "truth",
+        "the truth, fact by fact",
+        "distmult",
+        lazy_settings(options.dataset),
+        ("leave-one-out",),
+        1,
+        methods=("rollback", "gradient-dot"),
+        baselines=("rollback",),
+        asked={
+            "adjacent_only": True,
+            "least_adjacent": 50,
+            "most_adjacent": 1000,
+            "limit": limit,
+        },
     )
 
 

@@ -58,8 +58,11 @@ class Runs:
 
     def seeds(self, run: Run, part: Part) -> list[Run]:
         """The run under every seed of a part."""
-        watching = TrainingWatch(self.watch)
-        return [sibling(run, watching, self._machine, seed=seed) for seed in part.seeds]
+        return [self.sibling(run, seed=seed) for seed in part.seeds]
+
+    def sibling(self, run: Run, **changes: Any) -> Run:
+        """The run with some settings changed."""
+        return sibling(run, TrainingWatch(self.watch), self._machine, **changes)
 
 
 def _settings(part: Part) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from whence.paper._records import Figure, Table, figures_of
 from whence.paper._results import Results
 from whence.paper._text import paper_text, seeds_text, value_text
+from whence.paper._truth_tables import truth_sentences
 
 _COMPARED = {
     "table1": "Table 1",
@@ -28,6 +29,7 @@ def summarise(results: Results, tables: Sequence[Table]) -> list[str]:
         *_criage(by_name),
         *_constraints(by_name),
         *_theory(results),
+        *truth_sentences(results),
     ]
 
 

@@ -8,9 +8,11 @@ from whence.paper._model_tables import (
     steadiness_table,
     times_table,
 )
+from whence.paper._qualitative import qualitative_table
 from whence.paper._records import Table
 from whence.paper._removal_tables import released_table, removal_table, sizes_table
 from whence.paper._results import Results
+from whence.paper._truth_tables import truth_predictions_table, truth_table
 
 _MAKERS = (
     removal_table,
@@ -25,6 +27,9 @@ _MAKERS = (
     changes_table,
     steadiness_table,
     theory_table,
+    truth_table,
+    truth_predictions_table,
+    qualitative_table,
 )
 
 

@@ -73,17 +73,7 @@ def leave_one_out(evaluation: Document) -> Section:
     title = "True influence, fact by fact"
     if not rows:
         return Section(title, (), "leave-one-out")
-    ranked = [row for row in rows if known(row["rho_all"])]
-    said = ""
-    if ranked:
-        best = max(ranked, key=lambda row: float(row["rho_all"]))
-        said = (
-            f"Every one of {count(best['n_facts'], 'fact')} was removed alone. {best['method']} "
-            "orders them most as retraining does: Spearman's rho "
-            f"{correlation(best['rho_all'])} over all facts, "
-            f"{correlation(best['rho_adjacent'])} over adjacent ones. Its first fact brings "
-            f"{rate(best['share_of_best'])} of the largest fall that any one fact brings."
-        )
+    said = _best_order(rows)
     cells = (
         (
             row["method"],
@@ -109,6 +99,25 @@ def leave_one_out(evaluation: Document) -> Section:
     about = "Mean over predictions of the correlation of estimated and true influence."
     parts = (paragraph(said, kind="verdict"), table(titles, cells, about), figures(chart))
     return Section(title, parts, "leave-one-out")
+
+
+def _best_order(rows: Sequence[Document]) -> str:
+    """Which method orders facts best: over all of them or, where not all were removed, adjacent."""
+    name = "rho_all" if any(known(row["rho_all"]) for row in rows) else "rho_adjacent"
+    ranked = [row for row in rows if known(row[name])]
+    if not ranked:
+        return ""
+    best = max(ranked, key=lambda row: float(row[name]))
+    near = correlation(best["rho_adjacent"])
+    noun, rho = "adjacent fact", f"{near} over those of a prediction"
+    if name == "rho_all":
+        every = correlation(best[name])
+        noun, rho = "fact", f"{every} over all facts, {near} over adjacent ones"
+    return (
+        f"Every one of {count(best['n_facts'], noun)} was removed alone. "
+        f"{best['method']} orders them most as retraining does: Spearman's rho {rho}. Its first "
+        f"fact brings {rate(best['share_of_best'])} of the largest fall that any one fact brings."
+    )
 
 
 def _bar(row: Document, name: str) -> tuple[str, float, tuple[float, float] | None]:
