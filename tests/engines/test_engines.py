@@ -1,5 +1,6 @@
 """What every engine promises: the bits of retraining one by one, and an end that is an end."""
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import runs
 import whence
 from engines.helpers import Subject, make_subject, never, subject_of
 from whence.engines import Engine, EngineOptions, Job, choose_engine
-from whence.engines._local import LocalEngine
+from whence.engines._local import LocalEngine, processor_name
 from whence.training.results import Diverged, Interrupted, Parameters
 from whence.training.retraining import Recipe
 
@@ -151,6 +152,13 @@ def test_identities_tell_engines_apart(engine: Engine) -> None:
     assert kind == ("local" if isinstance(engine, LocalEngine) else "ray")
     assert LocalEngine().identity == f"local {kernels} {processor}"
     assert engine.at_once == 2
+
+
+def test_engines_say_what_they_run_on(engine: Engine) -> None:
+    about = engine.describe()
+    assert processor_name() in about
+    assert about.startswith("Ray, ") == (not isinstance(engine, LocalEngine))
+    assert re.search(r", (2 of )?\d+ cores?$", about)
 
 
 def test_local_is_what_auto_means() -> None:

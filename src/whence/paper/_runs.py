@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from whence.api import Run, resume, train
+from whence.api._cases import machine_of, sibling
 from whence.errors import WhenceError
 from whence.paper import _published as published
-from whence.paper._plan import FIRST_SEED, PaperOptions, Part
+from whence.paper._options import PaperOptions
+from whence.paper._plan import FIRST_SEED, Part
 from whence.paper._watch import PaperWatch, TrainingWatch
 from whence.run import RunFolder
-from whence.training import choose_config
+from whence.training import MachineOptions, choose_config
 
 _PRESET = "paper"
 
@@ -34,7 +36,12 @@ class Runs:
         if folder.manifest.finished:
             return Run.open(path)
         self.watch.preparing(part.run)
-        return resume(path, watch=watching)
+        return resume(path, watch=watching, **self._machine.to_dict())
+
+    @property
+    def _machine(self) -> MachineOptions:
+        """Where runs are trained: where they are retrained."""
+        return machine_of(self.options.engine)
 
     def _train(self, part: Part, path: Path, watching: TrainingWatch) -> Run:
         settings = _settings(part)
@@ -45,17 +52,17 @@ class Runs:
             out=path,
             preset=_PRESET,
             watch=watching,
+            **self._machine.to_dict(),
             **settings,
         )
 
-    def seeds(self, run: Run) -> list[Run]:
-        """The run under every seed."""
-        from whence.api._cases import sibling
+    def seeds(self, run: Run, part: Part) -> list[Run]:
+        """The run under every seed of a part."""
+        return [self.sibling(run, seed=seed) for seed in part.seeds]
 
-        return [
-            sibling(run, TrainingWatch(self.watch), seed=seed)
-            for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds)
-        ]
+    def sibling(self, run: Run, **changes: Any) -> Run:
+        """The run with some settings changed."""
+        return sibling(run, TrainingWatch(self.watch), self._machine, **changes)
 
 
 def _settings(part: Part) -> dict[str, Any]:
