@@ -37,12 +37,13 @@ def open_cases(
     run: Run, engine: "EngineOptions", watch: "RetrainWatch | None"
 ) -> Iterator["Cases"]:
     """A run and those like it, to be retrained by one engine, which ends with them."""
-    from whence.engines import RetrainWatch, choose_engine
+    from whence.engines import RetrainWatch, choose_engine, settle_engine
 
+    settled = settle_engine(engine, _recipe(run).problem)
     with ExitStack() as stack:
-        chosen = stack.enter_context(closing(choose_engine(engine)))
+        chosen = stack.enter_context(closing(choose_engine(settled)))
         watching = RetrainWatch() if watch is None else watch
-        yield Cases(stack, run, chosen, watching, machine_of(engine))
+        yield Cases(stack, run, chosen, watching, machine_of(settled))
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class PaperOptions:
             words += ["--models", ",".join(self.models)]
         for name, value in (("seeds", self.seeds), ("limit", self.limit)):
             words += [] if value is None else [f"--{name}", str(value)]
-        if self.engine.engine != "auto":
+        if self.engine.engine not in ("auto", "local"):  # which is what auto comes to
             words += ["--engine", self.engine.engine]
         return shlex.join(words)
 

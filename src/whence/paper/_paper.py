@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,13 +99,16 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     After an interruption, and once the time budget is spent, the files are there of all parts that
     are finished, and `Interrupted` is raised.
     """
-    from whence.engines import choose_engine
+    from whence.engines import choose_engine, settle_engine
     from whence.paper._measuring import Measuring
     from whence.paper._runs import Runs
 
     if (options.folder / "manifest.json").exists():
         raise WhenceError(f"{options.folder} is a run; choose another folder with -o")
     timed, paper = TimedWatch(watch or PaperWatch(), options.seconds), None
+    if options.engine.engine == "auto":  # settled once, for all parts
+        problem = Runs(options, timed).problem(plan(options)[0])
+        options = replace(options, engine=settle_engine(options.engine, problem))
     with closing(choose_engine(options.engine)) as engine:
         measuring = Measuring(options, engine, timed, Runs(options, timed))
         try:

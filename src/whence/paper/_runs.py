@@ -2,17 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence.api import Run, resume, train
 from whence.api._cases import machine_of, sibling
+from whence.data import read_dataset
 from whence.errors import WhenceError
 from whence.paper import _published as published
 from whence.paper._options import PaperOptions
 from whence.paper._plan import FIRST_SEED, Part
 from whence.paper._watch import PaperWatch, TrainingWatch
 from whence.run import RunFolder
-from whence.training import MachineOptions, choose_config
+from whence.training import MachineOptions, asks_for_objects, choose_config
+
+if TYPE_CHECKING:
+    from whence.training._problem import Problem
 
 _PRESET = "paper"
 
@@ -23,6 +27,19 @@ class Runs:
 
     options: PaperOptions
     watch: PaperWatch
+
+    def problem(self, part: Part) -> "Problem":
+        """What is trained for a part, before it is."""
+        from whence.training._problem import Problem
+
+        settings, where = _settings(part), self.options.data_dir
+        dataset = read_dataset(
+            published.DATASETS[self.options.dataset],
+            progress=self.watch.downloading,
+            objects_if_rated=asks_for_objects(_PRESET, settings),
+            **({} if where is None else {"data_dir": where}),
+        )
+        return Problem.of(dataset, choose_config(dataset, _PRESET, settings))
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed, trained where it is not there yet."""
