@@ -171,7 +171,7 @@ def test_local_is_what_auto_means() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"engine": "gpu"}, "unknown engine 'gpu'; choose from auto, local, ray"),
+        ({"engine": "gpu"}, "unknown engine 'gpu'; choose from auto, local, ray, cuda"),
         ({"threads": 0}, "threads is 0; it must be 1 or more"),
         (
             {"ray_address": "here:6379"},
