@@ -78,7 +78,7 @@ class CpuCard:
         library = path.with_suffix(".so")
         if not library.exists():
             path.with_suffix(".c").write_text(text)
-            flags = ["-O2", "-Wall", "-Werror", "-Wno-unused", "-fPIC", "-shared", "-pthread"]
+            flags = ["-O2", "-march=native", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused", "-fPIC", "-shared", "-pthread"]
             command = ["gcc", "-std=gnu11", *flags, "-o", library, path.with_suffix(".c"), "-lm"]
             subprocess.run(command, check=True)
         return ctypes.CDLL(str(library))

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 from whence._extras import need
 from whence.errors import WhenceError
 
-# Divisions and roots off by a bit or two, as in sums, for a third of the work.
-_OPTIONS = ("--std=c++17", "--prec-div=false", "--prec-sqrt=false")
+# Divisions and roots are off by a bit or two, for a third of the work. What is multiplied and added
+# in one is spelled out, so that kernels for one model and for many round alike.
+_OPTIONS = ("--std=c++17", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,6 @@
 """Retraining on a CUDA card: a fleet of models, one block of threads each."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import cached_property
-from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +11,7 @@ from whence.engines._protocol import Job
 from whence.engines.cuda._card import Card, open_card
 from whence.engines.cuda._fleet import Fleet
 from whence.engines.cuda._layout import Sizes, plan_layout
-from whence.engines.cuda._source import check_problem
+from whence.engines.cuda._source import check_problem, sources_digest
 from whence.predict import Predictions, Standings
 from whence.training._problem import Problem
 from whence.training.results import Diverged, Interrupted, Parameters
@@ -33,13 +30,10 @@ class CudaEngine:
         self._card = open_card() if card is None else card
         self.at_once = 2 * self._card.limits.n_processors
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """See `Engine`."""
-        digest = sha256(source_digest().encode())
-        for file in sorted(Path(__file__).parent.glob("*.*")):
-            digest.update(file.read_bytes())
-        return f"cuda {digest.hexdigest()[:16]} {self._card.identity}"
+        return f"cuda {sources_digest()} {source_digest()} {self._card.identity}"
 
     def describe(self) -> str:
         """See `Engine`."""

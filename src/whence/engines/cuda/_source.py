@@ -1,6 +1,7 @@
 """The source of the kernels for one problem: its numbers as macros, its model translated."""
 
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,22 @@ from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes
 from whence.engines.cuda._translating import declared
 from whence.errors import WhenceError
 from whence.training._problem import Problem
+
+_FOLDER = Path(__file__).parent / "kernels"
+_FILES = (
+    "fleet.h",
+    *(f"{n}.cu" for n in ("draw", "numbers", "candidates", "own", "step", "after")),
+)
+
+
+def sources_digest() -> str:
+    """Tells this version of all that decides how kernels round from others."""
+    here = Path(__file__).parent
+    files = (
+        *sorted(_FOLDER.iterdir()),
+        *(here / f"_{n}.py" for n in ("layout", "source", "translating")),
+    )
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def check_problem(problem: Problem) -> None:
@@ -31,7 +48,7 @@ def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
     macros = _macros(problem, layout, tracked=tracked)
     lines = [f"#define {name} {value}" for name, value in macros.items()]
     model = declared(problem.model, real)
-    return "\n".join([*lines, _text("prelude.h"), model, _text("kernels.cu")])
+    return "\n".join([*lines, _text("prelude.h"), model, *map(_text, _FILES)])
 
 
 def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any]:
@@ -92,4 +109,4 @@ def _range(name: str, drawn: tuple[int, int, int]) -> dict[str, int]:
 
 @lru_cache
 def _text(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+    return (_FOLDER / name).read_text(encoding="utf-8")

@@ -58,6 +58,7 @@ typedef double real;
 #define EXP exp
 #define FABS fabs
 #define FMAX fmax
+#define FMA fma
 #else
 typedef float real;
 #define PACK 4
@@ -65,4 +66,5 @@ typedef float real;
 #define EXP expf
 #define FABS fabsf
 #define FMAX fmaxf
+#define FMA fmaf
 #endif

@@ -1,0 +1,209 @@
+// The candidates of a step: scored in a first pass, moved in a second.
+
+// A candidate's row, shared by a group of threads: thread l holds packs l, l + GROUP, and so on.
+typedef struct { Pack row[PACKS], mean[PACKS], square[PACKS]; Drift drift; } Held;
+
+#define FOR_PACKS(p, k) \
+  UNROLL for (int p = 0, k = LANE * PACK; p < PACKS; p++, k += GROUP * PACK) if (k < ROW)
+#define FOR_PACK(i) UNROLL for (int i = 0; i < PACK; i++)
+
+DEVICE void load_row(const real *state, Held *held) {
+  FOR_PACKS(p, k) held->row[p] = LOAD_PACK(state + k);
+}
+
+DEVICE void load_moments(const real *state, Held *held) {
+  if (PARTS > 1) FOR_PACKS(p, k) held->square[p] = LOAD_PACK(state + (PARTS - 1) * ROW + k);
+  if (PARTS > 2) FOR_PACKS(p, k) held->mean[p] = LOAD_PACK(state + ROW + k);
+}
+
+// Bring a row up to date; its moments stay as they are until it is stored.
+DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
+  if (held->drift.fade1 == 1) return;
+  real squares = 0;
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real change = drifted(held->mean[p].at[i], held->square[p].at[i], held->drift);
+    held->row[p].at[i] += change;
+    if (TRACKED && noting && k + i < WIDTH) fleet->drift[0][(long long)row * WIDTH + k + i] += change;
+    squares += held->row[p].at[i] * held->row[p].at[i];
+  }
+  if (!CONSTRAINED) return;
+  real factor = projection_of(group_sum(squares));
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real after = factor * held->row[p].at[i];
+    if (TRACKED && noting && k + i < WIDTH)
+      fleet->projection[0][(long long)row * WIDTH + k + i] += after - held->row[p].at[i];
+    held->row[p].at[i] = after;
+  }
+}
+
+DEVICE real score_of(const Held *held, const Pack *query, real offset) {
+  real total = 0;
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real q = query[p].at[i], x = held->row[p].at[i];
+    total = MATCH == DOT ? FMA(q, x, total) : MATCH == L1 ? total + FABS(q - x) : FMA(q - x, q - x, total);
+  }
+  total = group_sum(total);
+  return MATCH == DOT ? total + offset : MATCH == L1 ? -total : -SQRT(total);
+}
+
+// A thread's part of the query; the offset behind it is no part of it.
+DEVICE void load_query(const real *query, Pack *packs) {
+  FOR_PACKS(p, k) {
+    packs[p] = *(const Pack *)(query + k);
+    if (HAS_OFFSET) FOR_PACK(i) if (k + i >= WIDTH) packs[p].at[i] = 0;
+  }
+}
+
+// What both passes ask of every candidate: its id, and what its row missed.
+DEVICE void list_candidates(
+    const Fleet *fleet, int *touched, const int *ids, int n, int subject, int count, Shared at) {
+  for (int j = THREAD; j < n; j += N_THREADS) {
+    int id = ids[j];
+    at.ids[j] = id;
+    if (DEFERRED) {
+      at.drifts[j] = drift_of(fleet, touched[id], count);
+      // The counts of the fact's own rows are read elsewhere.
+      if (j > 0 && id != subject) touched[id] = count + 1;
+    }
+  }
+}
+
+// First pass: every candidate's score. A group without a candidate of its own repeats the last
+// one, since all threads of a warp go the same way.
+DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Shared at) {
+  Pack query[PACKS];
+  load_query(at.query, query);
+  real offset = HAS_OFFSET ? at.query[WIDTH] : 0;
+  int n_groups = N_THREADS / GROUP, group = THREAD / GROUP;
+  for (int round = 0; round * n_groups < n; round += SCORED) {
+    Held held[SCORED];
+    UNROLL for (int u = 0; u < SCORED; u++) {
+      int j = (round + u) * n_groups + group, known = j < n ? j : n - 1;
+      const real *state = entities + (long long)at.ids[known] * STATE;
+      load_row(state, &held[u]);
+      if (DEFERRED) {
+        load_moments(state, &held[u]);
+        held[u].drift = at.drifts[known];
+      }
+    }
+    UNROLL for (int u = 0; u < SCORED; u++) {
+      int j = (round + u) * n_groups + group;
+      if (DEFERRED) catch_up(fleet, 0, &held[u], 0);
+      real score = score_of(&held[u], query, offset);
+      if (LANE == 0 && j < n) at.scores[j] = score;
+      if (round + u < HELD) {
+        real *kept = at.held + ((round + u) * n_groups + group) * ROW;
+        FOR_PACKS(p, k) *(Pack *)(kept + k) = held[u].row[p];
+      }
+    }
+  }
+}
+
+// What makes d loss / d score of a score: for the softmax, the highest and the sums of all.
+typedef struct { real top, others, total; } Contest;
+
+DEVICE Contest contest_of(const real *scores, const int *times, int n) {
+  Contest c = {scores[0], 0, 1};
+  if (LOSS != SOFTMAX) return c;
+  for (int j = THREAD % WARP; j < n; j += WARP) c.top = FMAX(c.top, scores[j]);
+  c.top = warp_max(c.top);
+  for (int j = THREAD % WARP; j < n; j += WARP)
+    if (j > 0) c.others += (DISTINCT ? 1 : times[j]) * EXP(scores[j] - c.top);
+  c.others = warp_sum(c.others);
+  c.total = c.others + EXP(scores[0] - c.top);
+  return c;
+}
+
+// d loss / d score of candidate j, for all its draws together.
+DEVICE real weight_of(real score, int j, int times, Contest c, int n_drawn, real target) {
+  if (LOSS == SQUARED) return score - target;
+  if (LOSS == SOFTMAX) return j == 0 ? -c.others / c.total : times * (EXP(score - c.top) / c.total);
+  real fade = EXP(-FABS(score));
+  real probability = score >= 0 ? 1 / (1 + fade) : fade / (1 + fade);
+  return times * ((probability - (j == 0)) / n_drawn);
+}
+
+// One update of a candidate's row in its group's hands; what it says of the query is added up.
+DEVICE void move_row(
+    const Fleet *fleet, int id, int noting, real weight, real distance, const Pack *query,
+    Pack *d_query, Pace pace, Held *held) {
+  real squares = 0;
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real *row = &held->row[p].at[i], *mean = &held->mean[p].at[i], *square = &held->square[p].at[i];
+    real gradient = slope(query[p].at[i], *row, weight, distance);
+    d_query[p].at[i] = MATCH == DOT ? FMA(weight, *row, d_query[p].at[i]) : d_query[p].at[i] - gradient;
+    if (DEFERRED) *mean *= held->drift.fade1, *square *= held->drift.fade2;
+    moved(row, mean, square, gradient, pace);
+    if (CONSTRAINED) squares += *row * *row;
+  }
+  if (!CONSTRAINED) return;
+  real factor = projection_of(group_sum(squares));
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real after = factor * held->row[p].at[i];
+    if (TRACKED && noting && k + i < WIDTH)
+      fleet->projection[0][(long long)id * WIDTH + k + i] += after - held->row[p].at[i];
+    held->row[p].at[i] = after;
+  }
+}
+
+// Sum what the groups of a warp say of the query, into one row of `partial`.
+DEVICE void keep_partial(Pack *d_query, real d_offset, int place, Shared at) {
+  real *partial = at.partial + place * QUERY_ROW;
+  for (int gap = WARP / 2; gap >= GROUP; gap /= 2) {
+    UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i)
+      d_query[p].at[i] += SHUFFLE(d_query[p].at[i], gap);
+    if (HAS_OFFSET) d_offset += SHUFFLE(d_offset, gap);
+  }
+  if (THREAD % WARP < GROUP)
+    FOR_PACKS(p, k) FOR_PACK(i) if (!HAS_OFFSET || k + i < WIDTH) partial[k + i] = d_query[p].at[i];
+  if (HAS_OFFSET && THREAD % WARP == 0) partial[WIDTH] = d_offset;
+}
+
+// Second pass: the negatives' rows are updated; what all candidates say of the query is summed.
+// The rows that the fact owns are left for later.
+DEVICE void move_candidates(
+    const Fleet *fleet, real *entities, const int *times, int n, int subject, int n_drawn,
+    real target, Contest contest, Pace pace, Shared at) {
+  Pack query[PACKS], d_query[TURNS][PACKS];
+  real d_offset[TURNS];
+  load_query(at.query, query);
+  UNROLL for (int turn = 0; turn < TURNS; turn++) {
+    d_offset[turn] = 0;
+    UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i) d_query[turn][p].at[i] = 0;
+  }
+  int n_groups = N_THREADS / GROUP, group = THREAD / GROUP;
+  for (int round = 0; round * n_groups < n; round += MOVED) {
+    Held held[MOVED];
+    UNROLL for (int u = 0; u < MOVED; u++) {
+      int place = (round + u) * n_groups + group, known = place < n ? place : n - 1;
+      const real *state = entities + (long long)at.ids[known] * STATE;
+      if (round + u < HELD) {
+        FOR_PACKS(p, k) held[u].row[p] = *(const Pack *)(at.held + place * ROW + k);
+      } else {
+        load_row(state, &held[u]);
+      }
+      load_moments(state, &held[u]);
+      if (DEFERRED) held[u].drift = at.drifts[known];
+    }
+    UNROLL for (int u = 0; u < MOVED; u++) {
+      int j = (round + u) * n_groups + group, mine = j < n;
+      int known = mine ? j : n - 1, id = at.ids[known], plain = mine && j > 0 && id != subject;
+      // A row that was held back is up to date already.
+      if (DEFERRED && round + u >= HELD) catch_up(fleet, id, &held[u], plain);
+      real score = at.scores[known], weight = 0;
+      if (mine) weight = weight_of(score, j, DISTINCT ? 1 : times[j], contest, n_drawn, target);
+      if (LANE == 0 && mine && id == subject) *at.weight = weight;
+      // MOVED is a multiple of TURNS, so that the compiler knows whose turn it is.
+      if (HAS_OFFSET) d_offset[u % TURNS] += weight;
+      move_row(fleet, id, plain, weight, -score, query, d_query[u % TURNS], pace, &held[u]);
+      real *state = entities + (long long)id * STATE;
+      if (plain) {
+        FOR_PACKS(p, k) STORE_PACK(state + k, held[u].row[p]);
+        if (PARTS > 1) FOR_PACKS(p, k) STORE_PACK(state + (PARTS - 1) * ROW + k, held[u].square[p]);
+        if (PARTS > 2) FOR_PACKS(p, k) STORE_PACK(state + ROW + k, held[u].mean[p]);
+      }
+    }
+  }
+  UNROLL for (int turn = 0; turn < TURNS; turn++)
+    keep_partial(d_query[turn], d_offset[turn], turn * (N_THREADS / WARP) + THREAD / WARP, at);
+}

@@ -1,0 +1,75 @@
+// Training many models at once, one block of threads each: the step of the CPU kernels, on a card.
+//
+// What a problem fixes is a macro, set where the source is put together (_source.py):
+//   real, PACK          numbers, and how many of them 16 bytes hold
+//   WIDTH, ROW          an entity row, and the same padded to whole packs; RELATION_* likewise
+//   QUERY_WIDTH         WIDTH, or one more where queries carry an offset
+//   PARTS               row, first and second moment stand side by side: 1, 2 or 3 of them
+//   STATE               numbers between two entity rows; RELATION_STATE likewise
+//   GROUP, PACKS        threads that share a row, and how many packs of it each of them holds
+//   TURNS               sums of gradients that a group keeps, in turn: so that half as many groups
+//                       add up in the same order, and the outcome does not depend on their number
+//   OWN_THREADS         threads that work on the rows that a fact owns
+//   HELD                rounds of candidates whose rows stay in shared memory between the passes
+//   SCORED, MOVED       rows that a group asks of memory at once in the first and second pass
+// and MATCH, LOSS, OPTIMIZER, CONSTRAINT and so on, as in Rule. The model's own functions,
+// query and query_vjp, are translated from its declaration and stand between prelude and here.
+//
+// It is plain C but for the marks of CUDA, so that tests can compile it for the CPU.
+
+#define DOT 0
+#define L1 1
+#define SOFTMAX 0
+#define SIGMOID 1
+#define SQUARED 2
+#define SGD 0
+#define ADAGRAD 1
+#define ADAM 2
+#define UNIT 1
+
+#define OWN (2 * ROW + RELATION_ROW)  // numbers of the rows that a fact owns: subject, relation, object
+#define HAS_OFFSET (QUERY_WIDTH > WIDTH)
+
+// What a launch works on. Every field takes 8 bytes; _fleet.py lists them in the same order.
+typedef struct {
+  real *entities, *relations;             // (models, rows, PARTS * row)
+  int *entity_counts, *relation_counts;   // (models, rows) count a row is up to date at; deferred
+  const unsigned *removed;                // (models, words) a bit for every removed fact
+  long long *counts;                      // (models,) updates so far
+  const int *facts;                       // (n_facts, 3)
+  const int *order;                       // (n_facts,) fact ids of the epoch
+  int *steps;                             // (chunk, 5) fact, subject, relation, object, candidates
+  int *candidates, *repeats;              // (chunk, most) distinct ids; how often each was drawn
+  const double *rates;                    // (chunk,)
+  const double *times;                    // (n_times, 6) by count: four tails, step, correction
+  const double *powers;                   // (horizon, 5) by counts missed: four powers, beta2's
+  const real *targets;                    // (n_facts,) what the squared loss takes scores to
+  real *trace;                            // (n_facts, TRACE_WIDTH)
+  real *owned[2], *drift[2], *projection[2];  // ledgers of entities and relations, unpadded
+  double *meter;                          // loss, facts, entity norm, relation norm, slope
+  char *room;                             // (models, ROOM) where shared memory has too little
+  long long n_entities, n_relations, n_facts, n_words, most, n_times, horizon, first, epoch;
+} Fleet;
+
+typedef struct { real at[PACK]; } ALIGNED(16) Pack;
+
+// The numbers of one update, as Pace on the CPU.
+typedef struct { real rate, step, correction; } Pace;
+
+// What a row's drift is made of: four sums, and how far its moments fade.
+typedef struct { real t0, t1, t2, t3, fade1, fade2; } Drift;
+
+// Where a block keeps what its threads share.
+typedef struct {
+  real *own;       // (OWN,) rows of the fact as the step finds them
+  real *own_next;  // (OWN,) their gradients
+  real *query;     // (QUERY_ROW,)
+  real *d_query;   // (QUERY_ROW,)
+  real *partial;   // (TURNS, warps, QUERY_ROW) of d_query
+  real *sums;      // (warps, 3)
+  real *held;      // (HELD, groups, ROW)
+  real *weight;    // (1,) of the subject as a candidate
+  real *scores;    // (most,) and so are the next two
+  int *ids;
+  Drift *drifts;   // deferred Adam only
+} Shared;

@@ -1,0 +1,87 @@
+// One step of one model, and the steps of a stretch.
+
+DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step, int count, Shared at) {
+  int fact = step[0], subject = step[1], relation = step[2], object = step[3], n = step[4];
+  int direction = index % DIRECTIONS;
+  int n_drawn = 1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES);
+  real *entities = fleet->entities + model * fleet->n_entities * STATE;
+  real *relations = fleet->relations + model * fleet->n_relations * RELATION_STATE;
+  int *touched = DEFERRED ? fleet->entity_counts + model * fleet->n_entities : 0;
+  int *touched_relations = DEFERRED ? fleet->relation_counts + model * fleet->n_relations : 0;
+  const int *ids = fleet->candidates + index * fleet->most;
+  const int *times = fleet->repeats + index * fleet->most;
+  real target = LOSS == SQUARED ? fleet->targets[fact] : 0;
+  const double *now = fleet->times + 6 * (count + 1 < fleet->n_times ? count + 1 : fleet->n_times - 1);
+  double rate = fleet->rates[index];
+  Pace pace = {(real)rate, (real)(OPTIMIZER == ADAM ? rate * now[4] : rate), (real)now[5]};
+  Own own = {
+      {entities + (long long)subject * STATE, relations + (long long)relation * RELATION_STATE,
+       entities + (long long)object * STATE},
+      {touched + subject, touched_relations + relation, touched + object},
+      {{0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}},
+      {subject, relation, object},
+      {1, 1, object != subject}};
+  list_candidates(fleet, touched, ids, n, subject, count, at);
+  read_own(fleet, &own, count, at);
+  BARRIER();
+  query(at.own, at.own + ROW, at.query);
+  if (THREAD == 0) *at.weight = 0;
+  for (int k = QUERY_WIDTH + THREAD; k < QUERY_ROW; k += N_THREADS) at.query[k] = 0;
+  BARRIER();
+  if (TRACKED) measure(fleet, at);
+  score_candidates(fleet, entities, n, at);
+  BARRIER();
+  Contest contest = contest_of(at.scores, times, n);
+  move_candidates(fleet, entities, times, n, subject, n_drawn, target, contest, pace, at);
+  BARRIER();
+  for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
+    real total = 0;
+    for (int w = 0; w < TURNS * (N_THREADS / WARP); w++) total += at.partial[w * QUERY_ROW + k];
+    at.d_query[k] = total;
+  }
+  if (TRACKED && THREAD < WARP) {
+    double loss = loss_of(at.scores, times, n, n_drawn, contest, target);
+    if (THREAD == 0) fleet->meter[0] += loss, fleet->meter[1] += 1;
+  }
+  FOR_OWN(k, which, place) if (place >= OWN_WIDTH(which)) at.own_next[k] = 0;
+  BARRIER();
+  query_vjp(at.own, at.own + ROW, at.d_query, at.own_next, at.own_next + ROW);
+  real object_weight = weight_of(at.scores[0], 0, 1, contest, n_drawn, target);
+  BARRIER();
+  move_own(fleet, &own, fact, direction, object_weight, count, pace, at);
+}
+
+DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
+  int n_warps = N_THREADS / WARP;
+  Shared at;
+  at.own = memory;
+  at.own_next = at.own + OWN;
+  at.query = at.own_next + OWN;
+  at.d_query = at.query + QUERY_ROW;
+  at.partial = at.d_query + QUERY_ROW;
+  at.held = at.partial + TURNS * n_warps * QUERY_ROW;
+  at.sums = at.held + HELD * (N_THREADS / GROUP) * ROW;
+  at.weight = at.sums + 3 * n_warps;
+  at.scores = ROOM_SHARED ? at.weight + 1 : (real *)(fleet->room + model * fleet->most * ROOM);
+  at.drifts = (Drift *)(at.scores + fleet->most);
+  at.ids = DEFERRED ? (int *)(at.drifts + fleet->most) : (int *)(at.scores + fleet->most);
+  return at;
+}
+
+// One block a model: the steps of a chunk, but for those of removed facts.
+KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
+  SHARED_MEMORY(real, memory);
+  int model = BLOCK;
+  const unsigned *removed = fleet->removed + model * fleet->n_words;
+  Shared at = share_out(memory, fleet, model);
+  long long count = fleet->counts[model];
+  for (int index = start; index < stop; index++) {
+    const int *step = fleet->steps + 5ll * index;
+    int fact = step[0];
+    if (fleet->n_words && removed[fact >> 5] >> (fact & 31) & 1) continue;
+    take_step(fleet, model, index, step, (int)count, at);
+    BARRIER();
+    count++;
+  }
+  if (THREAD == 0) fleet->counts[model] = count;
+}
