@@ -7,7 +7,7 @@ import pytest
 import runs
 
 import whence
-from whence.api._cases import open_case, sibling
+from whence.api._cases import machine_of, open_case, sibling
 from whence.engines import EngineOptions, Job, RetrainWatch, choose_engine
 from whence.explain import ExplainOptions
 from whence.explain._naming import find_situation
@@ -80,3 +80,10 @@ def test_a_sibling_of_other_settings_is_refused(tmp_path: Path) -> None:
     runs.train(tmp_path / "run" / "siblings" / "seed-4", seed=5)
     with pytest.raises(whence.WhenceError, match="other settings; remove it"):
         sibling(run, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("engine", "device"), [("auto", "cpu"), ("local", "cpu"), ("cuda", "cuda")]
+)
+def test_runs_are_trained_where_they_are_retrained(engine: str, device: str) -> None:
+    assert machine_of(EngineOptions(engine)).device == device

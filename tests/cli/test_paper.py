@@ -28,6 +28,9 @@ def test_tables_fit_a_terminal_and_the_budget_comes_first(folder: Path) -> None:
     parts = [number for number, line in enumerate(said) if " of 5: " in line]
     assert len(parts) == 5
     assert budget < parts[0]
+    costs = [line for line in said if " retrainings x " in line]
+    assert any(line.startswith("CRIAGE table: 33 retrainings x ") for line in costs)
+    assert len(costs) == 5
 
 
 def test_json_is_one_document_that_is_also_a_file(folder: Path) -> None:
@@ -42,8 +45,16 @@ def test_json_is_one_document_that_is_also_a_file(folder: Path) -> None:
         for k in (1, 10, "all")
         if row["method"] != "difference"
     ]
-    assert len(shares) == 12
+    assert len(shares) == 24
     assert all(0 <= share <= 1 for share in shares)
+
+
+def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
+    done = whence("paper", *FEW, "-o", str(tmp_path / "out"), "--time-budget", "0.01s")
+    assert done.returncode == 130
+    assert not done.stdout
+    last = done.stderr.splitlines()[-1]
+    assert last == "whence: the time budget is spent; the same command goes on where it stopped"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +64,7 @@ def test_json_is_one_document_that_is_also_a_file(folder: Path) -> None:
         (["--models", "transe"], "unknown model 'transe'; choose from distmult, complex"),
         (["--models", ","], "no models; choose from distmult, complex"),
         (["--limit", "0"], "0 is not in the range"),
+        (["--time-budget", "soon"], "--time-budget is 'soon'; give seconds above 0"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What every engine promises: the bits of retraining one by one, and an end that is an end."""
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import runs
 import whence
 from engines.helpers import Subject, make_subject, never, subject_of
 from whence.engines import Engine, EngineOptions, Job, choose_engine
-from whence.engines._local import LocalEngine
+from whence.engines._local import LocalEngine, processor_name
 from whence.training.results import Diverged, Interrupted, Parameters
 from whence.training.retraining import Recipe
 
@@ -153,6 +154,13 @@ def test_identities_tell_engines_apart(engine: Engine) -> None:
     assert engine.at_once == 2
 
 
+def test_engines_say_what_they_run_on(engine: Engine) -> None:
+    about = engine.describe()
+    assert processor_name() in about
+    assert about.startswith("Ray, ") == (not isinstance(engine, LocalEngine))
+    assert re.search(r", (2 of )?\d+ cores?$", about)
+
+
 def test_local_is_what_auto_means() -> None:
     for name in ("auto", "local"):
         engine = choose_engine(EngineOptions(engine=name, threads=3))
@@ -163,7 +171,7 @@ def test_local_is_what_auto_means() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"engine": "gpu"}, "unknown engine 'gpu'; choose from auto, local, ray"),
+        ({"engine": "gpu"}, "unknown engine 'gpu'; choose from auto, local, ray, cuda"),
         ({"threads": 0}, "threads is 0; it must be 1 or more"),
         (
             {"ray_address": "here:6379"},

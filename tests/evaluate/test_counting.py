@@ -91,3 +91,11 @@ def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:
     watch = Plans()
     whence.Run.open(run.path).evaluate(watch=watch, **asked)  # type: ignore[arg-type]
     assert watch.n_foreseen == [1 + 3]
+
+
+def test_removal_and_steadiness_are_retrained_in_one_go(tmp_path: Path) -> None:
+    run, watch = train(tmp_path), Plans()
+    protocols = "removal,steadiness,approximation"
+    found = run.evaluate(watch=watch, protocols=protocols, seeds=2, k="1,2", removals=3, limit=3)
+    assert len(watch.n_planned) == 2  # a seed each
+    assert found.n_retrainings == sum(watch.n_planned)

@@ -16,7 +16,9 @@ from whence.explain import (
     ExplainOptions,
     Explanation,
     Failed,
+    as_questions,
     explain_many,
+    rank_many,
     top_questions,
     true_questions,
 )
@@ -47,6 +49,21 @@ def test_the_explanations_are_those_of_one_prediction(
 ) -> None:
     expected = [run.explain(*names, **options) for names in NAMES]
     assert timeless(run.explain_many(NAMES, **options)) == timeless(expected)
+
+
+@pytest.mark.parametrize("top", [3, "all", None])
+@pytest.mark.parametrize("method", ["rollback", "random"])
+def test_ids_alone_are_those_of_explanations(
+    run: whence.Run, method: str, top: int | str | None
+) -> None:
+    options = ExplainOptions(method=method, top=top)
+    explained = explain_many(run._trained, as_questions(NAMES), options)
+    ranked = rank_many(run._trained, as_questions(NAMES), options)
+    for whole, alone in zip(explained, ranked, strict=True):
+        assert not isinstance(whole, Failed)
+        assert not isinstance(alone, Failed)
+        assert alone.fact_ids.tolist() == [fact.fact_id for fact in whole.facts]
+        assert alone.notes == whole.notes
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

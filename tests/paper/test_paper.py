@@ -1,7 +1,9 @@
 """The whole of it on a few predictions, for real; and interrupted, and gone on with."""
 
 import json
+import shutil
 from dataclasses import make_dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
 from whence.paper._measuring import _records_key
 from whence.paper._plan import plan
 from whence.paper._runs import Runs
+from whence.paper._watch import TimedWatch
 from whence.run import RunFolder
 from whence.training.results import Interrupted, Watch
 
@@ -61,10 +64,21 @@ def figures(paper: Paper) -> dict[str, Any]:
 def test_the_budget_comes_first_and_is_an_upper_bound(whole: tuple[Paper, Notes]) -> None:
     _, notes = whole
     assert notes.budget is not None
-    assert (notes.budget.n_parts, notes.budget.n_kept) == (5, 0)
+    costs = notes.budget.parts
+    assert (len(costs), notes.budget.n_kept) == (5, 0)
     assert 0 < notes.n_retrained <= notes.budget.n_retrainings
-    assert notes.budget.seconds > 0
-    assert notes.parts[2] == "3 of 5: CRIAGE table"
+    assert notes.budget.n_retrainings == sum(cost.n_retrainings for cost in costs)
+    assert 0 < costs[0].seconds < notes.budget.seconds
+    by_name = {cost.part: cost.n_retrainings for cost in costs}
+    assert by_name["lazy-distmult"] == 2 * (2 * 6 + 20 + 1)
+
+
+def test_the_cheapest_part_is_done_first(whole: tuple[Paper, Notes]) -> None:
+    _, notes = whole
+    assert notes.budget is not None
+    costs = notes.budget.parts
+    assert [cost.seconds for cost in costs] == sorted(cost.seconds for cost in costs)
+    assert notes.parts == [f"{n} of 5: {cost.title}" for n, cost in enumerate(costs, 1)]
 
 
 def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
@@ -73,7 +87,6 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
     assert names == {
         "table1",
         "table1-released",
-        "table1-lazy",
         "sizes",
         "criage",
         "criage-p",
@@ -88,9 +101,12 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
     assert paper.drawn.keys() == {
         "scatter",
         "scatter-changes",
-        "boxes-distmult",
-        "example-distmult-1",
-        "example-distmult-2",
+        "boxes-distmult-adam",
+        "boxes-distmult-adam-lazy",
+        "example-distmult-adam-1",
+        "example-distmult-adam-2",
+        "example-distmult-adam-lazy-1",
+        "example-distmult-adam-lazy-2",
     }
 
 
@@ -99,16 +115,17 @@ def test_rollback_is_compared_with_every_baseline(whole: tuple[Paper, Notes]) ->
     names = [row.names[0] for row in tables["criage-p"].rows]
     assert names == ["rollback, criage"] * 2 + ["rollback, random"] * 2
     assert all(figure for row in tables["criage-p"].rows for figure in row.figures)
-    rows = {row.names[1]: row.figures for row in tables["table1"].rows}
-    for mine, other, apart in zip(
-        *(rows[n] for n in ("random", "rollback", "difference")), strict=True
-    ):
-        assert mine is not None
-        assert other is not None
-        assert apart is not None
-        assert apart.seeds == pytest.approx(
-            [b - a for a, b in zip(mine.seeds, other.seeds, strict=True)]
-        )
+    rows = {row.names[1:]: row.figures for row in tables["table1"].rows}
+    for optimizer in ("adam", "adam-lazy"):
+        for mine, other, apart in zip(
+            *(rows[optimizer, n] for n in ("random", "rollback", "difference")), strict=True
+        ):
+            assert mine is not None
+            assert other is not None
+            assert apart is not None
+            assert apart.seeds == pytest.approx(
+                [b - a for a, b in zip(mine.seeds, other.seeds, strict=True)]
+            )
 
 
 def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
@@ -116,7 +133,8 @@ def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
     folder = paper.options.folder
     document = json.loads((folder / "paper.json").read_text(), parse_constant=pytest.fail)
     assert document == paper.to_dict()
-    assert document["seeds"] == [42, 43]
+    assert [part["seeds"] for part in document["parts"]] == [[42, 43]] * 5
+    assert document["missing"] == []
     for file in [*document["figures"].values(), "tables.md", "paper.html"]:
         assert (folder / file).stat().st_size > 0
 
@@ -133,7 +151,7 @@ def test_shares_agree_with_the_single_retrainings(whole: tuple[Paper, Notes]) ->
         for seed in (42, 43)
     ]
     (table,) = [table for table in paper.tables if table.name == "table1"]
-    (row,) = [row for row in table.rows if row.names[1] == "rollback"]
+    (row,) = [row for row in table.rows if row.names[1:] == ("adam", "rollback")]
     assert row.figures[0] is not None
     assert row.figures[0].seeds == tuple(sum(falls) / len(falls) for falls in by_seed)
 
@@ -142,16 +160,68 @@ def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Pat
     paper, notes = whole
     options = PaperOptions(**FEW, out=tmp_path / "paper")
     first, then = Notes("CRIAGE", 5), Notes()
-    with pytest.raises(Interrupted):
+    with pytest.raises(
+        Interrupted, match=r"^interrupted; tables of what is finished: .*paper; the"
+    ):
         reproduce(options, first)
-    assert not (options.folder / "paper.json").exists()
+    n_kept = len(first.parts) - 1
+    document = json.loads((options.folder / "paper.json").read_text())
+    assert len(document["parts"]) == n_kept
+    assert document["summary"][0].startswith(f"Not finished: {5 - n_kept} of 5 parts are missing")
+    assert "criage" in document["missing"]
+    assert "criage" not in document["tables"]
+    for file in [*document["figures"].values(), "tables.md", "paper.html"]:
+        assert (options.folder / file).stat().st_size > 0
     again = reproduce(options, then)
-    assert first.parts[-1] == then.parts[0] == "3 of 5: CRIAGE table"
     assert then.budget is not None
-    assert then.budget.n_kept == 2
+    assert then.budget.n_kept == n_kept
     assert figures(again) == figures(paper)
     # Threads that were at work when it stopped may have finished, unheard.
     assert notes.n_retrained == first.n_retrained + then.n_retrained
+
+
+def test_it_says_what_was_measured_where(whole: tuple[Paper, Notes]) -> None:
+    paper, _ = whole
+    (measured,) = {(each.command, each.machine) for each in paper.measured}
+    assert measured[0] == "whence paper nations --models distmult --seeds 2 --limit 2"
+    assert measured[1] == LocalEngine().describe()
+    assert "core" in measured[1]
+    for part in paper.to_dict()["parts"]:
+        assert datetime.fromisoformat(part["measured"]["date"]).utcoffset() == timedelta(0)
+    for file in ("tables.md", "paper.html"):
+        assert measured[0] in (paper.options.folder / file).read_text()
+
+
+def test_what_does_not_fit_into_the_time_left_is_not_begun() -> None:
+    timed = TimedWatch(Notes(), 1000.0)
+    assert timed.has_room_for(1.0)
+    assert timed.has_room_for(2000.0)  # it would never fit
+    assert not timed.spent
+    assert not timed.has_room_for(1000.0)
+    assert timed.spent
+    assert timed.should_stop()
+
+
+def test_a_time_budget_that_is_spent_says_so(tmp_path: Path) -> None:
+    options = PaperOptions(**FEW, out=tmp_path / "paper", time_budget="0.001s")
+    with pytest.raises(Interrupted, match=r"^the time budget is spent; the same command goes on"):
+        reproduce(options)
+    assert not (options.folder / "paper.json").exists()
+
+
+def test_a_time_budget_keeps_what_is_finished(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+    folder = tmp_path / "paper"
+    shutil.copytree(whole[0].options.folder, folder)
+    notes, options = Notes(), PaperOptions(**FEW, out=folder, time_budget="0.001s")
+    assert reproduce(options, notes).missing == ()  # there is nothing left to do
+    (folder / "parts" / "theory.json").unlink()
+    with pytest.raises(Interrupted, match=r"is spent; tables of what is finished: .*paper; the"):
+        reproduce(options, notes)
+    assert (notes.parts, notes.n_retrained) == ([], 0)
+    document = json.loads((folder / "paper.json").read_text())
+    assert document["missing"] == ["theory"]
+    assert document["tables"].keys() == whole[0].to_dict()["tables"].keys() - {"theory"}
+    assert reproduce(PaperOptions(**FEW, out=folder)).missing == ()
 
 
 def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:

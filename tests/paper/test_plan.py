@@ -1,5 +1,6 @@
 import pytest
 
+from whence.engines import EngineOptions
 from whence.errors import WhenceError
 from whence.paper import PaperOptions
 from whence.paper._plan import plan
@@ -9,8 +10,8 @@ def test_nations_has_every_part() -> None:
     names = [part.name for part in plan(PaperOptions())]
     assert names == [
         "removal-distmult",
-        "removal-complex",
         "lazy-distmult",
+        "removal-complex",
         "lazy-complex",
         "criage",
         "approximation",
@@ -24,11 +25,16 @@ def test_what_the_paper_shows_of_distmult_needs_distmult() -> None:
 
 
 @pytest.mark.parametrize("dataset", ["fb15k-237", "movielens"])
-def test_larger_datasets_take_100_predictions_and_one_seed(dataset: str) -> None:
+def test_larger_datasets_take_100_predictions_and_few_seeds(dataset: str) -> None:
     options = PaperOptions(dataset)
-    assert (options.n_predictions, options.n_seeds) == (100, 1)
-    names = [part.name.partition("-")[0] for part in plan(options)]
-    assert names[:4] == ["removal"] * 2 + ["lazy"] * 2
+    assert options.n_predictions == 100
+    seeds = {part.name: part.n_seeds for part in plan(options) if part.name != "truth"}
+    assert seeds == {
+        "removal-distmult": 1,
+        "lazy-distmult": 3,
+        "removal-complex": 1,
+        "lazy-complex": 1,
+    }
 
 
 def test_the_truth_is_asked_of_the_lazy_run_of_fb15k_237() -> None:
@@ -45,7 +51,33 @@ def test_the_truth_is_asked_of_the_lazy_run_of_fb15k_237() -> None:
 
 
 def test_nations_takes_all_predictions_and_five_seeds() -> None:
-    assert (PaperOptions().n_predictions, PaperOptions().n_seeds) == (None, 5)
+    assert PaperOptions().n_predictions is None
+    assert {part.n_seeds for part in plan(PaperOptions())} == {5}
+
+
+@pytest.mark.parametrize("dataset", ["nations", "fb15k-237", "movielens"])
+def test_seeds_that_are_asked_for_are_those_of_all_parts(dataset: str) -> None:
+    parts = plan(PaperOptions(dataset, seeds=2))
+    assert {part.n_seeds for part in parts if part.name != "truth"} == {2}
+
+
+def test_negatives_of_lazy_adam_are_distinct_where_there_are_many() -> None:
+    runs = {
+        dataset: [part.run for part in plan(PaperOptions(dataset, ("distmult",)))][:2]
+        for dataset in ("nations", "fb15k-237", "movielens")
+    }
+    assert runs["fb15k-237"] == ["distmult", "distmult-adam-lazy-source-distinct"]
+    assert runs["nations"] == runs["movielens"] == ["distmult", "distmult-adam-lazy-source"]
+
+
+def test_the_command_says_what_was_asked() -> None:
+    assert PaperOptions("movielens").command == "whence paper movielens"
+    asked = PaperOptions(
+        "fb15k-237", ("complex",), 2, 10, engine=EngineOptions("ray"), time_budget="9m"
+    )
+    expected = "whence paper fb15k-237 --models complex --seeds 2 --limit 10 --engine ray"
+    assert asked.command == expected
+    assert asked.seconds == 540
 
 
 def test_parts_of_one_setting_share_a_run() -> None:
@@ -60,6 +92,9 @@ def test_retrainings_are_counted_before_they_are_done() -> None:
     assert counts["criage"] == 143 * 16 + 1
     assert counts["approximation"] == (143 + 1) * 4
     assert counts["theory"] == 143 * 4 + 1
+    first, *_ = plan(PaperOptions("fb15k-237"))
+    assert "approximation" in first.protocols  # which removes what rollback at 1 does
+    assert first.n_retrainings(100, 272_115) == 100 * 6 + 20 + 1
 
 
 @pytest.mark.parametrize(
@@ -70,6 +105,10 @@ def test_retrainings_are_counted_before_they_are_done() -> None:
         ({"models": ()}, "no models; choose from distmult, complex"),
         ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
         ({"limit": -1}, "limit is -1; it must be 1 or more"),
+        (
+            {"time_budget": "soon"},
+            "time_budget is 'soon'; give seconds above 0, or such as 90s, 10m, 2h",
+        ),
     ],
 )
 def test_bad_input_is_said(asked: dict[str, object], message: str) -> None:

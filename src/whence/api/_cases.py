@@ -10,7 +10,7 @@ from whence.api._run import Run
 from whence.api._training import resume, train_config
 from whence.errors import WhenceError
 from whence.run import ArrayRun, RunFolder
-from whence.training.config import TrainConfig
+from whence.training import MachineOptions, TrainConfig
 from whence.training.results import Start, Watch
 
 if TYPE_CHECKING:
@@ -27,16 +27,23 @@ def take_engine(options: dict[str, Any]) -> "EngineOptions":
     return EngineOptions(**{name: options.pop(name) for name in names})
 
 
+def machine_of(engine: "EngineOptions") -> MachineOptions:
+    """Where runs are trained that an engine retrains: with a card, on the card."""
+    return MachineOptions(device="cuda" if engine.engine == "cuda" else "cpu")
+
+
 @contextmanager
 def open_cases(
     run: Run, engine: "EngineOptions", watch: "RetrainWatch | None"
 ) -> Iterator["Cases"]:
     """A run and those like it, to be retrained by one engine, which ends with them."""
-    from whence.engines import RetrainWatch, choose_engine
+    from whence.engines import RetrainWatch, choose_engine, settle_engine
 
+    settled = settle_engine(engine, _recipe(run).problem)
     with ExitStack() as stack:
-        chosen = stack.enter_context(closing(choose_engine(engine)))
-        yield Cases(stack, run, chosen, RetrainWatch() if watch is None else watch)
+        chosen = stack.enter_context(closing(choose_engine(settled)))
+        watching = RetrainWatch() if watch is None else watch
+        yield Cases(stack, run, chosen, watching, machine_of(settled))
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Cases:
     run: Run
     engine: "Engine"
     watch: "RetrainWatch"
+    machine: MachineOptions
     opened: "dict[Path | None, Case]" = field(default_factory=dict)
 
     def own(self) -> "Case":
@@ -61,7 +69,8 @@ class Cases:
     def _case(self, changes: dict[str, Any]) -> "Case":
         own = self.run.config
         changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
-        return self._open(sibling(self.run, _SiblingWatch(self.watch, changes), **changes))
+        watch = _SiblingWatch(self.watch, changes)
+        return self._open(sibling(self.run, watch, self.machine, **changes))
 
     def _open(self, run: Run) -> "Case":
         if run.path is None or run.path not in self.opened:
@@ -125,7 +134,9 @@ def _journal_path(run: Run, key: str, watch: "RetrainWatch") -> Path | None:
     return path
 
 
-def sibling(run: Run, watch: Watch | None = None, **changes: Any) -> Run:
+def sibling(
+    run: Run, watch: Watch | None = None, machine: MachineOptions | None = None, **changes: Any
+) -> Run:
     """The run trained again with some settings changed, such as another seed; kept inside it."""
     config = run.config.replace(**changes)
     if config == run.config:
@@ -133,10 +144,12 @@ def sibling(run: Run, watch: Watch | None = None, **changes: Any) -> Run:
     assert run.path is not None
     path = run.path / "siblings" / _name(changes)
     if not path.exists():
-        return train_config(run.dataset, config, path, watch)
+        return train_config(run.dataset, config, path, watch, machine)
     found = _open_sibling(path)
     _check_same(path, found.config, config)
-    return Run.open(path) if found.manifest.finished else resume(path, watch=watch)
+    if found.manifest.finished:
+        return Run.open(path)
+    return resume(path, watch=watch, **(machine or MachineOptions()).to_dict())
 
 
 def _open_sibling(path: Path) -> RunFolder:

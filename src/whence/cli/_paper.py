@@ -1,5 +1,7 @@
 """How the paper's tables look in a terminal, and how far they are."""
 
+from types import TracebackType
+
 from rich.console import Console
 from rich.table import Table as Shown
 
@@ -9,8 +11,10 @@ from whence.cli._retraining import RetrainScreen, time_text
 from whence.cli._screen import counted
 from whence.engines import Plan
 from whence.paper import Budget, Paper, PaperWatch
+from whence.paper._provenance import measured_text
 from whence.paper._records import Table
 from whence.paper._text import grid
+from whence.training.results import Interrupted
 
 
 class PaperScreen(RetrainScreen, PaperWatch):
@@ -20,17 +24,30 @@ class PaperScreen(RetrainScreen, PaperWatch):
         super().__init__()
         self._downloads = Downloads()
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, Interrupted):  # which says more than others would
+            super().__exit__(kind, error, traceback)
+        self._bar.close()
+
     def preparing(self, run: str) -> None:
         self.noted(f"training {run}")
 
     def budgeted(self, budget: Budget) -> None:
         self._downloads.stop()
-        kept = f"; {budget.n_kept} of {budget.n_parts} parts are finished" if budget.n_kept else ""
-        each = budget.seconds / max(budget.n_retrainings, 1)
-        self.noted(
-            f"at most {counted(budget.n_retrainings, 'retraining')}, {each:.2g} s each: "
-            f"about {time_text(budget.seconds)}{kept}"
-        )
+        for cost in budget.parts:
+            self.noted(
+                f"{cost.title}: {counted(cost.n_retrainings, 'retraining')} x "
+                f"{cost.seconds_each:.2g} s = {time_text(cost.seconds)}"
+            )
+        n_parts = budget.n_kept + len(budget.parts)
+        kept = f"; {budget.n_kept} of {n_parts} parts are finished" if budget.n_kept else ""
+        n_all = counted(budget.n_retrainings, "retraining")
+        self.noted(f"at most {n_all}: about {time_text(budget.seconds)}{kept}")
 
     def began(self, number: int, n_parts: int, title: str) -> None:
         self._bar.close()
@@ -48,6 +65,8 @@ class PaperScreen(RetrainScreen, PaperWatch):
 def show_paper(screen: Console, paper: Paper) -> None:
     """Every table, then what they say."""
     screen.print(paper.title, style="bold")
+    for sentence in measured_text(paper.measured):
+        screen.print(sentence, style="dim")
     for table in paper.tables:
         screen.print(f"\n{table.title}", style="bold")
         screen.print(table.about, style="dim")

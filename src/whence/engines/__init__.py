@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
-    from whence.engines._choosing import EngineOptions, choose_engine
+    from whence.engines._choosing import EngineOptions, choose_engine, settle_engine
     from whence.engines._journal import Journal, open_journal, recipe_key
     from whence.engines._protocol import Engine, Job, Plan, RetrainWatch
     from whence.engines._retrainer import Outcomes, Retrainer
@@ -22,12 +22,15 @@ __all__ = [
     "choose_engine",
     "open_journal",
     "recipe_key",
+    "settle_engine",
 ]
 
 __getattr__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("EngineOptions", "choose_engine"), "whence.engines._choosing"),
+        **dict.fromkeys(
+            ("EngineOptions", "choose_engine", "settle_engine"), "whence.engines._choosing"
+        ),
         **dict.fromkeys(("Journal", "open_journal", "recipe_key"), "whence.engines._journal"),
         **dict.fromkeys(("Engine", "Job", "Plan", "RetrainWatch"), "whence.engines._protocol"),
         **dict.fromkeys(("Outcomes", "Retrainer"), "whence.engines._retrainer"),

@@ -8,8 +8,13 @@ from whence.settings import Settings, choice, number
 
 if TYPE_CHECKING:
     from whence.engines._protocol import Engine
+    from whence.training._problem import Problem
 
 # Numba, and all that is compiled by it, is imported in the function that chooses.
+
+_LARGE_STEP = 1 << 13
+"""Numbers of a step's candidates; of smaller steps a core takes many more a second than a card does
+for one model."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class EngineOptions(Settings):
 
 
 def choose_engine(options: EngineOptions) -> "Engine":
-    """The engine that options ask for; auto takes this machine."""
+    """The engine that options ask for; auto takes the cores of this machine."""
     if options.engine == "cuda":
         from whence.engines.cuda import CudaEngine
 
@@ -46,3 +51,25 @@ def choose_engine(options: EngineOptions) -> "Engine":
     from whence.engines._local import LocalEngine
 
     return LocalEngine(options.threads)
+
+
+def settle_engine(options: EngineOptions, problem: "Problem") -> EngineOptions:
+    """Options whose engine is no longer auto: the card where there is one and it pays."""
+    if options.engine != "auto":
+        return options
+    pays = options.threads is None and _pays_on_card(problem)
+    return options.replace(engine="cuda" if pays else "local")
+
+
+def _pays_on_card(problem: "Problem") -> bool:
+    """Whether there is a card, it can train such a problem, and its steps are large enough."""
+    from whence.engines.cuda import check_problem, open_card
+
+    if max(problem.draw.objects[2], 1) * problem.widths.entity < _LARGE_STEP:
+        return False
+    try:
+        check_problem(problem)
+        open_card()
+    except WhenceError:
+        return False
+    return True

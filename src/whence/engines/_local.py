@@ -1,11 +1,13 @@
 """Retraining on this machine: threads over kernels that do not hold the interpreter's lock."""
 
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
+from pathlib import Path
 
 from llvmlite.binding import get_host_cpu_name
 
@@ -22,6 +24,16 @@ _PROBE_FACTS = 2000
 def machine_identity() -> str:
     """What rounding depends on: the kernels and the processor they are compiled for."""
     return f"{source_digest()} {get_host_cpu_name()}"
+
+
+def processor_name() -> str:
+    """What the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not on Linux
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(filter(None, named), "") or platform.processor() or platform.machine()
 
 
 def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
@@ -42,6 +54,12 @@ class LocalEngine:
     @property
     def identity(self) -> str:
         return f"local {machine_identity()}"
+
+    def describe(self) -> str:
+        """See `Engine`."""
+        n_cores = os.cpu_count() or 1
+        some = "" if self.at_once >= n_cores else f"{self.at_once} of "
+        return f"{processor_name()}, {some}{n_cores} core{'s' * (n_cores > 1)}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
         """See `Engine`."""

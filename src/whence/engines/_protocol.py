@@ -61,6 +61,9 @@ class Engine(Protocol):
     def at_once(self) -> int:
         """How many retrainings run at a time."""
 
+    def describe(self) -> str:
+        """The machine in a few words, for people: its processor and cores, or its card."""
+
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
         """What so many retrainings will take, from a short probe."""
 

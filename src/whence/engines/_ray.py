@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whence._extras import need
-from whence.engines._local import machine_identity, seconds_on_cores
+from whence.engines._local import machine_identity, processor_name, seconds_on_cores
 from whence.engines._protocol import Job
 from whence.errors import WhenceError
 from whence.predict import Predictions, Standings
@@ -68,6 +68,11 @@ class RayEngine:
                 f"Ray's workers cannot run whence ({_last_line(error)}); "
                 "install the same version of it on every machine of the cluster"
             ) from None
+
+    def describe(self) -> str:
+        """See `Engine`."""
+        processor = self._ray.get(self._task(processor_name).remote())
+        return f"Ray, {processor}, {self.at_once} core{'s' * (self.at_once > 1)}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
         """See `Engine`."""

@@ -65,15 +65,29 @@ class Removed:
 
 def remove(sample: Sample, methods: Sequence[str], ks: Sequence[Size]) -> Removed:
     """Retrain without the facts of every method and size, all in one go."""
-    sets = {
+    sets = _choose_sets(sample, methods, ks)
+    outcomes = sample.case.retrainer.ask(sample.predictions, _jobs(sets))
+    standings = np.concatenate(outcomes.jobs).reshape(len(sets), -1)
+    return Removed(sample, outcomes.control, sets, dict(zip(sets, standings, strict=True)))
+
+
+def removal_jobs(sample: Sample, methods: Sequence[str], ks: Sequence[Size]) -> list[Job]:
+    """The retrainings that `remove` rests on."""
+    return _jobs(_choose_sets(sample, methods, ks))
+
+
+def _choose_sets(
+    sample: Sample, methods: Sequence[str], ks: Sequence[Size]
+) -> dict[Cell, Sequence[FactIds]]:
+    return {
         (method, k): ids
         for method in methods
         for k, ids in choose_facts(sample, method, ks).items()
     }
-    jobs = [Job.of(ids, [i]) for found in sets.values() for i, ids in enumerate(found)]
-    outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
-    standings = np.concatenate(outcomes.jobs).reshape(len(sets), -1)
-    return Removed(sample, outcomes.control, sets, dict(zip(sets, standings, strict=True)))
+
+
+def _jobs(sets: Mapping[Cell, Sequence[FactIds]]) -> list[Job]:
+    return [Job.of(ids, [i]) for found in sets.values() for i, ids in enumerate(found)]
 
 
 def choose_facts(sample: Sample, method: str, ks: Sequence[Size]) -> dict[Size, Sequence[FactIds]]:

@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,22 @@ from whence.explain import (
     Failed,
     Question,
     Situation,
+    Trained,
+    explain_many,
+    rank_many,
 )
-from whence.explain import explain_many as explain_questions
 from whence.explain._adjacent import filter_facts, find_adjacent
+from whence.explain._explaining import RankedFacts
 from whence.predict import Predictions, Standings
 from whence.types import FactIds
 from whence.verify import Case
 
 Query = tuple[int, int, str]
 """The given entity, the relation, and the place that is asked for."""
+_Noted = TypeVar("_Noted", Explanation, RankedFacts)
+_Ask = Callable[
+    [Trained, Iterable[Question], ExplainOptions, int | None], Iterator[_Noted | Failed]
+]
 _Asking = tuple[str, int | str]
 """A method, and how many facts of each explanation."""
 
@@ -80,27 +88,38 @@ class Sample:
         the work, as if one had done it alone.
         """
         if (method, top) not in self._ranked:
-            numbers = range(len(self.situations))
-            if method not in self.seconds:
-                list(self._ids(numbers[:1], method, top))  # kernels are loaded
-            start = time.perf_counter()
-            found = list(self._ids(numbers, method, top))
-            workers = min(self.threads or os.cpu_count() or 1, len(numbers))
-            took = (time.perf_counter() - start) * workers / len(numbers)
-            self.seconds.setdefault(method, took)
-            if isinstance(top, int):
-                short = [i for i in numbers if len(found[i]) < min(top, self.n_adjacent[i])]
-                for number, ids in zip(short, self._ids(short, method, None), strict=True):
-                    found[number] = ids[:top]
+            found = self._cut(method, top) or self._work_out(method, top)
             self._ranked[method, top] = tuple(found)
         return self._ranked[method, top]
+
+    def _cut(self, method: str, top: int | str) -> Sequence[FactIds]:
+        """So many of longer lists, where there are any."""
+        for (name, size), longer in self._ranked.items():
+            if name == method and isinstance(size, int) and isinstance(top, int) and size > top:
+                return [ids[:top] for ids in longer]
+        return ()
+
+    def _work_out(self, method: str, top: int | str) -> Sequence[FactIds]:
+        numbers = range(len(self.situations))
+        if method not in self.seconds:
+            list(self._ids(numbers[:1], method, top))  # kernels are loaded
+        start = time.perf_counter()
+        found = list(self._ids(numbers, method, top))
+        workers = min(self.threads or os.cpu_count() or 1, len(numbers))
+        took = (time.perf_counter() - start) * workers / len(numbers)
+        self.seconds.setdefault(method, took)
+        if isinstance(top, int):
+            short = [i for i in numbers if len(found[i]) < min(top, self.n_adjacent[i])]
+            for number, ids in zip(short, self._ids(short, method, None), strict=True):
+                found[number] = ids[:top]
+        return found
 
     def influences(self, method: str) -> NDArray[np.float64]:
         """(n_predictions, n_facts) by a method, worked out once; 0 where it does not look."""
         if method not in self._influences:
             numbers = range(len(self.situations))
             found = np.zeros((len(numbers), self.case.trained.dataset.n_facts))
-            for row, facts in zip(found, self._facts(numbers, method, None), strict=True):
+            for row, facts in zip(found, self._facts(numbers, method), strict=True):
                 row[[fact.fact_id for fact in facts]] = [fact.influence for fact in facts]
             self._influences[method] = found
         return self._influences[method]
@@ -112,27 +131,28 @@ class Sample:
         return Asked(contest.given, contest.relation, contest.asks, situation.target)
 
     def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> Iterator[FactIds]:
-        """Ids alone: explanations of thousands of facts would fill the memory."""
-        for facts in self._facts(numbers, method, top):
-            yield np.array([fact.fact_id for fact in facts], np.int64)
+        for found in self._found(numbers, method, top, rank_many):
+            yield np.zeros(0, np.int64) if found is None else found.fact_ids
 
-    def _facts(
-        self, numbers: Sequence[int], method: str, top: int | str | None
-    ) -> Iterator[Sequence[ExplainedFact]]:
-        for number, found in zip(numbers, self._asked(numbers, method, top), strict=True):
-            if isinstance(found, Failed):
-                self._check_nothing_there(number, method, found)
-                yield ()
-                continue
-            self.notes.update(dict.fromkeys(found.notes))
-            yield found.facts
+    def _facts(self, numbers: Sequence[int], method: str) -> Iterator[Sequence[ExplainedFact]]:
+        """All of them."""
+        for found in self._found(numbers, method, None, explain_many):
+            yield () if found is None else found.facts
 
-    def _asked(
-        self, numbers: Sequence[int], method: str, top: int | str | None
-    ) -> Iterator[Explanation | Failed]:
+    def _found(
+        self, numbers: Sequence[int], method: str, top: int | str | None, ask: _Ask[_Noted]
+    ) -> Iterator[_Noted | None]:
+        """Explanations; None of predictions without facts that the method looks at."""
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         questions = (Question(n + 1, self.asked(n)) for n in numbers)
-        return explain_questions(self.case.trained, questions, options, self.threads)
+        answers = ask(self.case.trained, questions, options, self.threads)
+        for number, found in zip(numbers, answers, strict=True):
+            if isinstance(found, Failed):
+                self._check_nothing_there(number, method, found)
+                yield None
+                continue
+            self.notes.update(dict.fromkeys(found.notes))
+            yield found
 
     def _check_nothing_there(self, number: int, method: str, failed: Failed) -> None:
         """A prediction without facts that a method looks at is no error; others are."""

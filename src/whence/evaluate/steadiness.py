@@ -53,11 +53,17 @@ def steady(samples: Sequence[Sample], n_removals: int, seed: int) -> Found:
     return Found((row,), tuple(row for each in found for row in _rows(each)))
 
 
-def _shake(sample: Sample, n_removals: int, seed: int) -> _Shaken:
-    n_facts, n_predictions = sample.case.trained.dataset.n_facts, len(sample.situations)
+def shaking_jobs(sample: Sample, n_removals: int, seed: int) -> list[Job]:
+    """Retrainings without one random fact each, all predictions looked at."""
+    n_facts = sample.case.trained.dataset.n_facts
     random = np.random.default_rng([seed, sample.case.seed])
     fact_ids = random.choice(n_facts, min(n_removals, n_facts), replace=False)
-    jobs = [Job.of([fact_id], range(n_predictions)) for fact_id in fact_ids]
+    return [Job.of([fact_id], np.arange(len(sample.situations))) for fact_id in fact_ids]
+
+
+def _shake(sample: Sample, n_removals: int, seed: int) -> _Shaken:
+    jobs = shaking_jobs(sample, n_removals, seed)
+    fact_ids = np.concatenate([job.removed for job in jobs])
     outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
     return _Shaken(sample, fact_ids, outcomes.control, np.stack(outcomes.jobs))
 

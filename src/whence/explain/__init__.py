@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         Question,
         as_questions,
         explain_many,
+        rank_many,
         top_questions,
         true_questions,
     )
@@ -60,6 +61,7 @@ __all__ = [
     "fact_row",
     "find_facts",
     "find_situation",
+    "rank_many",
     "situate",
     "top_questions",
     "true_questions",
@@ -85,6 +87,7 @@ __getattr__ = lazily(
                 "Question",
                 "as_questions",
                 "explain_many",
+                "rank_many",
                 "top_questions",
                 "true_questions",
             ),

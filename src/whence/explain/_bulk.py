@@ -2,16 +2,16 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.explain._explaining import explain_situation
+from whence.explain._explaining import RankedFacts, explain_situation, rank_situation
 from whence.explain._explanation import Explanation
 from whence.explain._methods import METHODS
 from whence.explain._naming import (
@@ -28,6 +28,8 @@ from whence.explain._trained import Candidates, Trained
 from whence.types import OBJECT, RELATION, SUBJECT
 
 SPLITS = ("test", "valid", "train")
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +99,27 @@ def explain_many(
 
     What no question could be explained with is refused at once.
     """
-    if threads is not None and threads < 1:
-        raise WhenceError(f"threads is {threads}; give a number from 1 on")
-    _check(trained, options)
-    return _explain_ahead(_Explainer(trained, options), questions, threads or os.cpu_count() or 1)
+    _check(trained, options, threads)
+    explainer = _Explainer(trained, options, explain_situation)
+    return _explain_ahead(explainer, questions, threads or os.cpu_count() or 1)
+
+
+def rank_many(
+    trained: Trained,
+    questions: Iterable[Question],
+    options: ExplainOptions,
+    threads: int | None = None,
+) -> Iterator[RankedFacts | Failed]:
+    """As `explain_many`, but the ids of the facts alone."""
+    _check(trained, options, threads)
+    explainer = _Explainer(trained, options, rank_situation)
+    return _explain_ahead(explainer, questions, threads or os.cpu_count() or 1)
 
 
 def _explain_ahead(
-    explainer: "_Explainer", questions: Iterable[Question], threads: int
-) -> Iterator[Explanation | Failed]:
-    pool, ahead = ThreadPoolExecutor(threads), deque[Future[Explanation | Failed]]()
+    explainer: "_Explainer[_Answer]", questions: Iterable[Question], threads: int
+) -> Iterator[_Answer | Failed]:
+    pool, ahead = ThreadPoolExecutor(threads), deque[Future[_Answer | Failed]]()
     try:
         for question in questions:
             ahead.append(pool.submit(explainer.explain, question))
@@ -118,8 +131,10 @@ def _explain_ahead(
         pool.shutdown(cancel_futures=True)
 
 
-def _check(trained: Trained, options: ExplainOptions) -> None:
+def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
     """Find everything that options name, so that it fails once and not for every question."""
+    if threads is not None and threads < 1:
+        raise WhenceError(f"threads is {threads}; give a number from 1 on")
     data = trained.dataset
     if METHODS[options.method].retrains:
         raise WhenceError(
@@ -136,17 +151,22 @@ def _check(trained: Trained, options: ExplainOptions) -> None:
     find_candidates(trained, options.asks, 0, options.candidates)
 
 
-class _Explainer:
+class _Explainer(Generic[_Answer]):
     """Explains one question after another."""
 
-    def __init__(self, trained: Trained, options: ExplainOptions) -> None:
-        self._trained, self._options = trained, options
+    def __init__(
+        self,
+        trained: Trained,
+        options: ExplainOptions,
+        answer: Callable[[Situation, ExplainOptions], _Answer],
+    ) -> None:
+        self._trained, self._options, self._answer = trained, options, answer
         # Candidates copy their rows: those of a list are found once, those seen by relation.
         self._candidates = lru_cache(maxsize=64)(self._find_candidates)
 
-    def explain(self, question: Question) -> Explanation | Failed:
+    def explain(self, question: Question) -> _Answer | Failed:
         try:
-            return explain_situation(self._situation(question), self._options)
+            return self._answer(self._situation(question), self._options)
         except WhenceError as error:
             return Failed(question.line, self._names(question), str(error))
 

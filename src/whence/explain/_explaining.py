@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,19 @@ def explain_situation(
     return _Explaining(situation, options).explanation(start)
 
 
+@dataclass(frozen=True, eq=False)
+class RankedFacts:
+    """An explanation by the ids of its facts alone."""
+
+    fact_ids: FactIds
+    notes: tuple[str, ...]
+
+
+def rank_situation(situation: Situation, options: ExplainOptions) -> RankedFacts:
+    """The facts of an explanation, unnamed: to name them takes longer than to rank them."""
+    return _Explaining(situation, options).ranking()
+
+
 def describe_facts(
     situation: Situation, options: ExplainOptions, fact_ids: FactIds
 ) -> tuple[ExplainedFact, ...]:
@@ -59,10 +73,7 @@ class _Explaining:
         self.describer = Describer(situation, self.rival)
 
     def explanation(self, start: float) -> Explanation:
-        options = self.options
-        adjacent = find_adjacent(self.situation, self.rival)
-        if not len(adjacent):
-            raise WhenceError("no training fact shares an entity or the relation with it")
+        options, adjacent = self.options, self._adjacent()
         group = find_facts(self.situation.trained, options.without)
         wanted = group if len(group) else self._filtered(adjacent)
         top = None if len(group) else options.top
@@ -81,9 +92,20 @@ class _Explaining:
             seconds=time.perf_counter() - start,
         )
 
+    def ranking(self) -> RankedFacts:
+        wanted = self._filtered(self._adjacent())
+        ranked = self._rank(wanted, self.options.top, opposing=self.options.opposing)
+        return RankedFacts(wanted[ranked.chosen], (*self._notes(), *ranked.notes))
+
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         ranked = self._rank(fact_ids, None)
         return self.describer.facts(fact_ids[ranked.chosen], ranked)
+
+    def _adjacent(self) -> FactIds:
+        adjacent = find_adjacent(self.situation, self.rival)
+        if not len(adjacent):
+            raise WhenceError("no training fact shares an entity or the relation with it")
+        return adjacent
 
     def _filtered(self, adjacent: FactIds) -> FactIds:
         wanted = filter_facts(self.situation, adjacent, self.options, self.rival)

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 from whence._lazy import lazily
 
 if TYPE_CHECKING:
+    from whence.paper._options import PaperOptions
     from whence.paper._paper import Paper, reproduce
-    from whence.paper._plan import PaperOptions
-    from whence.paper._watch import Budget, PaperWatch
+    from whence.paper._watch import Budget, Cost, PaperWatch
 
-__all__ = ["Budget", "Paper", "PaperOptions", "PaperWatch", "reproduce"]
+__all__ = ["Budget", "Cost", "Paper", "PaperOptions", "PaperWatch", "reproduce"]
 
 __getattr__ = lazily(
     __name__,
     {
         **dict.fromkeys(("Paper", "reproduce"), "whence.paper._paper"),
-        "PaperOptions": "whence.paper._plan",
-        **dict.fromkeys(("Budget", "PaperWatch"), "whence.paper._watch"),
+        "PaperOptions": "whence.paper._options",
+        **dict.fromkeys(("Budget", "Cost", "PaperWatch"), "whence.paper._watch"),
     },
 )

@@ -1,8 +1,11 @@
 """How near rollback comes to retraining: correlations, box plots and bounds."""
 
+from dataclasses import dataclass
+
 from whence.paper import _published as published
-from whence.paper._records import Figure, Row, Table
-from whence.paper._results import Document, Results, make_table, over_seeds, pair
+from whence.paper._plan import PAPERS
+from whence.paper._records import Count, Figure, Row, Table
+from whence.paper._results import Document, Results, count, make_table, over_seeds, pair
 
 _BOX = {
     "low": "lowest",
@@ -31,20 +34,45 @@ _THEORY = {
 def approximation_table(results: Results) -> Table | None:
     """Predicted against actual probability under every constraint."""
     rows = [
-        Row((item["constraint"],), _close(item))
-        for item in (results.evaluation("approximation") or {"approximation": ()})["approximation"]
+        Row((*near.names, near.item["constraint"]), _close(results.dataset, near), near.count)
+        for near in approximations(results)
     ]
     about = (
         "Pearson r of what rollback foretold without its first fact and what retraining gave: of "
-        f"probabilities, as the paper plots them, and of their changes. {_claim()}"
+        "probabilities, as the paper plots them, and of their changes."
     )
+    if len({row.names[-1] for row in rows}) > 1:
+        about += f" {_claim()}"
     columns = ("r, probabilities", "r, changes", "Lipschitz")
-    return make_table("approximation", "Approximation", about, "constraint", columns, rows)
+    heads = "model optimizer constraint"
+    return make_table("approximation", "Approximation", about, heads, columns, rows)
 
 
-def _close(item: Document) -> tuple[Figure, ...]:
+@dataclass(frozen=True)
+class Near:
+    """How near rollback comes to retraining: one model under one constraint."""
+
+    names: tuple[str, str]
+    """Of the model and the optimizer."""
+    item: Document
+    count: Count
+
+
+def approximations(results: Results) -> list[Near]:
+    """Of the part that has constraints, then of every part of Table 1 that measured it."""
+    own, names = results.evaluation("approximation"), (published.TITLES["distmult"], PAPERS)
+    found = [Near(names, item, count(own)) for item in own["approximation"]] if own else []
+    return found + [
+        Near(mine.names, item, mine.count)
+        for mine in results.removals
+        for item in mine.evaluation["approximation"]
+    ]
+
+
+def _close(dataset: str, near: Near) -> tuple[Figure, ...]:
     """Both correlations, of all points and of every seed, and the Lipschitz constant."""
-    slopes, paper = tuple(item["lipschitz_seeds"]), published.LIPSCHITZ.get(item["constraint"])
+    item, printed = near.item, published.LIPSCHITZ if dataset == "nations" else {}
+    slopes, paper = tuple(item["lipschitz_seeds"]), printed.get(item["constraint"])
     return (
         _correlation(item, "pearson_probability"),
         _correlation(item, "pearson_change"),
@@ -70,24 +98,27 @@ def _claim() -> str:
 def changes_table(results: Results) -> Table | None:
     """The numbers of the box plots: rollback against random."""
     rows = []
-    for model in results.models:
-        for item in (results.evaluation(f"removal-{model}") or {"changes": ()})["changes"]:
+    for mine in results.removals:
+        for item in mine.evaluation["changes"]:
             if (item["method"], item["baseline"]) == ("rollback", "random"):
                 figures = tuple(Figure(item["spread"][name], unit="number") for name in _BOX)
-                rows.append(Row((published.TITLES[model], str(item["k"])), figures))
+                rows.append(Row((*mine.names, str(item["k"])), figures, mine.count))
     about = (
         "The probability without random facts less the one without rollback's, prediction by "
         "prediction: above 0, rollback's facts mattered more."
     )
     columns = tuple(_BOX.values())
-    return make_table("boxes", "Box plots in numbers", about, "model k", columns, rows)
+    return make_table("boxes", "Box plots in numbers", about, "model optimizer k", columns, rows)
 
 
 def theory_table(results: Results) -> Table | None:
     """The paper's claim as numbers."""
-    theory = (results.evaluation("theory") or {}).get("theory") or {}
+    found = results.evaluation("theory")
+    if found is None:
+        return None
+    theory = found["theory"]
     rows = [
-        Row((title,), (Figure(theory[name], unit="number"),))
+        Row((title,), (Figure(theory[name], unit="number"),), count(found))
         for name, title in _THEORY.items()
         if name in theory
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from whence.drawing import Box, Scatter, boxes_svg, explanation_svg, scatter_svg
-from whence.paper._published import TITLES
+from whence.paper._closeness_tables import Near, approximations
 from whence.paper._results import Document, Results
 from whence.paper._text import value_text
 
@@ -15,26 +15,23 @@ _FIVE = ("low", "first_quarter", "median", "third_quarter", "high", "mean")
 
 def draw(results: Results) -> Drawn:
     """Every figure of which something was measured."""
-    return {
-        name: (title, svg)
-        for made in (_scatter(results), _boxes(results), _examples(results))
-        for name, title, svg in made
-    }
+    return {name: (title, svg) for make in _MAKERS for name, title, svg in make(results)}
 
 
 def _scatter(results: Results) -> Iterator[tuple[str, str, str]]:
-    found = (results.evaluation("approximation") or {}).get("approximation") or []
+    found = approximations(results)
     if not found:
         return
     title = "Predicted against actual probability without rollback's first fact"
-    yield "scatter", title, scatter_svg([_panel(item, change=False) for item in found], title=title)
+    yield "scatter", title, scatter_svg([_panel(near, change=False) for near in found], title=title)
     title = "Predicted against actual change of the probability"
-    panels = [_panel(item, change=True) for item in found]
+    panels = [_panel(near, change=True) for near in found]
     svg = scatter_svg(panels, title=title, x_label="predicted change", y_label="actual change")
     yield "scatter-changes", title, svg
 
 
-def _panel(item: Document, *, change: bool) -> Scatter:
+def _panel(near: Near, *, change: bool) -> Scatter:
+    item = near.item
     r = item["pearson_change" if change else "pearson_probability"]
     points = [
         (predicted - original, actual - original) if change else (predicted, actual)
@@ -42,18 +39,24 @@ def _panel(item: Document, *, change: bool) -> Scatter:
         if original is not None and predicted is not None and actual is not None
     ]
     note = f"r = {value_text(r, 'number')}, Lipschitz {value_text(item['lipschitz'], 'number')}"
-    return Scatter(f"constraint {item['constraint']}", points, note)
+    constraint = item["constraint"]
+    held = "" if constraint == "none" else f", constraint {constraint}"
+    return Scatter(f"{', '.join(near.names)}{held}", points, note)
 
 
 def _boxes(results: Results) -> Iterator[tuple[str, str, str]]:
-    for model in results.models:
-        changes = (results.evaluation(f"removal-{model}") or {}).get("changes") or []
+    for mine in results.removals:
+        changes = mine.evaluation["changes"]
         chosen = [c for c in changes if (c["method"], c["baseline"]) == ("rollback", "random")]
         if chosen:
-            title = f"{TITLES[model]}: how much more rollback's facts lower the probability"
+            title = f"{mine.title}: how much more rollback's facts lower the probability"
             boxes = [_box(change) for change in chosen]
             label = "difference of probabilities"
-            yield f"boxes-{model}", title, boxes_svg(boxes, title=title, y_label=label)
+            yield (
+                f"boxes-{mine.model}-{mine.optimizer}",
+                title,
+                boxes_svg(boxes, title=title, y_label=label),
+            )
 
 
 def _box(change: Document) -> Box:
@@ -63,8 +66,14 @@ def _box(change: Document) -> Box:
 
 
 def _examples(results: Results) -> Iterator[tuple[str, str, str]]:
-    for model in results.models:
-        part = results.parts.get(f"removal-{model}", {"examples": ()})
-        for number, document in enumerate(part["examples"], 1):
-            title = f"{TITLES[model]}, example {number}"
-            yield f"example-{model}-{number}", title, explanation_svg(document)
+    for mine in results.removals:
+        for number, document in enumerate(mine.part["examples"], 1):
+            title = f"{mine.title}, example {number}"
+            yield (
+                f"example-{mine.model}-{mine.optimizer}-{number}",
+                title,
+                explanation_svg(document),
+            )
+
+
+_MAKERS = (_scatter, _boxes, _examples)

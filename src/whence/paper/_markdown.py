@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from whence.paper._provenance import Measured, measured_text
 from whence.paper._records import Table
 from whence.paper._text import grid
 
 
-def markdown(title: str, summary: Sequence[str], tables: Sequence[Table]) -> str:
-    """A whole file: what the tables say, then each of them."""
-    parts = [f"# {title}", "", *(f"- {sentence}" for sentence in summary)]
+def markdown(
+    title: str, measured: Sequence[Measured], summary: Sequence[str], tables: Sequence[Table]
+) -> str:
+    """A whole file: what was measured where, what the tables say, then each of them."""
+    parts = [f"# {title}", "", *measured_text(measured, code="`"), ""]
+    parts += [f"- {sentence}" for sentence in summary]
     for table in tables:
         parts += ["", f"## {table.title}", "", table.about, "", *_rows(table)]
     return "\n".join(parts) + "\n"

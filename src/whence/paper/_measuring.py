@@ -17,12 +17,14 @@ from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Evaluation, Significance, plain
 from whence.files import write_retrainings, write_text
 from whence.paper._examples import choose_examples
-from whence.paper._plan import FIRST_SEED, PaperOptions, Part
+from whence.paper._options import PaperOptions
+from whence.paper._plan import FIRST_SEED, Part
+from whence.paper._provenance import note_measured
 from whence.paper._qualitative import explain_examples
 from whence.paper._results import Document
 from whence.paper._runs import Runs
 from whence.paper._truth import count_truth, measure_truth
-from whence.paper._watch import Budget, PaperWatch
+from whence.paper._watch import Budget, Cost, PaperWatch
 from whence.verify import Case
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
@@ -49,43 +51,53 @@ class Measuring:
     def measure(self, part: Part) -> Document:
         """Evaluate a part, and keep what it came to."""
         run = self.runs.open(part)
-        evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
+        found = self._found(run, part)
         document: dict[str, Any] = plain(
             {
                 "asked": self._asked(part),
-                "runs": [_trained(each) for each in self.runs.seeds(run)],
-                "evaluation": evaluation.to_dict(),
-                "significance": self._significance(run, part, evaluation),
-                "examples": _examples(run, evaluation),
-                "qualitative": explain_examples(part.name, self.options.dataset, run),
-                **measure_truth(part, run, evaluation, self.engine, self.watch),
+                "measured": note_measured(self.options, self.engine),
+                "runs": [_trained(each) for each in self.runs.seeds(run, part)],
+                **found,
             }
         )
-        self._write_retrainings(part, evaluation)
         text = json.dumps(document, ensure_ascii=False, allow_nan=False)
         write_text(self._path(part), text, force=True)
         return document
 
+    def _found(self, run: Run, part: Part) -> Document:
+        """What a part keeps of its own, beside what all of them do."""
+        evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
+        self._write_retrainings(part, evaluation)
+        return {
+            "evaluation": evaluation.to_dict(),
+            "significance": self._significance(run, part, evaluation),
+            "examples": _examples(run, evaluation),
+            "qualitative": explain_examples(part.name, self.options.dataset, run),
+            **measure_truth(part, self.runs, run, evaluation, self.engine),
+        }
+
     def budget(self, parts: Sequence[Part], n_kept: int) -> Budget:
-        """What parts will take, from a short probe of each."""
-        n_all, seconds = 0, 0.0
-        for part in parts:
-            with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
-                n_retrainings = part.n_retrainings(
-                    self._n_predictions(case),
-                    case.trained.dataset.n_facts,
-                    count_truth(part, case),
-                )
-                n_seeds = part.asked.get("seeds", self.options.n_seeds)
-                n_all += n_retrainings * n_seeds
-                seconds += case.retrainer.seconds_for(n_retrainings) * n_seeds
-        return Budget(len(parts) + n_kept, n_kept, n_all, seconds)
+        """What parts will take, the cheapest first; their runs are trained for it."""
+        costs = sorted(map(self._cost, parts), key=lambda cost: cost.seconds)
+        return Budget(tuple(costs), n_kept)
+
+    def _cost(self, part: Part) -> Cost:
+        """From a short probe."""
+        with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
+            n_facts = case.trained.dataset.n_facts
+            n_left_out = count_truth(part, case)
+            n_each = part.n_retrainings(self._n_predictions(case), n_facts, n_left_out)
+            seconds = case.retrainer.seconds_for(n_each) * part.n_seeds
+        return Cost(part.name, part.title, n_each * part.n_seeds, seconds)
 
     def _n_predictions(self, case: Case) -> int:
+        """At most."""
         from whence.evaluate.picking import pick
 
-        asked = EvaluateOptions(limit=self.options.n_predictions)
-        return len(pick(case, asked, self.options.engine.threads).situations)
+        limit = self.options.n_predictions
+        if limit is not None:  # an upper bound will do
+            return min(limit, len(case.trained.dataset.test))
+        return len(pick(case, EvaluateOptions(), self.options.engine.threads).situations)
 
     def _evaluate(
         self, run: Run, part: Part, methods: tuple[str, ...], baseline: str
@@ -95,7 +107,7 @@ class Measuring:
             "k": part.sizes,
             "protocols": part.protocols,
             "baseline": baseline,
-            "seeds": self.options.n_seeds,
+            "seeds": part.n_seeds,
             "limit": self.options.n_predictions,
         }
         if "approximation" in part.protocols:
@@ -129,7 +141,6 @@ class Measuring:
         """What tells a finished part from one that was asked otherwise."""
         return {
             "part": plain(part),
-            "seeds": self.options.n_seeds,
             "limit": self.options.n_predictions,
             "engine": self.engine.identity,
             "whence": __version__,

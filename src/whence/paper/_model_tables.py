@@ -6,8 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from whence.paper import _published as published
-from whence.paper._records import Figure, Row, Table
-from whence.paper._results import Document, Results, make_table, over_seeds, pair
+from whence.paper._plan import PAPERS
+from whence.paper._records import Count, Figure, Row, Table
+from whence.paper._results import (
+    Document,
+    Removals,
+    Results,
+    count,
+    make_table,
+    over_seeds,
+    pair,
+)
 
 _METRICS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
 _ROUNDED = 0.00005
@@ -19,20 +28,23 @@ _SECONDS = 60.0
 def models_table(results: Results) -> Table | None:
     """MRR and hits of the test facts, with the paper's filter and with the standard one."""
     rows = []
-    for model in results.models:
-        runs = results.parts.get(f"removal-{model}", {"runs": ()})["runs"]
+    for mine in results.removals:
+        runs = mine.part["runs"]
         tests = [run["metrics"]["test"] for run in runs if run["metrics"].get("test")]
         if tests:
-            printed = published.model_metrics(results.dataset, model)
-            paper = _metrics([test["paper_filter"] for test in tests], printed)
-            rows.append(Row((published.TITLES[model], "paper's"), paper))
-            rows.append(Row((published.TITLES[model], "standard"), _metrics(tests, {})))
+            papers = mine.optimizer == PAPERS
+            printed = published.model_metrics(results.dataset, mine.model) if papers else {}
+            figures = _metrics([test["paper_filter"] for test in tests], printed)
+            seeds = Count(None, len(tests))
+            rows.append(Row((*mine.names, "paper's"), figures, seeds))
+            rows.append(Row((*mine.names, "standard"), _metrics(tests, {}), seeds))
     about = (
         "Test facts. The paper's filter leaves known answers of training and validation out of "
         "the ranking, the standard one those of the test facts too."
     )
     title = "Model table: MRR and Hits in percent"
-    return make_table("models", title, about, "model filter", tuple(_METRICS.values()), rows)
+    columns = tuple(_METRICS.values())
+    return make_table("models", title, about, "model optimizer filter", columns, rows)
 
 
 def _metrics(
@@ -46,30 +58,32 @@ def _metrics(
 
 def times_table(results: Results) -> Table | None:
     """How long training and one explanation take."""
-    rows = []
-    trains, explains = (
-        published.training_seconds(results.dataset),
-        published.explaining_seconds(results.dataset),
-    )
-    for model in results.models:
-        part = results.parts.get(f"removal-{model}")
-        if part is not None:
-            training = _mean([run["seconds"] for run in part["runs"]], trains, "seconds")
-            figures = [training, _minutes(training)]
-            explaining = _explaining(part["evaluation"]).get("rollback")
-            if explaining is not None:
-                beside = replace(explaining, paper=explains.mean, paper_std=explains.std)
-                figures += [beside, _minutes(beside)]
-            rows.append(Row((published.TITLES[model],), (*figures, None, None)[:4]))
+    rows = [Row(mine.names, _times(results, mine), mine.count) for mine in results.removals]
     about = "Training with the trace, and one explanation by rollback: its ten strongest facts."
     columns = ("training, s", "training, min", "explaining, s", "explaining, min")
-    return make_table("times", "Time table", about, "model", columns, rows)
+    return make_table("times", "Time table", about, "model optimizer", columns, rows)
+
+
+def _times(results: Results, mine: Removals) -> tuple[Figure | None, ...]:
+    """Of training and of explaining, each in seconds and minutes."""
+    papers = mine.optimizer == PAPERS
+    trains = published.training_seconds(results.dataset) if papers else None
+    training = _mean([run["seconds"] for run in mine.part["runs"]], trains, "seconds")
+    explaining = _explaining(mine.evaluation).get("rollback")
+    if explaining is None:
+        return training, _minutes(training), None, None
+    if papers:
+        explains = published.explaining_seconds(results.dataset)
+        explaining = replace(explaining, paper=explains.mean, paper_std=explains.std)
+    return training, _minutes(training), explaining, _minutes(explaining)
 
 
 def method_times_table(results: Results) -> Table | None:
     """Seconds of one explanation by every method of the CRIAGE table."""
-    found = _explaining(results.evaluation("criage") or {})
-    rows = [Row((method,), (seconds,)) for method, seconds in found.items()]
+    found = results.evaluation("criage")
+    if found is None:
+        return None
+    rows = [Row((name,), (seconds,), count(found)) for name, seconds in _explaining(found).items()]
     about = "On the models of the CRIAGE table."
     title = "Seconds of one explanation"
     return make_table("criage-seconds", title, about, "method", ("seconds",), rows)
@@ -78,18 +92,20 @@ def method_times_table(results: Results) -> Table | None:
 def steadiness_table(results: Results) -> Table | None:
     """How often one random fact less changes a top answer."""
     rows = []
-    for model in results.models:
-        found = (results.evaluation(f"removal-{model}") or {}).get("steadiness")
+    for mine in results.removals:
+        found = mine.evaluation["steadiness"]
         if found:
             changed = Figure(found["changed"], interval=pair(found["interval"]))
             moved = Figure(found["mean_change"], unit="share")
-            rows.append(Row((published.TITLES[model],), (changed, moved)))
+            removed = Figure(found["n_removals"], unit="facts")
+            rows.append(Row(mine.names, (changed, moved, removed), mine.count))
     about = (
         "One random fact removed, whatever it says: the share of top answers that change, which "
         "is the floor of TC, and the mean change of a probability."
     )
-    columns = ("top answer changes", "probability moves")
-    return make_table("steadiness", "Steadiness in percent", about, "model", columns, rows)
+    columns = ("top answer changes", "probability moves", "removals")
+    title = "Steadiness in percent"
+    return make_table("steadiness", title, about, "model optimizer", columns, rows)
 
 
 def _explaining(evaluation: Document) -> dict[str, Figure]:

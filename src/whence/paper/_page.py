@@ -5,17 +5,25 @@ from collections.abc import Iterator, Sequence
 from whence.drawing._page_parts import STYLE
 from whence.drawing._text import safe
 from whence.paper._figures import Drawn
+from whence.paper._provenance import Measured, measured_text
 from whence.paper._records import Table
 from whence.paper._text import grid
 
 
-def page(title: str, summary: Sequence[str], tables: Sequence[Table], drawn: Drawn) -> str:
-    """A whole HTML file: what the tables say, the tables, the figures."""
+def page(
+    title: str,
+    measured: Sequence[Measured],
+    summary: Sequence[str],
+    tables: Sequence[Table],
+    drawn: Drawn,
+) -> str:
+    """A whole HTML file: what was measured where, what the tables say, the tables, the figures."""
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{safe(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>",
         f"<h1>{safe(title)}</h1>",
+        *(f"<p>{safe(sentence)}</p>" for sentence in measured_text(measured)),
         "<ul>",
         *(f"<li>{safe(sentence)}</li>" for sentence in summary),
         "</ul>",

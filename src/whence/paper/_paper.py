@@ -1,8 +1,9 @@
 """The paper done again: one call, one object, one folder."""
 
 import json
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,16 @@ from whence.evaluate.results import plain
 from whence.files import write_text
 from whence.paper._figures import Drawn, draw
 from whence.paper._markdown import markdown
+from whence.paper._options import PaperOptions
 from whence.paper._page import page
-from whence.paper._plan import FIRST_SEED, PaperOptions, plan
+from whence.paper._plan import plan
+from whence.paper._provenance import Measured
 from whence.paper._records import Table
 from whence.paper._results import Document, Results
 from whence.paper._summary import summarise
 from whence.paper._tables import make_tables
-from whence.paper._watch import PaperWatch
+from whence.paper._watch import PaperWatch, TimedWatch
+from whence.training.results import Interrupted
 
 if TYPE_CHECKING:
     from whence.paper._measuring import Measuring
@@ -34,12 +38,24 @@ class Paper:
     tables: tuple[Table, ...]
     summary: tuple[str, ...]
     drawn: Drawn
+    measured: tuple[Measured, ...]
+    parts: tuple[Document, ...]
+    """Of every finished part, what it rests on."""
+    missing: tuple[str, ...]
+    """Names of parts that are not finished."""
 
     @classmethod
     def of(cls, results: Results) -> "Paper":
         tables = make_tables(results)
-        summary = summarise(results, tables)
-        return cls(results.options, tuple(tables), tuple(summary), draw(results))
+        return cls(
+            results.options,
+            tuple(tables),
+            tuple(summarise(results, tables)),
+            draw(results),
+            tuple(results.measured),
+            tuple(results.described),
+            tuple(part.name for part in results.missing),
+        )
 
     @property
     def title(self) -> str:
@@ -47,14 +63,15 @@ class Paper:
 
     def to_dict(self) -> dict[str, Any]:
         """What `whence paper --json` prints."""
-        first = FIRST_SEED
         document = {
             "whence": __version__,
             "dataset": self.options.dataset,
             "models": list(self.options.models),
-            "seeds": list(range(first, first + self.options.n_seeds)),
             "limit": self.options.n_predictions,
             "folder": str(self.options.folder),
+            "measured": list(self.measured),
+            "missing": list(self.missing),
+            "parts": list(self.parts),
             "summary": list(self.summary),
             "tables": {table.name: table.to_dict() for table in self.tables},
             "figures": {name: f"{name}.svg" for name in self.drawn},
@@ -65,10 +82,11 @@ class Paper:
     def write(self, folder: Path) -> None:
         """Every file anew: JSON, Markdown, SVG and the page."""
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        about = (self.title, self.measured, self.summary, self.tables)
         files = {
             "paper.json": f"{text}\n",
-            "tables.md": markdown(self.title, self.summary, self.tables),
-            "paper.html": page(self.title, self.summary, self.tables, self.drawn),
+            "tables.md": markdown(*about),
+            "paper.html": page(*about, self.drawn),
             **{f"{name}.svg": svg for name, (_, svg) in self.drawn.items()},
         }
         for name, text in files.items():
@@ -76,30 +94,55 @@ class Paper:
 
 
 def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
-    """Train, evaluate and write all that options ask for; what is finished is not done again."""
-    from whence.engines import choose_engine
+    """Train, evaluate and write all that options ask for; what is finished is not done again.
+
+    After an interruption, and once the time budget is spent, the files are there of all parts that
+    are finished, and `Interrupted` is raised.
+    """
+    from whence.engines import choose_engine, settle_engine
     from whence.paper._measuring import Measuring
     from whence.paper._runs import Runs
 
     if (options.folder / "manifest.json").exists():
         raise WhenceError(f"{options.folder} is a run; choose another folder with -o")
-    watch = watch or PaperWatch()
+    timed, paper = TimedWatch(watch or PaperWatch(), options.seconds), None
+    if options.engine.engine == "auto":  # settled once, for all parts
+        problem = Runs(options, timed).problem(plan(options)[0])
+        options = replace(options, engine=settle_engine(options.engine, problem))
     with closing(choose_engine(options.engine)) as engine:
-        found = _measure(Measuring(options, engine, watch, Runs(options, watch)))
-    paper = Paper.of(Results(options, found))
-    paper.write(options.folder)
+        measuring = Measuring(options, engine, timed, Runs(options, timed))
+        try:
+            for results in _measure(measuring, timed):
+                paper = Paper.of(results)
+                paper.write(options.folder)  # whatever comes next, this is there
+        except (Interrupted, KeyboardInterrupt):
+            raise Interrupted(_stopped(timed, paper)) from None
+    assert paper is not None
     return paper
 
 
-def _measure(measuring: "Measuring") -> dict[str, Document]:
-    """What every part came to, by its name, in the order of the plan."""
-    watch, parts = measuring.watch, plan(measuring.options)
-    found = {part.name: kept for part in parts if (kept := measuring.kept(part)) is not None}
-    missing = [part for part in parts if part.name not in found]
-    if missing:
-        watch.budgeted(measuring.budget(missing, len(found)))
-    for number, part in enumerate(parts, 1):
-        if part.name not in found:
-            watch.began(number, len(parts), part.title)
-            found[part.name] = measuring.measure(part)
-    return {part.name: found[part.name] for part in parts}
+def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
+    """What all finished parts came to: with those of before, then with one more each time."""
+    options = measuring.options
+    parts = {part.name: part for part in plan(options)}
+    found = {name: kept for name, part in parts.items() if (kept := measuring.kept(part))}
+    if found:
+        yield Results(options, found)
+    missing = [part for name, part in parts.items() if name not in found]
+    if not missing:
+        return
+    budget = measuring.budget(missing, len(found))
+    watch.budgeted(budget)
+    for cost in budget.parts:
+        if not watch.has_room_for(cost.seconds):
+            raise Interrupted("the time budget is spent")
+        watch.began(len(found) + 1, len(parts), cost.title)
+        found[cost.part] = measuring.measure(parts[cost.part])
+        yield Results(options, found)
+
+
+def _stopped(watch: TimedWatch, paper: Paper | None) -> str:
+    """What to say of an end before its time."""
+    why = "the time budget is spent" if watch.spent else "interrupted"
+    there = "" if paper is None else f"; tables of what is finished: {paper.options.folder}"
+    return f"{why}{there}; the same command goes on where it stopped"

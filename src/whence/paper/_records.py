@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 _ROUNDED = {"share": 0.005, "points": 0.005, "facts": 0.5, "number": 0.005}
@@ -66,11 +66,22 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Count:
+    """What a row rests on."""
+
+    n_predictions: int | None
+    """Of a seed; None of what is of no predictions."""
+    n_seeds: int
+
+
+@dataclass(frozen=True)
 class Row:
     """Figures by column; what is None has none."""
 
     names: tuple[str, ...]
     figures: tuple[Figure | None, ...]
+    count: Count | None = None
+    """None where the table itself says it."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,7 @@ class Table:
             "about": self.about,
             "rows": [
                 dict(zip(self.heads, row.names, strict=True))
+                | ({} if row.count is None else asdict(row.count))
                 | {
                     _key(column): None if figure is None else figure.to_dict()
                     for column, figure in zip(self.columns, row.figures, strict=True)

@@ -7,12 +7,42 @@ from typing import Any
 import numpy as np
 
 from whence.paper import _published as published
-from whence.paper._plan import PaperOptions
-from whence.paper._records import Figure, Row, Table
+from whence.paper._options import PaperOptions
+from whence.paper._plan import PREFIXES, Part, plan
+from whence.paper._provenance import Measured, gather_measured
+from whence.paper._records import Count, Figure, Row, Table
+from whence.paper._text import counts_text
 
 Document = Mapping[str, Any]
 
 METRIC_TITLES = {"pd": "PD", "tc": "TC"}
+
+
+@dataclass(frozen=True)
+class Removals:
+    """A finished part of Table 1: one model with one optimizer."""
+
+    model: str
+    optimizer: str
+    part: Document
+
+    @property
+    def evaluation(self) -> Document:
+        found: Document = self.part["evaluation"]
+        return found
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """How its rows begin."""
+        return published.TITLES[self.model], self.optimizer
+
+    @property
+    def title(self) -> str:
+        return ", ".join(self.names)
+
+    @property
+    def count(self) -> Count:
+        return count(self.evaluation)
 
 
 @dataclass(frozen=True)
@@ -30,10 +60,59 @@ class Results:
     def dataset(self) -> str:
         return self.options.dataset
 
+    @property
+    def missing(self) -> tuple[Part, ...]:
+        """Parts that are not finished."""
+        return tuple(part for part in plan(self.options) if part.name not in self.parts)
+
+    @property
+    def measured(self) -> list[Measured]:
+        """By which commands, on which machines, and when."""
+        return gather_measured({part.title: self.parts[part.name] for part in self._finished})
+
+    @property
+    def described(self) -> list[Document]:
+        """Every finished part: what it is of, and how much it took."""
+        return [_describe(part, self.parts[part.name]) for part in self._finished]
+
+    @property
+    def _finished(self) -> list[Part]:
+        return [part for part in plan(self.options) if part.name in self.parts]
+
+    @property
+    def removals(self) -> list[Removals]:
+        """The finished parts of Table 1, model by model, the paper's optimizer first."""
+        return [
+            Removals(model, optimizer, self.parts[name])
+            for model in self.models
+            for optimizer, prefix in PREFIXES.items()
+            if (name := f"{prefix}-{model}") in self.parts
+        ]
+
     def evaluation(self, part: str) -> Document | None:
         """What `Evaluation.to_dict` gave."""
         found = self.parts.get(part)
         return None if found is None else found["evaluation"]
+
+
+def _describe(part: Part, document: Document) -> Document:
+    """`settings` are those over the paper's preset."""
+    evaluation = document.get("evaluation", {})
+    counts = ("n_predictions", "n_retrainings", "seconds")
+    return {
+        "name": part.name,
+        "title": part.title,
+        "model": part.model,
+        "settings": dict(part.settings),
+        "seeds": list(part.seeds),
+        **{name: evaluation.get(name) for name in counts},
+        "measured": document["measured"],
+    }
+
+
+def count(evaluation: Document) -> Count:
+    """Predictions of a seed, and seeds."""
+    return Count(evaluation["n_predictions"], len(evaluation["seeds"]))
 
 
 def shares(
@@ -70,7 +149,8 @@ def pair(interval: Sequence[float | None] | None) -> tuple[float, float] | None:
 def make_table(
     name: str, title: str, about: str, heads: str, columns: Sequence[str], rows: Sequence[Row]
 ) -> Table | None:
-    """A table; None where nothing was measured."""
+    """A table that says what its rows rest on; None where nothing was measured."""
     if not rows:
         return None
+    about = f"{about} {counts_text(rows)}".strip()
     return Table(name, title, about, tuple(heads.split()), tuple(columns), tuple(rows))

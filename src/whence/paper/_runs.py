@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence.api import Run, resume, train
+from whence.api._cases import machine_of, sibling
+from whence.data import read_dataset
 from whence.errors import WhenceError
 from whence.paper import _published as published
-from whence.paper._plan import FIRST_SEED, PaperOptions, Part
+from whence.paper._options import PaperOptions
+from whence.paper._plan import FIRST_SEED, Part
 from whence.paper._watch import PaperWatch, TrainingWatch
 from whence.run import RunFolder
-from whence.training import choose_config
+from whence.training import MachineOptions, asks_for_objects, choose_config
+
+if TYPE_CHECKING:
+    from whence.training._problem import Problem
 
 _PRESET = "paper"
 
@@ -21,6 +27,19 @@ class Runs:
 
     options: PaperOptions
     watch: PaperWatch
+
+    def problem(self, part: Part) -> "Problem":
+        """What is trained for a part, before it is."""
+        from whence.training._problem import Problem
+
+        settings, where = _settings(part), self.options.data_dir
+        dataset = read_dataset(
+            published.DATASETS[self.options.dataset],
+            progress=self.watch.downloading,
+            objects_if_rated=asks_for_objects(_PRESET, settings),
+            **({} if where is None else {"data_dir": where}),
+        )
+        return Problem.of(dataset, choose_config(dataset, _PRESET, settings))
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed, trained where it is not there yet."""
@@ -34,7 +53,12 @@ class Runs:
         if folder.manifest.finished:
             return Run.open(path)
         self.watch.preparing(part.run)
-        return resume(path, watch=watching)
+        return resume(path, watch=watching, **self._machine.to_dict())
+
+    @property
+    def _machine(self) -> MachineOptions:
+        """Where runs are trained: where they are retrained."""
+        return machine_of(self.options.engine)
 
     def _train(self, part: Part, path: Path, watching: TrainingWatch) -> Run:
         settings = _settings(part)
@@ -45,17 +69,17 @@ class Runs:
             out=path,
             preset=_PRESET,
             watch=watching,
+            **self._machine.to_dict(),
             **settings,
         )
 
-    def seeds(self, run: Run) -> list[Run]:
-        """The run under every seed."""
-        from whence.api._cases import sibling
+    def seeds(self, run: Run, part: Part) -> list[Run]:
+        """The run under every seed of a part."""
+        return [self.sibling(run, seed=seed) for seed in part.seeds]
 
-        return [
-            sibling(run, TrainingWatch(self.watch), seed=seed)
-            for seed in range(FIRST_SEED, FIRST_SEED + self.options.n_seeds)
-        ]
+    def sibling(self, run: Run, **changes: Any) -> Run:
+        """The run with some settings changed."""
+        return sibling(run, TrainingWatch(self.watch), self._machine, **changes)
 
 
 def _settings(part: Part) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from whence.paper._published import TITLES
 from whence.paper._records import Figure, Table, figures_of
 from whence.paper._results import Results
 from whence.paper._text import paper_text, seeds_text, value_text
@@ -22,14 +21,27 @@ def summarise(results: Results, tables: Sequence[Table]) -> list[str]:
     """Sentences: where the paper's figures lie, and whether its claims hold."""
     by_name = {table.name: table for table in tables}
     return [
+        *_unfinished(results),
         *_limited(results),
-        *_spreads(results, by_name),
+        *_spreads(by_name),
         *_rollback_against_random(results, by_name),
+        *_further_than_the_paper(by_name),
         *_criage(by_name),
         *_constraints(by_name),
         *_theory(results),
         *truth_sentences(results),
     ]
+
+
+def _unfinished(results: Results) -> Iterator[str]:
+    """What is missing comes before all else."""
+    titles = [part.title for part in results.missing]
+    if titles:
+        n_parts = len(titles) + len(results.parts)
+        yield (
+            f"Not finished: {len(titles)} of {n_parts} parts are missing ({'; '.join(titles)}). "
+            "The same command goes on."
+        )
 
 
 def _limited(results: Results) -> Iterator[str]:
@@ -41,16 +53,19 @@ def _limited(results: Results) -> Iterator[str]:
         )
 
 
-def _spreads(results: Results, tables: dict[str, Table]) -> Iterator[str]:
-    n_seeds = results.options.n_seeds
+def _spreads(tables: dict[str, Table]) -> Iterator[str]:
     for name, title in _COMPARED.items():
         if name not in tables:
             continue
         # Differences are not printed in the paper.
-        printed = [each for each in figures_of([tables[name]]) if each.unit != "points"]
+        printed = [
+            each for each in figures_of([tables[name]]) if each.standing and each.unit != "points"
+        ]
+        if not printed:  # of the paper's optimizer nothing is finished
+            continue
         found = [figure.standing for figure in printed]
         counts = {word: found.count(word) for word in ("inside", "below", "above")}
-        n_all = sum(counts.values())
+        n_all, n_seeds = len(found), max(len(figure.seeds) for figure in printed)
         ours = f"the spread of our {n_seeds} seeds" if n_seeds > 1 else "our one seed, rounded"
         yield (
             f"{title}, the paper's {n_all} figures beside {ours}: inside {counts['inside']}, "
@@ -76,18 +91,35 @@ def _outside(title: str, table: Table, side: str) -> Iterator[str]:
 
 def _rollback_against_random(results: Results, tables: dict[str, Table]) -> Iterator[str]:
     rows = {row.names: row for row in tables["table1"].rows} if "table1" in tables else {}
-    for model in results.models:
-        first = rows.get((TITLES[model], "rollback"))
-        apart = rows.get((TITLES[model], "difference"))
-        if first and apart and first.figures[0] and apart.figures[0]:
+    for mine in results.removals:
+        first, apart = rows[*mine.names, "rollback"], rows[*mine.names, "difference"]
+        if first.figures[0] and apart.figures[0]:
             share, points = first.figures[0], apart.figures[0]
             word = "more" if (points.ours or 0) >= 0 else "less"
             yield (
-                f"{TITLES[model]}: without the one fact that rollback ranks first the probability "
+                f"{mine.title}: without the one fact that rollback ranks first the probability "
                 f"falls in {value_text(share.ours, 'share')}% of predictions, "
                 f"{value_text(abs(points.ours or 0), 'share')} points {word} than without a random "
                 f"one (paper {paper_text(points)})."
             )
+
+
+def _further_than_the_paper(tables: dict[str, Table]) -> Iterator[str]:
+    """In which columns the distance to random is larger than the paper's."""
+    for row in tables["table1"].rows if "table1" in tables else ():
+        if row.names[-1] != "difference":
+            continue
+        both = [
+            (column, figure.ours > figure.paper)
+            for column, figure in zip(tables["table1"].columns, row.figures, strict=True)
+            if figure and figure.ours is not None and figure.paper is not None
+        ]
+        larger = [column for column, further in both if further]
+        named = f" ({', '.join(larger)})" if larger else ""
+        yield (
+            f"{', '.join(row.names[:-1])}: rollback's distance to random is larger than the "
+            f"paper's in {len(larger)} of {len(both)} columns{named}."
+        )
 
 
 def _criage(tables: dict[str, Table]) -> Iterator[str]:
@@ -119,8 +151,8 @@ def _criage(tables: dict[str, Table]) -> Iterator[str]:
 
 def _constraints(tables: dict[str, Table]) -> Iterator[str]:
     rows = (
-        {row.names[0]: row.figures for row in tables["approximation"].rows}
-        if ("approximation" in tables)
+        {row.names[-1]: row.figures for row in tables["approximation"].rows}
+        if "approximation" in tables
         else {}
     )
     if {"none", "unit"} <= rows.keys():

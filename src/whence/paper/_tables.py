@@ -10,19 +10,13 @@ from whence.paper._model_tables import (
 )
 from whence.paper._qualitative import qualitative_table
 from whence.paper._records import Table
-from whence.paper._removal_tables import (
-    lazy_table,
-    released_table,
-    removal_table,
-    sizes_table,
-)
+from whence.paper._removal_tables import released_table, removal_table, sizes_table
 from whence.paper._results import Results
 from whence.paper._truth_tables import truth_predictions_table, truth_table
 
 _MAKERS = (
     removal_table,
     released_table,
-    lazy_table,
     sizes_table,
     criage_table,
     p_values_table,

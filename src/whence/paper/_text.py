@@ -1,10 +1,13 @@
 """Figures as people read them: shares in percent, ours above the paper's."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.paper._records import Figure, Table
+from whence.paper._records import Count, Figure, Row, Table
 
 _LINES = ("ours", "95%", "seeds", "paper")
+_TELLING = 2
+"""The first names of a row: of a model, its optimizer too."""
 _SURE = 0.0001
 """A p-value as small as shuffling can tell."""
 
@@ -39,6 +42,29 @@ def grid(table: Table) -> Grid:
         )
     heads = (*table.heads, *(("",) if labelled else ()), *table.columns)
     return Grid(heads, len(table.heads) + labelled, tuple(blocks))
+
+
+def counts_text(rows: Sequence[Row]) -> str:
+    """What rows rest on: `100 predictions, 1 seed.`; where they differ, by their first names."""
+    groups: dict[Count, list[Row]] = {}
+    for row in rows:
+        if row.count is not None:
+            groups.setdefault(row.count, []).append(row)
+    if len(groups) == 1:
+        return f"{_count_text(*groups)}."
+    parts = []
+    for count, mine in groups.items():
+        names = dict.fromkeys(" ".join(row.names[:_TELLING]) for row in mine)
+        parts.append(f"{', '.join(names)}: {_count_text(count)}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _count_text(count: Count) -> str:
+    seeds = f"{count.n_seeds} seed{'s' * (count.n_seeds > 1)}"
+    if count.n_predictions is None:
+        return seeds
+    n = count.n_predictions
+    return f"{n:,} prediction{'s' * (n > 1)}, {seeds}"
 
 
 def value_text(value: float | None, unit: str) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whence.api import Run
-from whence.api._cases import open_case, sibling
+from whence.api._cases import open_case
 from whence.engines import Engine
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Evaluation, Order
 from whence.paper._plan import Part
 from whence.paper._results import Document
-from whence.paper._watch import PaperWatch, TrainingWatch
+from whence.paper._runs import Runs
+from whence.paper._watch import PaperWatch
 from whence.verify import Case
 
 TRUTH = "truth"
@@ -35,13 +36,13 @@ def count_truth(part: Part, case: Case) -> int | None:
 
 
 def measure_truth(
-    part: Part, run: Run, evaluation: Evaluation, engine: Engine, watch: PaperWatch
+    part: Part, runs: Runs, run: Run, evaluation: Evaluation, engine: Engine
 ) -> Document:
     """What the part of the truth has more than others; of another part, nothing."""
     if part.name != TRUTH:
         return {}
-    other = sibling(run, TrainingWatch(watch), credit=OTHER_CREDIT)
-    orders = _orders(run, other, EvaluateOptions.from_dict(evaluation.options), engine, watch)
+    other, options = runs.sibling(run, credit=OTHER_CREDIT), evaluation.options
+    orders = _orders(run, other, EvaluateOptions.from_dict(options), engine, runs.watch)
     return {"other_credit": orders, "labels": _labels(run, orders)}
 
 

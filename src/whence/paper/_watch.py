@@ -1,22 +1,46 @@
 """Who looks on while the paper is done again."""
 
+import math
+import time
 from dataclasses import dataclass
 
-from whence.engines import RetrainWatch
+from whence.engines import Plan, RetrainWatch
 from whence.training.results import Watch
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one part will take."""
+
+    part: str
+    """Its name."""
+    title: str
+    n_retrainings: int
+    """At most, over all seeds."""
+    seconds: float
+    """From a short probe."""
+
+    @property
+    def seconds_each(self) -> float:
+        return self.seconds / max(self.n_retrainings, 1)
 
 
 @dataclass(frozen=True)
 class Budget:
     """What is left to do, said before it begins."""
 
-    n_parts: int
+    parts: tuple[Cost, ...]
+    """In the order they are done: the cheapest first."""
     n_kept: int
     """Parts that were finished before."""
-    n_retrainings: int
-    """At most."""
-    seconds: float
-    """From short probes."""
+
+    @property
+    def n_retrainings(self) -> int:
+        return sum(part.n_retrainings for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        return sum(part.seconds for part in self.parts)
 
 
 class PaperWatch(RetrainWatch):
@@ -33,6 +57,56 @@ class PaperWatch(RetrainWatch):
 
     def downloading(self, url: str, done: int, total: int | None) -> None:
         """A dataset is fetched."""
+
+
+class TimedWatch(PaperWatch):
+    """Passes on all it is told, and stops when the time is over, or the other one says so."""
+
+    def __init__(self, watch: PaperWatch, seconds: float | None) -> None:
+        self._watch = watch
+        self._seconds = math.inf if seconds is None else seconds
+        self._end = time.monotonic() + self._seconds
+        self.spent = False
+        """Whether it was the time that made it stop."""
+
+    def has_room_for(self, seconds: float) -> bool:
+        """Whether something may begin.
+
+        What is longer than all the time there is may too: it would never fit, and the retrainings
+        that it gets done are kept.
+        """
+        left = self._end - time.monotonic()
+        fits = left > 0 and (seconds <= left or seconds > self._seconds)
+        self.spent |= not fits
+        return fits
+
+    def should_stop(self) -> bool:
+        self.spent |= time.monotonic() >= self._end
+        return self.spent or self._watch.should_stop()
+
+    def preparing(self, run: str) -> None:
+        self._watch.preparing(run)
+
+    def budgeted(self, budget: Budget) -> None:
+        self._watch.budgeted(budget)
+
+    def began(self, number: int, n_parts: int, title: str) -> None:
+        self._watch.began(number, n_parts, title)
+
+    def downloading(self, url: str, done: int, total: int | None) -> None:
+        self._watch.downloading(url, done, total)
+
+    def foreseen(self, plan: Plan) -> None:
+        self._watch.foreseen(plan)
+
+    def planned(self, plan: Plan) -> None:
+        self._watch.planned(plan)
+
+    def retrained(self, n_done: int, n_retrainings: int) -> None:
+        self._watch.retrained(n_done, n_retrainings)
+
+    def noted(self, text: str) -> None:
+        self._watch.noted(text)
 
 
 class TrainingWatch(Watch):

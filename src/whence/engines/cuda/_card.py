@@ -81,12 +81,7 @@ class CudaCard:
         )
 
     def compile(self, source: str) -> Any:
-        module = self.xp.RawModule(code=source, options=_OPTIONS, backend="nvrtc")
-        try:
-            module.compile()
-        except self.xp.cuda.compiler.CompileException as error:
-            raise WhenceError(f"the card's kernels do not compile: {_first_line(error)}") from None
-        return module
+        return _compiled(self.xp, source)
 
     def launch(
         self,
@@ -111,6 +106,16 @@ class CudaCard:
     def free_bytes(self) -> int:
         self.xp.get_default_memory_pool().free_all_blocks()
         return int(self.xp.cuda.runtime.memGetInfo()[0])
+
+
+@lru_cache(maxsize=8)
+def _compiled(cupy: Any, source: str) -> Any:
+    module = cupy.RawModule(code=source, options=_OPTIONS, backend="nvrtc")
+    try:
+        module.compile()
+    except cupy.cuda.compiler.CompileException as error:
+        raise WhenceError(f"the card's kernels do not compile: {_first_line(error)}") from None
+    return module
 
 
 @lru_cache

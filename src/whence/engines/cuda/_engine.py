@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._jit import source_digest
+from whence.engines._local import processor_name
 from whence.engines._protocol import Job
 from whence.engines.cuda._card import Card, open_card
 from whence.engines.cuda._fleet import Fleet
@@ -39,6 +40,10 @@ class CudaEngine:
         for file in sorted(Path(__file__).parent.glob("*.*")):
             digest.update(file.read_bytes())
         return f"cuda {digest.hexdigest()[:16]} {self._card.identity}"
+
+    def describe(self) -> str:
+        """See `Engine`."""
+        return f"{self._card.name}, {processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
         """See `Engine`."""

@@ -50,7 +50,7 @@ class Fleet:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
         holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
-        self.layout = layout or plan_layout(self.sizes, card.limits, holds=holds)
+        self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
         nothing = np.zeros(0, np.bool_)
         self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
@@ -68,20 +68,20 @@ class Fleet:
     def bytes_each(problem: Problem) -> int:
         """Memory of one model."""
         sizes = Sizes.of(problem)
-        rows = problem.n_entities * sizes.row + problem.n_relation_rows * sizes.relation_row
+        rows = problem.n_entities * sizes.state + problem.n_relation_rows * sizes.relation_state
         counts = 4 * (problem.n_entities + problem.n_relation_rows) * problem.rule.deferred
         room = sizes.most * sizes.room
-        return rows * sizes.parts * sizes.item + counts + room + len(problem.facts) // 8
+        return rows * sizes.item + counts + room + len(problem.facts) // 8
 
     def _place_rows(self) -> None:
         """Every model begins with the same rows, without moments."""
         xp, sizes, deferred = self.card.xp, self.sizes, self.problem.rule.deferred
         tables = self.problem.tables(Ledgers.NONE)
         named = (("entities", "entity_counts"), ("relations", "relation_counts"))
-        widths = (sizes.row, sizes.relation_row)
-        for (name, counts), table, width in zip(named, tables, widths, strict=True):
+        states = (sizes.state, sizes.relation_state)
+        for (name, counts), table, state_width in zip(named, tables, states, strict=True):
             n_rows = len(table.state)
-            first = np.zeros((n_rows, width * sizes.parts), table.state.dtype)
+            first = np.zeros((n_rows, state_width), table.state.dtype)
             own = table.state.shape[1] // sizes.parts
             first[:, :own] = table.state[:, :own]
             state = xp.empty((self.n_models, *first.shape), first.dtype)

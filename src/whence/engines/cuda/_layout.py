@@ -11,10 +11,14 @@ from whence.training._optimizers import MOMENTS
 from whence.training._problem import Problem
 
 _PACK_BYTES = 16
-_NUMBERS_AT_ONCE = (16, 8)
-"""Of a row, that a thread asks of memory at once in the first and in the second pass."""
-_BUSY, _MOST_BLOCKS = 1024, 32
-"""Threads and blocks that share a processor: more threads have fewer registers each."""
+_LINE_BYTES = 64
+"""What memory moves at a time: rows begin at such places."""
+OWN_THREADS = 256
+"""Of a block: those that work on a fact's own rows, and all where a processor has two blocks."""
+_MOST_BLOCKS = 32
+"""Of a processor."""
+_PACKS_AT_ONCE = 4
+"""That a thread asks of memory before it waits; of deferred Adam half as many, with moments."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,15 @@ class Sizes:
     item: int
     """Bytes of a number."""
     deferred: bool
+
+    @property
+    def state(self) -> int:
+        """Numbers between two entity rows."""
+        return _padded(self.row * self.parts, _LINE_BYTES // self.item)
+
+    @property
+    def relation_state(self) -> int:
+        return _padded(self.relation_row * self.parts, _LINE_BYTES // self.item)
 
     @classmethod
     def of(cls, problem: Problem) -> "Sizes":
@@ -73,6 +86,8 @@ class Layout:
     """Threads that share a row."""
     packs: int
     """Of a row that each of them holds."""
+    turns: int
+    """Sums that a group keeps in turn; with half the turns, twice the threads add up alike."""
     held: int
     """Rounds of candidates whose rows stay in shared memory between the two passes."""
     scored: int
@@ -88,23 +103,30 @@ class Layout:
         return self.blocks * limits.n_processors
 
 
-def plan_layout(sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
-    """The shape that suits rows and candidates; `holds` lets rows stay in shared memory."""
+def plan_layout(
+    sizes: Sizes, limits: Limits, n_models: int | None = None, *, holds: bool = True
+) -> Layout:
+    """The shape that suits rows and candidates; `holds` lets rows stay in shared memory.
+
+    Few models have more threads each. What is computed does not depend on it, to the bit.
+    """
     group = min(_power_of_two(sizes.row // sizes.pack), limits.lanes)
     packs = math.ceil(sizes.row / sizes.pack / group)
-    busy = min(_BUSY if packs <= 2 else _BUSY // 2, 2 * limits.threads)
-    threads = min(max(_power_of_two(sizes.most * group), limits.lanes), busy // 2)
-    blocks = min(busy // threads, _MOST_BLOCKS)
-    scored, moved = (max(n // (packs * sizes.pack), 1) for n in _NUMBERS_AT_ONCE)
-    if sizes.deferred:
-        scored = moved  # moments are read in both passes
-    shape = Layout(threads, blocks, group, packs, 0, scored, moved, True, 0)
+    most_threads = min(OWN_THREADS, limits.threads)
+    threads = min(max(_power_of_two(sizes.most * group), limits.lanes), most_threads)
+    blocks = min(2 * most_threads // threads, _MOST_BLOCKS)
+    scored = max(_PACKS_AT_ONCE // (2 if sizes.deferred else 1), 1)
+    moved = max(scored // (1 if sizes.deferred else packs), 1)
+    turns = 2 if threads == OWN_THREADS and moved % 2 == 0 else 1
+    if turns == 2 and n_models is not None and n_models <= limits.n_processors:
+        threads, blocks, turns = 2 * threads, 1, 1
+    shape = Layout(threads, blocks, group, packs, turns, 0, scored, moved, True, 0)
     return share_memory(shape, sizes, limits, holds=holds)
 
 
 def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
     """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
-    base, kept = _base_bytes(sizes, shape.threads, limits), sizes.most * sizes.room
+    base, kept = _base_bytes(sizes, shape, limits), sizes.most * sizes.room
     blocks = shape.blocks
     while blocks > 1 and base + kept > _room(limits, blocks):
         blocks //= 2
@@ -137,10 +159,10 @@ _RESERVED = 1024
 """Bytes of shared memory that every block takes for itself."""
 
 
-def _base_bytes(sizes: Sizes, threads: int, limits: Limits) -> int:
+def _base_bytes(sizes: Sizes, shape: Layout, limits: Limits) -> int:
     """Shared memory that a block needs in any case; see `share_out` in kernels.cu."""
-    n_warps = threads // limits.lanes
-    numbers = 2 * sizes.own + (2 + n_warps) * sizes.query_row + 3 * n_warps + 1
+    n_warps = shape.threads // limits.lanes
+    numbers = 2 * sizes.own + (2 + shape.turns * n_warps) * sizes.query_row + 3 * n_warps + 1
     return _padded(numbers, sizes.pack) * sizes.item
 
 

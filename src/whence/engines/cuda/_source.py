@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from whence.engines.cuda._layout import Layout, Sizes
+from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes
 from whence.engines.cuda._translating import declared
 from whence.errors import WhenceError
 from whence.training._problem import Problem
@@ -46,11 +46,15 @@ def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any
         "QUERY_WIDTH": rule.query_width,
         "QUERY_ROW": sizes.query_row,
         "PARTS": sizes.parts,
+        "STATE": sizes.state,
+        "RELATION_STATE": sizes.relation_state,
         "TRACE_WIDTH": problem.trace_width,
         "THREADS": layout.threads,
         "BLOCKS": layout.blocks,
         "GROUP": layout.group,
         "PACKS": layout.packs,
+        "TURNS": layout.turns,
+        "OWN_THREADS": min(layout.threads, OWN_THREADS),
         "HELD": layout.held,
         "SCORED": layout.scored,
         "MOVED": layout.moved,

@@ -79,13 +79,12 @@ class CudaTrainer:
     def _tables(self) -> tuple[Table, Table]:
         """Both tables as they stand, without padding."""
         found, rule = [], self.problem.rule
-        host, arrays, parts = self._fleet.to_host, self._fleet.arrays, self._fleet.sizes.parts
+        host, arrays = self._fleet.to_host, self._fleet.arrays
         widths = (self.problem.widths.entity, self.problem.widths.relation)
         for (name, counts, end), width in zip(_NAMES, widths, strict=True):
-            state = host(arrays[name])[0]
-            n_rows, padded = len(state), state.shape[1] // parts
-            state = state.reshape(n_rows, parts, padded)[:, :, :width]
-            state = state.reshape(n_rows, parts * width)
+            state = np.concatenate(
+                [part[:, :width] for part in self._parts(host(arrays[name])[0], name)], axis=1
+            )
             touched = np.zeros(0, np.int64)
             tails = np.zeros((0, N_TAILS))
             if rule.deferred:
@@ -106,6 +105,12 @@ class CudaTrainer:
                 )
             )
         return found[0], found[1]
+
+    def _parts(self, state: Any, name: str) -> list[Any]:
+        """The rows of a table, and each of their moments: views, with padding."""
+        sizes = self._fleet.sizes
+        width = sizes.row if name == "entities" else sizes.relation_row
+        return [state[:, part * width : (part + 1) * width] for part in range(sizes.parts)]
 
     def parameters(self) -> Parameters:
         """Copies of the rows as they stand."""
@@ -139,9 +144,9 @@ class CudaTrainer:
         xp, parts = fleet.card.xp, fleet.sizes.parts
         for name, counts, end in _NAMES:
             state = arrays[f"{name}.state"]
-            target, width = fleet.arrays[name][0], state.shape[1] // parts
-            target = target.reshape(len(state), parts, target.shape[1] // parts)
-            target[:, :, :width] = xp.asarray(state.reshape(len(state), parts, width))
+            width = state.shape[1] // parts
+            for number, part in enumerate(self._parts(fleet.arrays[name][0], name)):
+                part[:, :width] = xp.asarray(state[:, number * width : (number + 1) * width])
             if self.problem.rule.deferred:
                 fleet.arrays[counts][0] = xp.asarray(arrays[f"{name}.touched"])
             for ledger in _LEDGERS:

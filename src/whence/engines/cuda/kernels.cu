@@ -5,7 +5,11 @@
 //   WIDTH, ROW          an entity row, and the same padded to whole packs; RELATION_* likewise
 //   QUERY_WIDTH         WIDTH, or one more where queries carry an offset
 //   PARTS               row, first and second moment stand side by side: 1, 2 or 3 of them
+//   STATE               numbers between two entity rows; RELATION_STATE likewise
 //   GROUP, PACKS        threads that share a row, and how many packs of it each of them holds
+//   TURNS               sums of gradients that a group keeps, in turn: so that half as many groups
+//                       add up in the same order, and the outcome does not depend on their number
+//   OWN_THREADS         threads that work on the rows that a fact owns
 //   HELD                rounds of candidates whose rows stay in shared memory between the passes
 //   SCORED, MOVED       rows that a group asks of memory at once in the first and second pass
 // and MATCH, LOSS, OPTIMIZER, CONSTRAINT and so on, as in Rule. The model's own functions,
@@ -23,8 +27,6 @@
 #define ADAM 2
 #define UNIT 1
 
-#define ENTITY_STATE (ROW * PARTS)
-#define RELATION_STATE (RELATION_ROW * PARTS)
 #define OWN (2 * ROW + RELATION_ROW)  // numbers of the rows that a fact owns: subject, relation, object
 #define HAS_OFFSET (QUERY_WIDTH > WIDTH)
 
@@ -63,7 +65,7 @@ typedef struct {
   real *own_next;  // (OWN,) their gradients
   real *query;     // (QUERY_ROW,)
   real *d_query;   // (QUERY_ROW,)
-  real *partial;   // (warps, QUERY_ROW) of d_query
+  real *partial;   // (TURNS, warps, QUERY_ROW) of d_query
   real *sums;      // (warps, 3)
   real *held;      // (HELD, groups, ROW)
   real *weight;    // (1,) of the subject as a candidate
@@ -332,7 +334,7 @@ DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Sh
     Held held[SCORED];
     UNROLL for (int u = 0; u < SCORED; u++) {
       int j = (round + u) * n_groups + group, known = j < n ? j : n - 1;
-      const real *state = entities + (long long)at.ids[known] * ENTITY_STATE;
+      const real *state = entities + (long long)at.ids[known] * STATE;
       load_row(state, &held[u]);
       if (DEFERRED) {
         load_moments(state, &held[u]);
@@ -399,21 +401,37 @@ DEVICE void move_row(
   }
 }
 
+// Sum what the groups of a warp say of the query, into one row of `partial`.
+DEVICE void keep_partial(Pack *d_query, real d_offset, int place, Shared at) {
+  real *partial = at.partial + place * QUERY_ROW;
+  for (int gap = WARP / 2; gap >= GROUP; gap /= 2) {
+    UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i)
+      d_query[p].at[i] += SHUFFLE(d_query[p].at[i], gap);
+    if (HAS_OFFSET) d_offset += SHUFFLE(d_offset, gap);
+  }
+  if (THREAD % WARP < GROUP)
+    FOR_PACKS(p, k) FOR_PACK(i) if (!HAS_OFFSET || k + i < WIDTH) partial[k + i] = d_query[p].at[i];
+  if (HAS_OFFSET && THREAD % WARP == 0) partial[WIDTH] = d_offset;
+}
+
 // Second pass: the negatives' rows are updated; what all candidates say of the query is summed.
 // The rows that the fact owns are left for later.
 DEVICE void move_candidates(
     const Fleet *fleet, real *entities, const int *times, int n, int subject, int n_drawn,
     real target, Contest contest, Pace pace, Shared at) {
-  Pack query[PACKS], d_query[PACKS];
+  Pack query[PACKS], d_query[TURNS][PACKS];
+  real d_offset[TURNS];
   load_query(at.query, query);
-  UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i) d_query[p].at[i] = 0;
-  real d_offset = 0;
+  UNROLL for (int turn = 0; turn < TURNS; turn++) {
+    d_offset[turn] = 0;
+    UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i) d_query[turn][p].at[i] = 0;
+  }
   int n_groups = N_THREADS / GROUP, group = THREAD / GROUP;
   for (int round = 0; round * n_groups < n; round += MOVED) {
     Held held[MOVED];
     UNROLL for (int u = 0; u < MOVED; u++) {
       int place = (round + u) * n_groups + group, known = place < n ? place : n - 1;
-      const real *state = entities + (long long)at.ids[known] * ENTITY_STATE;
+      const real *state = entities + (long long)at.ids[known] * STATE;
       if (round + u < HELD) {
         FOR_PACKS(p, k) held[u].row[p] = *(const Pack *)(at.held + place * ROW + k);
       } else {
@@ -430,9 +448,10 @@ DEVICE void move_candidates(
       real score = at.scores[known], weight = 0;
       if (mine) weight = weight_of(score, j, DISTINCT ? 1 : times[j], contest, n_drawn, target);
       if (LANE == 0 && mine && id == subject) *at.weight = weight;
-      if (HAS_OFFSET) d_offset += weight;
-      move_row(fleet, id, plain, weight, -score, query, d_query, pace, &held[u]);
-      real *state = entities + (long long)id * ENTITY_STATE;
+      // MOVED is a multiple of TURNS, so that the compiler knows whose turn it is.
+      if (HAS_OFFSET) d_offset[u % TURNS] += weight;
+      move_row(fleet, id, plain, weight, -score, query, d_query[u % TURNS], pace, &held[u]);
+      real *state = entities + (long long)id * STATE;
       if (plain) {
         FOR_PACKS(p, k) STORE_PACK(state + k, held[u].row[p]);
         if (PARTS > 1) FOR_PACKS(p, k) STORE_PACK(state + (PARTS - 1) * ROW + k, held[u].square[p]);
@@ -440,19 +459,8 @@ DEVICE void move_candidates(
       }
     }
   }
-  // Over the groups of a warp, then one row of `partial` for every warp.
-  for (int gap = WARP / 2; gap >= GROUP; gap /= 2) {
-    UNROLL for (int p = 0; p < PACKS; p++) FOR_PACK(i)
-      d_query[p].at[i] += SHUFFLE(d_query[p].at[i], gap);
-    if (HAS_OFFSET) d_offset += SHUFFLE(d_offset, gap);
-  }
-  real *partial = at.partial + THREAD / WARP * QUERY_ROW;
-  if (THREAD % WARP < GROUP) {
-    FOR_PACKS(p, k) *(Pack *)(partial + k) = d_query[p];
-  }
-  // The offset stands in a place of its own, behind the padding of a row.
-  BARRIER();
-  if (HAS_OFFSET && THREAD % WARP == 0) partial[WIDTH] = d_offset;
+  UNROLL for (int turn = 0; turn < TURNS; turn++)
+    keep_partial(d_query[turn], d_offset[turn], turn * (N_THREADS / WARP) + THREAD / WARP, at);
 }
 
 // ---------------------------------------------------------------- the rows that a fact owns
@@ -467,7 +475,7 @@ typedef struct {
 } Own;
 
 #define FOR_OWN(k, which, place)                                                              \
-  for (int k = THREAD, which, place; k < OWN; k += N_THREADS)                                 \
+  for (int k = THREAD < OWN_THREADS ? THREAD : OWN, which, place; k < OWN; k += OWN_THREADS)  \
     if (which = k < ROW ? 0 : k < ROW + RELATION_ROW ? 1 : 2,                                 \
         place = which == 0 ? k : which == 1 ? k - ROW : k - ROW - RELATION_ROW, 1)
 #define OWN_ROW(which) ((which) == 1 ? RELATION_ROW : ROW)
@@ -530,7 +538,7 @@ DEVICE void move_own(
   real distance[2] = {0, 0};
   if (MATCH > L1) {  // of the query from the subject, where it is a candidate, and from the object
     real sums[3] = {0, 0, 0};
-    for (int k = THREAD; k < WIDTH; k += N_THREADS) {
+    for (int k = THREAD < OWN_THREADS ? THREAD : WIDTH; k < WIDTH; k += OWN_THREADS) {
       real to_subject = at.query[k] - rows[0][k], to_object = at.query[k] - rows[2][k];
       sums[0] += to_subject * to_subject;
       sums[1] += to_object * to_object;
@@ -630,7 +638,7 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   int fact = step[0], subject = step[1], relation = step[2], object = step[3], n = step[4];
   int direction = index % DIRECTIONS;
   int n_drawn = 1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES);
-  real *entities = fleet->entities + model * fleet->n_entities * ENTITY_STATE;
+  real *entities = fleet->entities + model * fleet->n_entities * STATE;
   real *relations = fleet->relations + model * fleet->n_relations * RELATION_STATE;
   int *touched = DEFERRED ? fleet->entity_counts + model * fleet->n_entities : 0;
   int *touched_relations = DEFERRED ? fleet->relation_counts + model * fleet->n_relations : 0;
@@ -641,8 +649,8 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   double rate = fleet->rates[index];
   Pace pace = {(real)rate, (real)(OPTIMIZER == ADAM ? rate * now[4] : rate), (real)now[5]};
   Own own = {
-      {entities + (long long)subject * ENTITY_STATE, relations + (long long)relation * RELATION_STATE,
-       entities + (long long)object * ENTITY_STATE},
+      {entities + (long long)subject * STATE, relations + (long long)relation * RELATION_STATE,
+       entities + (long long)object * STATE},
       {touched + subject, touched_relations + relation, touched + object},
       {{0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}},
       {subject, relation, object},
@@ -662,7 +670,7 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   BARRIER();
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real total = 0;
-    for (int w = 0; w < N_THREADS / WARP; w++) total += at.partial[w * QUERY_ROW + k];
+    for (int w = 0; w < TURNS * (N_THREADS / WARP); w++) total += at.partial[w * QUERY_ROW + k];
     at.d_query[k] = total;
   }
   if (TRACKED && THREAD == 0) {
@@ -685,7 +693,7 @@ DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
   at.query = at.own_next + OWN;
   at.d_query = at.query + QUERY_ROW;
   at.partial = at.d_query + QUERY_ROW;
-  at.held = at.partial + n_warps * QUERY_ROW;
+  at.held = at.partial + TURNS * n_warps * QUERY_ROW;
   at.sums = at.held + HELD * (N_THREADS / GROUP) * ROW;
   at.weight = at.sums + 3 * n_warps;
   at.scores = ROOM_SHARED ? at.weight + 1 : (real *)(fleet->room + model * fleet->most * ROOM);
@@ -724,7 +732,7 @@ KERNEL void settle(const Fleet *fleet) {
     int width = is_relation ? RELATION_ROW : ROW;
     int constrained = is_relation ? CONSTRAINED_RELATIONS : CONSTRAINED;
     real *state = is_relation ? fleet->relations + (model * fleet->n_relations + row) * RELATION_STATE
-                              : fleet->entities + (model * fleet->n_entities + row) * ENTITY_STATE;
+                              : fleet->entities + (model * fleet->n_entities + row) * STATE;
     int touched = is_relation ? fleet->relation_counts[model * fleet->n_relations + row]
                               : fleet->entity_counts[model * fleet->n_entities + row];
     if (touched >= count) continue;
@@ -753,18 +761,18 @@ KERNEL void settle(const Fleet *fleet) {
 KERNEL void stand(const Fleet *fleet, const int *asked, double *out, long long stride) {
   SHARED_MEMORY(double, memory);
   const int *mine = asked + 6ll * BLOCK;
-  const real *entities = fleet->entities + mine[0] * fleet->n_entities * ENTITY_STATE;
+  const real *entities = fleet->entities + mine[0] * fleet->n_entities * STATE;
   const real *relations = fleet->relations + mine[0] * fleet->n_relations * RELATION_STATE;
   double *given = memory, *relation = given + WIDTH, *q = relation + RELATION_WIDTH;
   for (int k = THREAD; k < WIDTH; k += N_THREADS)
-    given[k] = entities[(long long)mine[1] * ENTITY_STATE + k];
+    given[k] = entities[(long long)mine[1] * STATE + k];
   for (int k = THREAD; k < RELATION_WIDTH; k += N_THREADS)
     relation[k] = relations[(long long)mine[2] * RELATION_STATE + k];
   BARRIER();
   query_in_double(given, relation, q);
   BARRIER();
   for (int c = mine[3] + THREAD / WARP; c < mine[4]; c += N_THREADS / WARP) {
-    const real *row = entities + (long long)c * ENTITY_STATE;
+    const real *row = entities + (long long)c * STATE;
     double total = 0;
     for (int k = THREAD % WARP; k < WIDTH; k += WARP) {
       double x = row[k];
