@@ -19,7 +19,7 @@ from engines.cuda.helpers import (
 )
 from whence.engines.cuda._card import Card, CudaCard
 from whence.engines.cuda._fleet import Fleet
-from whence.engines.cuda._layout import Sizes, plan_layout
+from whence.engines.cuda._layout import Sizes, plan_layout, share_memory
 from whence.training.retraining import Recipe
 
 SETTINGS: list[dict[str, Any]] = [
@@ -112,6 +112,24 @@ def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], thr
     fleets = [trained_fleet(card, problem, [], [3], layout=layout) for layout in layouts]
     for fleet in fleets[1:]:
         check_same_bits(fleet, fleets[0])
+
+
+@each_setting
+def test_twice_the_threads_add_up_alike_in_half_the_turns(
+    cpu_card: MakeCard, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whence.engines.cuda._source.OWN_THREADS", 1)
+    problem, card = make_problem(**settings, epochs=2), cpu_card(threads=2)
+    wide = replace(plan_layout(Sizes.of(problem), card.limits), threads=2, turns=1)
+    narrow = replace(wide, threads=1, turns=2, moved=4)
+    one, other = (
+        trained_fleet(
+            card, problem, [], [3, 5], layout=share_memory(shape, Sizes.of(problem), card.limits)
+        )
+        for shape in (wide, narrow)
+    )
+    assert (one.layout.threads, other.layout.turns) == (2, 2)
+    check_same_bits(one, other)
 
 
 def test_a_fleet_at_an_earlier_moment(card: Card) -> None:

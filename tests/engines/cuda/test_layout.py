@@ -11,7 +11,7 @@ from training.helpers import make_problem
 import whence
 from whence.engines.cuda._card import Limits
 from whence.engines.cuda._fleet import Fleet
-from whence.engines.cuda._layout import Layout, Sizes, plan_layout
+from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes, plan_layout
 from whence.models import MODELS
 
 H200 = Limits(n_processors=132, threads=1024, lanes=32, shared_bytes=232448, block_bytes=232448)
@@ -42,8 +42,13 @@ def all_sizes() -> Iterator[Sizes]:
 def needed_bytes(layout: Layout, sizes: Sizes, limits: Limits) -> int:
     """What `share_out` in kernels.cu gives away, in its order."""
     n_warps, n_groups = layout.threads // limits.lanes, layout.threads // layout.group
-    numbers = 2 * (2 * sizes.row + sizes.relation_row) + (2 + n_warps) * sizes.query_row
-    numbers += layout.held * n_groups * sizes.row + 3 * n_warps + 1
+    numbers = 2 * (2 * sizes.row + sizes.relation_row)
+    numbers += (
+        (2 + layout.turns * n_warps) * sizes.query_row
+        + layout.held * n_groups * sizes.row
+        + 3 * n_warps
+        + 1
+    )
     drift = 6 if sizes.deferred else 0
     kept = sizes.most * (sizes.item * (1 + drift) + 4)
     return numbers * sizes.item + kept * layout.room_shared
@@ -59,6 +64,7 @@ def check_layout(layout: Layout, sizes: Sizes, limits: Limits) -> None:
     assert (layout.packs - 1) * a_pack_each < sizes.row <= layout.packs * a_pack_each
     assert layout.scored >= 1
     assert layout.moved >= 1
+    assert layout.moved % layout.turns == 0
     n_rounds = math.ceil(sizes.most / (layout.threads // layout.group))
     assert 0 <= layout.held <= n_rounds
     assert layout.blocks >= 1
@@ -71,12 +77,13 @@ def check_layout(layout: Layout, sizes: Sizes, limits: Limits) -> None:
 
 
 @pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("n_models", [None, 1, 300])
 @pytest.mark.parametrize("limits", [H200, SMALLER], ids=["h200", "smaller"])
-def test_all_sizes_fit_or_are_refused(limits: Limits, holds: bool) -> None:
+def test_all_sizes_fit_or_are_refused(limits: Limits, n_models: int | None, holds: bool) -> None:
     n_refused = 0
     for sizes in all_sizes():
         try:
-            layout = plan_layout(sizes, limits, holds=holds)
+            layout = plan_layout(sizes, limits, n_models, holds=holds)
         except whence.WhenceError as error:
             own = 2 * (2 * sizes.row + sizes.relation_row) * sizes.item
             assert own > limits.block_bytes / 8, sizes
@@ -86,6 +93,18 @@ def test_all_sizes_fit_or_are_refused(limits: Limits, holds: bool) -> None:
         check_layout(layout, sizes, limits)
         assert holds or layout.held == 0
     assert (n_refused > 0) == (limits is SMALLER)
+
+
+def test_few_models_have_more_threads_that_add_up_alike() -> None:
+    """What groups add up, and in which order, is the same; see TURNS in kernels.cu."""
+    n_wider = 0
+    for sizes in all_sizes():
+        many, few = (plan_layout(sizes, H200, n_models) for n_models in (300, 1))
+        assert many.threads * many.turns == few.threads * few.turns
+        assert (many.group, many.packs) == (few.group, few.packs)
+        assert min(many.threads, OWN_THREADS) == min(few.threads, OWN_THREADS)
+        n_wider += few.threads > many.threads
+    assert n_wider > 500
 
 
 def test_the_settings_of_the_paper_keep_many_models_busy() -> None:
@@ -129,6 +148,12 @@ def test_sizes_are_those_of_the_problem(model: str, optimizer: str) -> None:
         assert sizes.parts == {"sgd": 1, "adagrad": 2}.get(optimizer, 3)
         assert sizes.deferred == (optimizer == "adam")
         assert sizes.most == 5
+        for state, row in (
+            (sizes.state, sizes.row),
+            (sizes.relation_state, sizes.relation_row),
+        ):
+            assert state * sizes.item % 64 == 0, "rows begin where memory's lines do"
+            assert 0 <= state - row * sizes.parts < 64 // sizes.item
         check_layout(plan_layout(sizes, H200), sizes, H200)
         rows = problem.n_entities * widths.entity + problem.n_relation_rows * widths.relation
         assert Fleet.bytes_each(problem) >= rows * sizes.parts * sizes.item
