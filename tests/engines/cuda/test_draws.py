@@ -56,8 +56,7 @@ def check_draws(card: Card, problem: Problem, epochs: int = 2) -> int:
 
 
 @pytest.mark.parametrize("inverse", [False, True])
-@pytest.mark.parametrize("redraw", [False, True])
-@pytest.mark.parametrize("order", ["file", "shuffle"])
+@pytest.mark.parametrize(("redraw", "order"), [(False, "shuffle"), (True, "file")])
 def test_distinct_negatives(card: Card, inverse: bool, redraw: bool, order: str) -> None:
     settings = {"inverse": inverse, "redraw": redraw, "order": order, "seed": 2**63 - 1}
     assert check_draws(card, make_problem(n_entities=300, negatives=40, **settings)) == 0
@@ -78,7 +77,7 @@ def test_as_many_as_there_are_or_fewer(card: Card, settings: dict[str, Any]) -> 
     assert check_draws(card, make_problem(**settings)) == 0
 
 
-@pytest.mark.parametrize("n_entities", [255, 256, 257, 258, 5000])
+@pytest.mark.parametrize("n_entities", [256, 257, 258, 5000])
 def test_sizes_around_powers_of_two(card: Card, n_entities: int) -> None:
     assert check_draws(card, make_problem(n_entities=n_entities, negatives=100), 1) == 0
 
