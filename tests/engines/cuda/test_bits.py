@@ -95,7 +95,7 @@ def test_training_on_a_clock_gives_the_same_bits_too(card: Card) -> None:
     assert all(seconds > 0 for _, seconds in stretches)
 
 
-@each_setting
+@pytest.mark.parametrize("settings", SETTINGS[:2], ids=lambda it: it["optimizer"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], threads: int) -> None:
     """Rows held back in shared memory or read twice; what is kept of candidates there or not."""
