@@ -24,6 +24,8 @@ OTHERS: list[dict[str, Any]] = [
     {"optimizer": "adam-lazy", "model": "transe", "loss": "sigmoid", "sampling": "independent"},
     {"optimizer": "adam", "constraint": "unit", "loss": "sigmoid", "sampling": "independent"},
     {"optimizer": "adam", "n3": 0.1, "l2": 0.05, "model": "complex", "beta1": 0.8, "beta2": 0.997},
+    {"optimizer": "adam", "beta1": 0.1, "n_entities": 100, "negatives": 2, "epochs": 20},
+    {"optimizer": "adam", "beta1": 0.05, "beta2": 0.981, "inverse": True, "epochs": 60},
     {"optimizer": "adam", "order": "file", "redraw": False, "credit": "step", "epsilon": 1e-3},
     {"optimizer": "adam-lazy", "negatives": "all", "inverse": True, "l2": 0.1},
     {"optimizer": "adam-lazy", "n3": 0.1, "model": "rotate", "inverse": True, "credit": "step"},
