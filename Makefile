@@ -13,16 +13,19 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format bench docs lock clean
+.PHONY: help demo test test-cuda check format bench docs lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## train on the bundled Nations and show what comes out
 	$(VENV)/$(BIN)/whence demo
 
 test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for some)
 	$(VENV)/$(BIN)/python -m pytest $(ARGS)
+
+test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
+	PYTHONPATH=src $(PYTHON) -m pytest -m cuda tests/engines/cuda $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules
 	$(VENV)/$(BIN)/ruff format --check .

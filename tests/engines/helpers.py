@@ -50,6 +50,12 @@ class Counting:
         self.engine, self.jobs = engine, list[Job]()
         self.identity, self.at_once = engine.identity, engine.at_once
 
+    def describe(self) -> str:
+        return self.engine.describe()
+
+    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
+        return self.engine.seconds_for(recipe, n_retrainings)
+
     def retrain(
         self,
         recipe: Recipe,

@@ -28,19 +28,10 @@ ROWS = ("entity_rows", "relation_rows")
 Backing = Callable[..., CardBacking]
 
 
-@pytest.fixture
-def cupy() -> Any:
-    """CuPy, where there is a card."""
-    try:
-        return open_card("this test")
-    except whence.WhenceError as error:
-        pytest.skip(str(error))
-
-
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.cuda)])
 def backing(request: pytest.FixtureRequest) -> Backing:
     """Makes a backing by NumPy, and by CuPy where there is a card."""
-    xp = np if request.param == "numpy" else request.getfixturevalue("cupy")
+    xp = np if request.param == "numpy" else request.getfixturevalue("cuda_card").xp
     return lambda memory=SMALL: CardBacking(xp, memory)
 
 
@@ -220,7 +211,7 @@ def test_without_cupy_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.cuda
-@pytest.mark.usefixtures("cupy")
+@pytest.mark.usefixtures("cuda_card")
 def test_many_are_explained_on_a_card(tmp_path: Path) -> None:
     run, files = train(tmp_path / "run"), [tmp_path / "card.jsonl", tmp_path / "cores.jsonl"]
     for file, device in zip(files, ("cuda", "cpu"), strict=True):

@@ -22,7 +22,7 @@ def sources_digest() -> str:
     here = Path(__file__).parent
     files = (
         *sorted(_FOLDER.iterdir()),
-        *(here / f"_{n}.py" for n in ("layout", "source", "translating")),
+        *(here / f"_{n}.py" for n in ("layout", "source", "translating", "sharing")),
     )
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 

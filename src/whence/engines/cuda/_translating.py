@@ -2,7 +2,7 @@
 
 Only what such functions are made of is known: loops over ranges, numbers, vectors and `math`. A
 loop whose rounds write to places of their own is shared out among the threads of a block; what
-is not sure to be so is left to one thread.
+is not sure to be so is left to one thread (_sharing.py).
 """
 
 import ast
@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from whence.engines.cuda._sharing import can_nest, can_share, names_in, names_set, vectors_in
 from whence.errors import WhenceError
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -34,12 +35,8 @@ def translate(
 ) -> str:
     """A C function for all threads of a block; widths: of every vector, as a macro, in order."""
     try:
-        source = textwrap.dedent(inspect.getsource(function))
-        tree = ast.parse(source).body[0]
-        if not isinstance(tree, ast.FunctionDef):
-            raise _Unknown("it is no plain function")
-        return _Translation(tree, widths, real).function(name)
-    except (OSError, _Unknown) as error:
+        return _Translation(_parsed(function), widths, real).function(name)
+    except _Unknown as error:
         raise WhenceError(
             f"{function.__module__}.{function.__name__} cannot be put on a card ({error}); "
             "choose engine local"
@@ -50,6 +47,16 @@ class _Unknown(Exception):
     """Something that has no translation."""
 
 
+def _parsed(function: Callable[..., None]) -> ast.FunctionDef:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, SyntaxError, TypeError):
+        raise _Unknown("its source is not at hand") from None
+    if not isinstance(tree, ast.FunctionDef):
+        raise _Unknown("it is no plain function")
+    return tree
+
+
 class _Translation:
     """One function on its way from Python to C."""
 
@@ -57,44 +64,90 @@ class _Translation:
         self.tree, self.real = tree, real
         names = [argument.arg for argument in tree.args.args]
         self.widths = dict(zip(names, widths.values(), strict=True))
-        self.whole: set[str] = set()
-        """Names that stand for whole numbers."""
+        self.names = sorted(names_set(tree))
+        self.numbers: set[str] = set()
+        """Of the loops around."""
+        self.whole = self.find_whole()
+
+    def find_whole(self) -> set[str]:
+        """Names that never stand for anything but whole numbers."""
+        loops = [part for part in ast.walk(self.tree) if isinstance(part, ast.For)]
+        self.whole = {*self.names, *(name for loop in loops for name in names_in(loop.target))}
+        before = None
+        while before != self.whole:
+            before = set(self.whole)
+            for name, value in _values(self.tree):
+                if not self.is_whole(value):
+                    self.whole.discard(name)
+        return self.whole
 
     def function(self, name: str) -> str:
         vectors = ", ".join(f"{self.real} *{_own(vector)}" for vector in self.widths)
-        body = [part for part in self.tree.body if not _is_text(part)]
         lines = [f"DEVICE void {name}({vectors}) {{"]
-        for number, part in enumerate(body):
-            if _stores(part) and any(map(_stores, body[:number])):
-                lines.append("  BARRIER();")
-            lines += (f"  {line}" for line in self.outer(part))
-        return "\n".join([*lines, "}"])
+        for own in self.names:
+            lines.append(f"  {'int' if own in self.whole else self.real} {_own(own)} = 0;")
+        body = [part for part in self.tree.body if not _is_text(part)]
+        made = self.alone(body) if self.needs_one_thread(body) else self.together(body)
+        return "\n".join([*lines, *(f"  {line}" for line in made), "}"])
+
+    def needs_one_thread(self, body: list[ast.stmt]) -> bool:
+        """Whether names that one thread alone comes to know are used later on."""
+        return any(
+            names_set(part) & names_in(later)
+            for number, part in enumerate(body)
+            if self.is_for_one(part)
+            for later in body[number + 1 :]
+        )
+
+    def is_for_one(self, part: ast.stmt) -> bool:
+        """Whether a statement outside all loops is left to one thread."""
+        if not vectors_in(part, stored=True):
+            return False
+        shared = isinstance(part, ast.For) and (
+            can_share(part, self.tree) or can_nest(part, self.tree)
+        )
+        return not shared
+
+    def alone(self, parts: list[ast.stmt]) -> Iterator[str]:
+        yield "if (THREAD == 0) {"
+        for part in parts:
+            yield from (f"  {line}" for line in self.statement(part))
+        yield "}"
+
+    def together(self, body: list[ast.stmt]) -> Iterator[str]:
+        """Statements that wait for each other where one touches what another wrote."""
+        read: set[str] = set()
+        written: set[str] = set()
+        for part in body:
+            reads, writes = vectors_in(part), vectors_in(part, stored=True)
+            if reads & written or writes & read:
+                yield "BARRIER();"
+                read, written = set(), set()
+            read, written = read | reads, written | writes
+            yield from self.outer(part)
 
     def outer(self, part: ast.stmt) -> Iterator[str]:
         """A statement outside all loops: its work is shared out, or one thread does it."""
-        if isinstance(part, ast.For):
-            if _can_share(part):
-                yield from self.loop(part, shared=True)
-                return
-            if all(isinstance(inner, ast.For) and _can_nest(part, inner) for inner in part.body):
-                yield from self.loop(part, inner_shared=True)
-                return
-        elif isinstance(part, ast.Assign) and not _stores(part):
+        if self.is_for_one(part):
+            yield from self.alone([part])
+        elif isinstance(part, ast.For) and vectors_in(part, stored=True):
+            shared = can_share(part, self.tree)
+            yield from self.loop(part, shared=shared, inner_shared=not shared)
+        else:
             yield from self.statement(part)  # every thread has names of its own
-            return
-        yield "if (THREAD == 0) {"
-        yield from (f"  {line}" for line in self.statement(part))
-        yield "}"
 
     def loop(
         self, part: ast.For, *, shared: bool = False, inner_shared: bool = False
     ) -> Iterator[str]:
-        if not isinstance(part.target, ast.Name) or part.orelse:
+        target, own = part.target, names_set(part)
+        if not isinstance(target, ast.Name) or part.orelse or target.id in self.names:
             raise _Unknown("a loop of another kind")
-        name, (start, stop) = _own(part.target.id), self.bounds(part.iter)
-        self.whole.add(part.target.id)
+        if own & names_in(part.iter):
+            raise _Unknown("a loop whose end changes on the way")
+        name, (start, stop) = _own(target.id), self.bounds(part.iter)
         first, step = (f"{start} + THREAD", "N_THREADS") if shared else (start, "1")
         yield f"for (int {name} = {first}; {name} < {stop}; {name} += {step}) {{"
+        self.numbers.add(target.id)
         for inner in part.body:
             made = (
                 self.loop(inner, shared=True)
@@ -102,10 +155,11 @@ class _Translation:
                 else self.statement(inner)
             )
             yield from (f"  {line}" for line in made)
+        self.numbers.discard(target.id)
         yield "}"
 
     def bounds(self, node: ast.expr) -> tuple[str, str]:
-        if not (isinstance(node, ast.Call) and _name(node.func) == "range" and len(node.args) < 3):
+        if not (isinstance(node, ast.Call) and _head(node.func) == "range" and len(node.args) < 3):
             raise _Unknown("a loop over something else than a range")
         ends = [self.expression(end) for end in node.args]
         return (ends[0], ends[1]) if len(ends) == 2 else ("0", ends[0])
@@ -117,48 +171,44 @@ class _Translation:
             yield from self.assign(part.targets[0], part.value)
         elif isinstance(part, ast.AugAssign) and type(part.op) in _OPERATORS:
             target = self.expression(part.target)
+            if isinstance(part.op, ast.FloorDiv):
+                raise _Unknown(f"`{ast.unparse(part)}`")
             yield f"{target} {_OPERATORS[type(part.op)]}= {self.expression(part.value)};"
         elif not _is_text(part):
             raise _Unknown(f"`{ast.unparse(part).splitlines()[0]}`")
 
     def assign(self, target: ast.expr, value: ast.expr) -> Iterator[str]:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for one, other in zip(target.elts, value.elts, strict=True):
+            for number, (one, other) in enumerate(zip(target.elts, value.elts, strict=True)):
+                if any(_head(one) in names_in(later) for later in value.elts[number + 1 :]):
+                    raise _Unknown(f"`{ast.unparse(target)} = {ast.unparse(value)}`")
                 yield from self.assign(one, other)
             return
-        if not isinstance(target, ast.Name):
-            yield f"{self.expression(target)} = {self.expression(value)};"
-            return
-        if self.is_whole(value) and not _divides(value):
-            self.whole.add(target.id)
-        kind = "int" if target.id in self.whole else self.real
-        yield f"{kind} {_own(target.id)} = {self.expression(value)};"
+        yield f"{self.expression(target)} = {self.expression(value)};"
 
     def is_whole(self, node: ast.expr) -> bool:
         """Whether an expression is made of whole numbers alone."""
-        if isinstance(node, ast.BinOp):
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div):
             return self.is_whole(node.left) and self.is_whole(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return self.is_whole(node.operand)
         if isinstance(node, ast.Name):
             return node.id in self.whole
         return _is_width(node) or (isinstance(node, ast.Constant) and type(node.value) is int)
 
     def expression(self, node: ast.expr) -> str:
-        if _is_width(node):
-            return self.widths[node.value.value.id]  # type: ignore[attr-defined]
         match node:
-            case ast.Constant(value=int() | float()):
-                return (
-                    repr(node.value) if type(node.value) is int else f"({self.real}){node.value!r}"
-                )
-            case ast.Name():
-                return _own(node.id)
+            case _ if _is_width(node) and (width := self.widths.get(_head(node))):
+                return width
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return repr(value) if type(value) is int else f"({self.real}){value!r}"
+            case ast.Name(id=name) if name in self.names or name in self.numbers:
+                return _own(name)
             case ast.Subscript(value=ast.Name(id=name), slice=place) if name in self.widths:
-                return f"{_own(name)}[{self.expression(place)}]"
+                if self.is_whole(place) and not isinstance(place, ast.UnaryOp):
+                    return f"{_own(name)}[{self.expression(place)}]"
             case ast.BinOp(op=op) if type(op) in _OPERATORS:
-                left, right = self.expression(node.left), self.expression(node.right)
-                if isinstance(op, ast.Div) and self.is_whole(node):
-                    left = f"({self.real}){left}"
-                return f"({left} {_OPERATORS[type(op)]} {right})"
+                return self.operation(node)
             case ast.UnaryOp(op=ast.USub()):
                 return f"(-{self.expression(node.operand)})"
             case ast.Compare(ops=[op]) if type(op) in _OPERATORS:
@@ -174,6 +224,18 @@ class _Translation:
             case ast.Call(func=ast.Name(id="abs"), args=[only]):
                 return f"{'fabsf' if self.real == 'float' else 'fabs'}({self.expression(only)})"
         raise _Unknown(f"`{ast.unparse(node)}`")
+
+    def operation(self, node: ast.BinOp) -> str:
+        left, right = self.expression(node.left), self.expression(node.right)
+        whole = self.is_whole(node.left) and self.is_whole(node.right)
+        if isinstance(node.op, ast.FloorDiv):
+            if not whole:
+                raise _Unknown(f"`{ast.unparse(node)}`")
+            if any(isinstance(part, ast.Sub | ast.USub) for part in ast.walk(node)):
+                return f"(int)floor((double){left} / {right})"  # C rounds towards 0
+        if isinstance(node.op, ast.Div) and whole:
+            left = f"({self.real}){left}"
+        return f"({left} {_OPERATORS[type(node.op)]} {right})"
 
 
 def _own(name: str) -> str:
@@ -197,81 +259,24 @@ def _is_width(node: ast.expr) -> bool:
     )
 
 
-def _divides(node: ast.expr) -> bool:
-    return any(isinstance(part, ast.Div) for part in ast.walk(node))
+def _head(node: ast.AST) -> str:
+    """The name that an expression such as x[0] or x.shape[0] begins with."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
-def _name(node: ast.expr) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
-
-
-def _stores(part: ast.AST) -> list[ast.Subscript]:
-    """The places of vectors that a statement writes to."""
-    return [
-        node
-        for node in ast.walk(part)
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    ]
-
-
-def _can_share(loop: ast.For) -> bool:
-    """Whether every round writes to places, and adds to names, of its own."""
-    name, inner = _name(loop.target) or "", _loops_in(loop)
-    if not all(_is_apart(store.slice, name, inner) for store in _stores(loop)):
-        return False
-    assigned = {
-        _name(target)
-        for node in ast.walk(loop)
-        if isinstance(node, ast.Assign)
-        for target in _targets(node)
-    }
-    adds = [node.target for node in ast.walk(loop) if isinstance(node, ast.AugAssign)]
-    return all(not isinstance(target, ast.Name) or target.id in assigned for target in adds)
-
-
-def _loops_in(loop: ast.For) -> dict[str, str]:
-    """Loops inside one: their names, and where each stops."""
-    return {
-        _name(node.target) or "": ast.unparse(node.iter.args[-1])
-        for node in ast.walk(loop)
-        if isinstance(node, ast.For) and node is not loop and isinstance(node.iter, ast.Call)
-    }
-
-
-def _is_apart(place: ast.expr, name: str, inner: Mapping[str, str]) -> bool:
-    """Whether rounds of a loop never meet at a place: `h + k`, or `i * h + k` with k below h."""
-    met = [other for other in inner if _mentions(place, other)]
-    if not met:
-        return _mentions(place, name) and _is_linear(place)
-    match place:
-        case ast.BinOp(
-            ast.BinOp(ast.Name(id=outer), ast.Mult(), by), ast.Add(), ast.Name(id=other)
-        ):
-            return outer == name and inner.get(other) == ast.unparse(by)
-    return False
-
-
-def _can_nest(outer: ast.For, inner: ast.For) -> bool:
-    """Whether the inner loop can be shared out alike in every round of the outer."""
-    return _can_share(inner) and not _mentions(inner.iter, _name(outer.target) or "")
-
-
-def _targets(node: ast.Assign) -> list[ast.expr]:
-    return [
-        part
-        for target in node.targets
-        for part in (target.elts if isinstance(target, ast.Tuple) else [target])
-    ]
-
-
-def _is_linear(place: ast.AST) -> bool:
-    """Whether a place is made by adding and multiplying alone."""
-    allowed = (ast.Name, ast.Constant, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Load)
-    return all(isinstance(part, allowed) for part in ast.walk(place))
+def _values(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Every value that a name is given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, ast.BinOp(node.target, node.op, node.value)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=True))
+                yield from ((one.id, it) for one, it in pairs if isinstance(one, ast.Name))
 
 
 def declared(model: Any, real: str) -> str:
