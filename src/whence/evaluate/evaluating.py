@@ -24,6 +24,7 @@ from whence.evaluate.results import Evaluation, Retraining
 from whence.evaluate.sample import Sample
 from whence.evaluate.statistics import mean_size
 from whence.evaluate.steadiness import shaking_jobs, steady
+from whence.predict import stand_alike
 from whence.verify import Case
 
 
@@ -144,7 +145,7 @@ def _counts(samples: Sequence[Sample]) -> dict[str, Any]:
     seconds = _seconds(samples)
     return {
         "control_matches_run": all(
-            bool((sample.stored == control).all())
+            stand_alike(sample.stored, control)
             for sample, control in zip(samples, controls, strict=True)
         ),
         "explain_seconds": {name: float(np.mean(each)) for name, each in seconds.items()} or None,

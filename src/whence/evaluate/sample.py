@@ -105,7 +105,8 @@ class Sample:
             list(self._ids(numbers[:1], method, top))  # kernels are loaded
         start = time.perf_counter()
         found = list(self._ids(numbers, method, top))
-        workers = min(self.threads or os.cpu_count() or 1, len(numbers))
+        on_card = self.case.trained.backing is not None  # which works for one thread at a time
+        workers = 1 if on_card else min(self.threads or os.cpu_count() or 1, len(numbers))
         took = (time.perf_counter() - start) * workers / len(numbers)
         self.seconds.setdefault(method, took)
         if isinstance(top, int):

@@ -4,7 +4,7 @@ from whence.predict._answers import Answer, Answers
 from whence.predict._bulk import predict_many
 from whence.predict._query import OPEN, Query, check_top, find_query
 from whence.predict._ranking import predict
-from whence.predict._standing import STANDING, Place, Predictions, Standings
+from whence.predict._standing import STANDING, Place, Predictions, Standings, stand_alike
 
 __all__ = [
     "OPEN",
@@ -19,4 +19,5 @@ __all__ = [
     "find_query",
     "predict",
     "predict_many",
+    "stand_alike",
 ]

@@ -27,6 +27,17 @@ Standings = NDArray[np.void]
 """(n,) of STANDING."""
 
 
+_ALIKE = 1e-9
+"""Engines may add a score up in another order; training that rounds differently is further off."""
+
+
+def stand_alike(one: Standings, other: Standings) -> bool:
+    """Whether predictions stand the same under the rows of a run and of its control."""
+    exact = all((one[name] == other[name]).all() for name in ("rank", "top", "top_released"))
+    near = (np.isclose(one[name], other[name], _ALIKE, 0) for name in ("probability", "score"))
+    return bool(exact and all(each.all() for each in near))
+
+
 class Place(NamedTuple):
     """A prediction by ids."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from whence.engines import Job, Outcomes
 from whence.explain import ExplainOptions, LeftOut, Situation, find_situation
 from whence.explain._describing import Describer, name_fact
-from whence.predict import Standings
+from whence.predict import Standings, stand_alike
 from whence.types import FactIds
 from whence.verify._case import Case
 from whence.verify._finding import find_removed
@@ -94,7 +94,7 @@ class _Verifying:
             case.seed,
             self._stand(found.control),
             self._stand(found.jobs[0]),
-            control_matches_run=bool((stored == found.control).all()),
+            control_matches_run=stand_alike(stored, found.control),
         )
 
     def _stand(self, standings: Standings) -> Stand:

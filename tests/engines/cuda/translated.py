@@ -60,7 +60,7 @@ class Translated:
         lines = [f"#define WIDTH_{number} {width}" for number, width in enumerate(self.widths)]
         vectors = ", ".join(f"c.v[{number}]" for number in range(len(self.widths)))
         lines += ["#define ON_CPU", f"#define NUMBER {self._real}", f"#define VECTORS {vectors}"]
-        prelude = (Path(_source.__file__).parent / "prelude.h").read_text()
+        prelude = (Path(_source.__file__).parent / "kernels" / "prelude.h").read_text()
         return build(folder, "\n".join([*lines, prelude, self.source, _CALL]))
 
     def call(self, folder: Path, vectors: list[NDArray[Any]], n_threads: int) -> None:

@@ -51,13 +51,12 @@ class CudaEngine:
         """Seconds of one wave."""
         fleet = Fleet(self._card, recipe.problem, [np.zeros(0, np.int64)] * n_models)
         stretches = fleet.train(recipe.n_facts, _PROBE_SECONDS / 4)
-        spent, n_facts = 0.0, 0
-        for number, (done, seconds) in enumerate(stretches):
-            if number:  # the first one loads the kernels
-                spent, n_facts = spent + seconds, n_facts + done
+        n_facts, spent = next(stretches)  # which loads the kernels, and counts where it is all
+        for number, (n, seconds) in enumerate(stretches):
+            n_facts, spent = (n_facts + n, spent + seconds) if number else (n, seconds)
             if spent > _PROBE_SECONDS:
                 break
-        return spent * recipe.n_facts / n_facts if n_facts else spent
+        return spent * recipe.n_facts / n_facts
 
     def retrain(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from whence.engines.cuda._card import Card
 from whence.engines.cuda._layout import Layout, Sizes, plan_layout
 from whence.engines.cuda._source import check_problem, make_source
+from whence.errors import WhenceError
 from whence.training._optimizers import N_TAILS, fill_tails
 from whence.training._problem import Problem
 from whence.training._tables import Ledgers
@@ -52,6 +53,11 @@ class Fleet:
         holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
+        if self._draw_bytes > card.limits.block_bytes:
+            raise WhenceError(
+                f"{self.sizes.most - 1} independent negatives are too many for the card's shared "
+                "memory; choose sampling distinct, or engine local"
+            )
         nothing = np.zeros(0, np.bool_)
         self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
         self.arrays: dict[str, Any] = {}
@@ -176,10 +182,13 @@ class Fleet:
         self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
         redraws = self.problem.config.redraw
         self._numbers |= {"first": start, "epoch": epoch if redraws else 0}
-        negatives = self.sizes.most - 1
-        shared = 0 if self.problem.draw.distinct else 8 * negatives
         blocks = min(n_steps, 1 << 16)
-        self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
+        self._launch("draw", blocks, _DRAW_THREADS, self._draw_bytes, np.int32(n_steps))
+
+    @property
+    def _draw_bytes(self) -> int:
+        """Shared memory in which draws are looked through for repeats."""
+        return 0 if self.problem.draw.distinct else 8 * (self.sizes.most - 1)
 
     def advance(self, start: int, stop: int) -> None:
         """Train every model on the facts at positions of the entered chunk."""

@@ -127,8 +127,9 @@ def plan_layout(
 def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
     """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
     base, kept = _base_bytes(sizes, shape, limits), sizes.most * sizes.room
+    wanted = base + kept if base + kept <= _room(limits, 1) else base
     blocks = shape.blocks
-    while blocks > 1 and base + kept > _room(limits, blocks):
+    while blocks > 1 and wanted > _room(limits, blocks):
         blocks //= 2
     room = _room(limits, blocks)
     if base > room:
