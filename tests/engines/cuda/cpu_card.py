@@ -82,7 +82,7 @@ class CpuCard:
         if shutil.which("gcc") is None:
             pytest.skip("gcc compiles the kernels, and is not here")
         self.folder, self.free = folder, free
-        self.limits = Limits(2, threads, 1, shared_bytes, shared_bytes)
+        self.limits = Limits(2, threads, 1, shared_bytes, shared_bytes, 1 << 16)
 
     @property
     def identity(self) -> str:

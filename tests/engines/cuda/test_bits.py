@@ -73,6 +73,14 @@ def test_two_equal_launches_give_the_same_bits(card: Card, settings: dict[str, A
 
 
 @each_setting
+def test_a_trace_costs_no_bit(card: Card, settings: dict[str, Any]) -> None:
+    """A run that was trained on a card is its own control there."""
+    problem = make_problem(**settings, precision="float32", l2=0.01, n3=0.01, epochs=5)
+    traced, control = (trained_fleet(card, problem, tracked=tracked) for tracked in (True, False))
+    assert bits_of(traced) == bits_of(control)
+
+
+@each_setting
 @pytest.mark.parametrize("tracked", [False, True])
 def test_stretches_may_be_cut_anywhere(
     card: Card, settings: dict[str, Any], tracked: bool, monkeypatch: pytest.MonkeyPatch

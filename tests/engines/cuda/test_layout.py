@@ -14,8 +14,22 @@ from whence.engines.cuda._fleet import Fleet
 from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes, plan_layout
 from whence.models import MODELS
 
-H200 = Limits(n_processors=132, threads=1024, lanes=32, shared_bytes=232448, block_bytes=232448)
-SMALLER = Limits(n_processors=40, threads=1024, lanes=32, shared_bytes=64512, block_bytes=65536)
+H200 = Limits(
+    n_processors=132,
+    threads=1024,
+    lanes=32,
+    shared_bytes=232448,
+    block_bytes=232448,
+    cache_bytes=50 << 20,
+)
+SMALLER = Limits(
+    n_processors=40,
+    threads=1024,
+    lanes=32,
+    shared_bytes=64512,
+    block_bytes=65536,
+    cache_bytes=4 << 20,
+)
 RESERVED = 1024
 """Bytes of shared memory that every block takes for itself."""
 DIMS = (1, 2, 3, 4, 5, 7, 8, 10, 16, 31, 50, 64, 100, 101, 128, 200, 256, 400, 512, 999, 1000)

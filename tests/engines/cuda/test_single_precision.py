@@ -44,8 +44,8 @@ def on_cores(problem: Problem, precision: str) -> NDArray[np.float64]:
     )
 
 
-def on_card(card: Card, problem: Problem) -> NDArray[np.float64]:
-    return all_rows(run_fleet(Fleet(card, problem, [NOTHING]), N_STEPS).rows(0))
+def on_card(card: Card, problem: Problem, *, tracked: bool = False) -> NDArray[np.float64]:
+    return all_rows(run_fleet(Fleet(card, problem, [NOTHING], tracked=tracked), N_STEPS).rows(0))
 
 
 def check_single_precision(card: Card, problem: Problem) -> None:
@@ -56,6 +56,7 @@ def check_single_precision(card: Card, problem: Problem) -> None:
         on_cores(problem, "float64"),
     )
     assert 0 < distance(found, cores) < TOLERANCE
+    assert (on_card(card, problem, tracked=True) == found).all()
     assert distance(found, exact) < 3 * distance(cores, exact)
     assert distance(exact, all_rows(Parameters(*problem.initial_rows()))) > 0.1
 

@@ -26,6 +26,8 @@ class Limits:
     """Shared memory of a processor."""
     block_bytes: int
     """Shared memory that one block can have."""
+    cache_bytes: int
+    """Of the cache that all processors share."""
 
 
 class Card(Protocol):
@@ -79,6 +81,7 @@ class CudaCard:
             lanes=32,
             shared_bytes=about["sharedMemPerMultiprocessor"] - reserved,
             block_bytes=device.attributes["MaxSharedMemoryPerBlockOptin"],
+            cache_bytes=about["l2CacheSize"],
         )
 
     def compile(self, source: str) -> Any:

@@ -94,6 +94,9 @@ class Layout:
     """Rows that a group asks of memory at once in the first pass."""
     moved: int
     """The same in the second pass."""
+    ahead: bool
+    """Whether the rows of the next step are fetched during this one: the cache has room for those
+    of few models."""
     room_shared: bool
     """Whether shared memory has room for what is kept of every candidate."""
     shared_bytes: int
@@ -120,7 +123,9 @@ def plan_layout(
     turns = 2 if threads == OWN_THREADS and moved % 2 == 0 else 1
     if turns == 2 and n_models is not None and n_models <= limits.n_processors:
         threads, blocks, turns = 2 * threads, 1, 1
-    shape = Layout(threads, blocks, group, packs, turns, 0, scored, moved, True, 0)
+    step_bytes = sizes.most * sizes.state * sizes.item
+    ahead = n_models is not None and 2 * n_models * step_bytes <= limits.cache_bytes
+    shape = Layout(threads, blocks, group, packs, turns, 0, scored, moved, ahead, True, 0)
     return share_memory(shape, sizes, limits, holds=holds)
 
 

@@ -73,6 +73,7 @@ def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any
         "TURNS": layout.turns,
         "OWN_THREADS": min(layout.threads, OWN_THREADS),
         "HELD": layout.held,
+        "AHEAD": int(layout.ahead),
         "SCORED": layout.scored,
         "MOVED": layout.moved,
         "ROOM_SHARED": int(layout.room_shared),

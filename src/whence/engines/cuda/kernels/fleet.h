@@ -11,6 +11,7 @@
 //                       add up in the same order, and the outcome does not depend on their number
 //   OWN_THREADS         threads that work on the rows that a fact owns
 //   HELD                rounds of candidates whose rows stay in shared memory between the passes
+//   AHEAD               whether the rows of the next step are fetched from memory during this one
 //   SCORED, MOVED       rows that a group asks of memory at once in the first and second pass
 // and MATCH, LOSS, OPTIMIZER, CONSTRAINT and so on, as in Rule. The model's own functions,
 // query and query_vjp, are translated from its declaration and stand between prelude and here.

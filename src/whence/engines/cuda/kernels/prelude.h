@@ -20,6 +20,7 @@ typedef unsigned long long u64;
 #define SHUFFLE(x, gap) __shfl_xor_sync(0xffffffffu, x, gap)
 #define GROUP_MASK (GROUP == 32 ? 0xffffffffu : ((1u << GROUP) - 1u) << (THREAD % 32 / GROUP * GROUP))
 #define GROUP_SHUFFLE(x, gap) __shfl_xor_sync(GROUP_MASK, x, gap)
+#define FETCH(address) asm volatile("prefetch.global.L2 [%0];" ::"l"(address))
 #define SHARED_MEMORY(type, name)                      \
   extern __shared__ __align__(16) char shared_bytes[]; \
   type *name = (type *)shared_bytes
@@ -38,6 +39,7 @@ typedef unsigned long long u64;
 #define WARP 1
 #define SHUFFLE(x, gap) (x)
 #define GROUP_SHUFFLE(x, gap) (x)
+#define FETCH(address) __builtin_prefetch(address)
 
 static _Thread_local int THREAD, N_THREADS, BLOCK, N_BLOCKS;
 static _Thread_local char *block_memory;

@@ -68,6 +68,16 @@ DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
   return at;
 }
 
+// Ask memory for the rows of a step that is to come.
+DEVICE void fetch_ahead(const Fleet *fleet, int model, int index) {
+  const int *ids = fleet->candidates + index * fleet->most, *step = fleet->steps + 5ll * index;
+  const real *entities = fleet->entities + model * fleet->n_entities * STATE;
+  for (int j = THREAD; j <= step[4]; j += N_THREADS) {  // one more: the subject
+    const real *row = entities + (long long)(j < step[4] ? ids[j] : step[1]) * STATE;
+    for (int k = 0; k < STATE; k += 128 / (int)sizeof(real)) FETCH(row + k);
+  }
+}
+
 // One block a model: the steps of a chunk, but for those of removed facts.
 KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
   SHARED_MEMORY(real, memory);
@@ -79,6 +89,7 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
     const int *step = fleet->steps + 5ll * index;
     int fact = step[0];
     if (fleet->n_words && removed[fact >> 5] >> (fact & 31) & 1) continue;
+    if (AHEAD && index + 1 < stop) fetch_ahead(fleet, model, index + 1);
     take_step(fleet, model, index, step, (int)count, at);
     BARRIER();
     count++;
