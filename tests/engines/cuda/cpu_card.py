@@ -75,6 +75,7 @@ class CpuCard:
 
     xp = np
     name = "this CPU"
+    memory_error = MemoryError
 
     def __init__(
         self, folder: Path, threads: int = 1, shared_bytes: int = 200_000, free: int = 1 << 30

@@ -112,7 +112,7 @@ def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], thr
     plain = plan_layout(sizes, card.limits)
     layouts = [plain, plan_layout(sizes, card.limits, holds=False)]
     layouts.append(replace(plain, scored=3, moved=2))
-    least = layouts[1].shared_bytes - sizes.most * sizes.room
+    least = layouts[1].shared_bytes - sizes.room
     small = cpu_card(threads=threads, shared_bytes=least + 1024)  # a block takes those for itself
     layouts.append(plan_layout(sizes, small.limits))
     assert [layout.held > 0 for layout in layouts[:2]] == [True, False]

@@ -39,6 +39,8 @@ class Card(Protocol):
     name: str
     identity: str
     """What rounding depends on."""
+    memory_error: type[Exception]
+    """What is raised where memory is short."""
 
     def compile(self, source: str) -> Any:
         """Kernels out of their source."""
@@ -75,6 +77,7 @@ class CudaCard:
         compiler = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
         self.identity = f"{self.name} {device.compute_capability} nvrtc {compiler}"
         reserved = 1024  # of every block
+        self.memory_error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
         self.limits = Limits(
             n_processors=about["multiProcessorCount"],
             threads=1024,

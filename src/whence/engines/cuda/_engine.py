@@ -77,6 +77,7 @@ class CudaEngine:
                 yield from ((number, fleet.rows(model)) for model, number in enumerate(wave))
             else:
                 yield from _stand(fleet, jobs, wave, predictions)
+            del fleet  # before the next one asks for its memory
 
     def _waves(self, problem: Problem, n_models: int) -> list[range]:
         """Jobs that run together: as many as work at a time, or as memory holds."""

@@ -62,13 +62,20 @@ class Fleet:
         self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
         self.arrays: dict[str, Any] = {}
         self._numbers: dict[str, int] = dict.fromkeys(("first", "epoch"), 0)
-        self._place_rows()
-        self._place_removed(removed)
-        self._place_times()
-        self._place_room()
-        if tracked:
-            self._place_ledgers()
         self._epoch, self.chunk = -1, range(0)
+        try:
+            self._place_rows()
+            self._place_removed(removed)
+            self._place_times()
+            self._place_room()
+            if tracked:
+                self._place_ledgers()
+        except card.memory_error:
+            each = self.bytes_each(problem) / 1e6
+            raise WhenceError(
+                f"the card has no room for {self.n_models} models of {each:,.0f} MB and what they "
+                "share; free its memory, or choose engine local"
+            ) from None
 
     @staticmethod
     def bytes_each(problem: Problem) -> int:
@@ -76,8 +83,7 @@ class Fleet:
         sizes = Sizes.of(problem)
         rows = problem.n_entities * sizes.state + problem.n_relation_rows * sizes.relation_state
         counts = 4 * (problem.n_entities + problem.n_relation_rows) * problem.rule.deferred
-        room = sizes.most * sizes.room
-        return rows * sizes.item + counts + room + len(problem.facts) // 8
+        return rows * sizes.item + counts + sizes.room + len(problem.facts) // 8
 
     def _place_rows(self) -> None:
         """Every model begins with the same rows, without moments."""
@@ -151,7 +157,7 @@ class Fleet:
             assert problem.targets is not None
             self.arrays["targets"] = xp.asarray(problem.targets.astype(real))
         if not self.layout.room_shared:
-            self.arrays["room"] = xp.zeros((self.n_models, sizes.most * sizes.room), np.uint8)
+            self.arrays["room"] = xp.zeros((self.n_models, sizes.room), np.uint8)
         self._numbers["most"] = sizes.most
 
     def _place_ledgers(self) -> None:

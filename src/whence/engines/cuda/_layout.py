@@ -65,8 +65,9 @@ class Sizes:
 
     @property
     def room(self) -> int:
-        """Bytes that a block keeps of every candidate: score, id, and what its row missed."""
-        return self.item * (7 if self.deferred else 1) + 4
+        """Bytes that a block keeps of all candidates: scores, ids, and what rows missed."""
+        each = self.item * (7 if self.deferred else 1) + 4
+        return _padded(self.most * each, _PACK_BYTES)
 
     @property
     def own(self) -> int:
@@ -131,7 +132,7 @@ def plan_layout(
 
 def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
     """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
-    base, kept = _base_bytes(sizes, shape, limits), sizes.most * sizes.room
+    base, kept = _base_bytes(sizes, shape, limits), sizes.room
     wanted = base + kept if base + kept <= _room(limits, 1) else base
     blocks = shape.blocks
     while blocks > 1 and wanted > _room(limits, blocks):

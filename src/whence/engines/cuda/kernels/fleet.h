@@ -48,7 +48,7 @@ typedef struct {
   real *trace;                            // (n_facts, TRACE_WIDTH)
   real *owned[2], *drift[2], *projection[2];  // ledgers of entities and relations, unpadded
   double *meter;                          // loss, facts, entity norm, relation norm, slope
-  char *room;                             // (models, ROOM) where shared memory has too little
+  char *room;                             // (models, ROOM) bytes, where shared memory has too few
   long long n_entities, n_relations, n_facts, n_words, most, n_times, horizon, first, epoch;
 } Fleet;
 

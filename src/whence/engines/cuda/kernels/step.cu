@@ -62,7 +62,7 @@ DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
   at.held = at.partial + TURNS * n_warps * QUERY_ROW;
   at.sums = at.held + HELD * (N_THREADS / GROUP) * ROW;
   at.weight = at.sums + 3 * n_warps;
-  at.scores = ROOM_SHARED ? at.weight + 1 : (real *)(fleet->room + model * fleet->most * ROOM);
+  at.scores = ROOM_SHARED ? at.weight + 1 : (real *)(fleet->room + (long long)model * ROOM);
   at.drifts = (Drift *)(at.scores + fleet->most);
   at.ids = DEFERRED ? (int *)(at.drifts + fleet->most) : (int *)(at.scores + fleet->most);
   return at;
