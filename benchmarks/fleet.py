@@ -1,48 +1,65 @@
-"""How fast a CUDA card retrains: seconds of one retraining against the number of models at once.
+"""How fast a CUDA card retrains: retrainings a second against the number of models at once.
 
-The bytes that a step must move, over its time, stand beside what the card copies: a floor that no
-way of training in this memory can pass. Needs a card, and FB15k-237 in WHENCE_DATA.
+python benchmarks/fleet.py [--models N ...] [--settings NAME ...] [--seconds S]
+
+FB15k-237 (in WHENCE_DATA) in the paper's setting, with distinct negatives. The bytes that a step
+must move, over its time, stand beside what the card copies: a floor that no way of training in this
+memory can pass. A line for one core of this machine ends every setting. Needs a card.
 """
 
 import argparse
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from tables import machine, machine_line
 
-from whence.data import read_dataset
-from whence.engines.cuda._card import CudaCard, open_card
+from whence.data import Dataset, read_dataset
+from whence.engines.cuda._card import Card, open_card
 from whence.engines.cuda._fleet import Fleet
-from whence.engines.cuda._layout import Layout
+from whence.engines.cuda._layout import Sizes
 from whence.training import choose_config
 from whence.training._problem import Problem
+from whence.training.retraining import Recipe
 
 _SETTINGS = {
-    "DistMult, adam-lazy": {"optimizer": "adam-lazy", "sampling": "distinct"},
-    "DistMult, adam": {"sampling": "distinct"},
-    "ComplEx, adam-lazy": {"model": "complex", "optimizer": "adam-lazy", "sampling": "distinct"},
-    "ComplEx, adam": {"model": "complex", "sampling": "distinct"},
+    "DistMult, adam-lazy": {"optimizer": "adam-lazy"},
+    "DistMult, adam": {},
+    "ComplEx, adam-lazy": {"model": "complex", "optimizer": "adam-lazy"},
+    "ComplEx, adam": {"model": "complex"},
 }
+_COLUMNS = ("models", "us a step", "s a retraining", "retrainings/s", "of copy bandwidth")
 _COPY_BYTES = 1 << 32
+_CORE_FACTS = 20_000
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One setting with so many models at once."""
+    """One setting in one place, or the floor below it."""
 
-    setting: str
-    n_models: int
-    layout: Layout
-    step_us: float
-    """Of all models together."""
-    retraining_s: float
-    """All facts once, shared out among the models."""
-    share: float
-    """Of the copy bandwidth."""
+    name: str
+    n_models: int | None
+    """At once; None of the floor, which is the same for any number."""
+    retraining: float
+    """Seconds: of all models, shared out among them."""
+    n_facts: int
+    floor: float | None
+    """Seconds of a retraining at the card's copy bandwidth."""
+
+    def line(self) -> str:
+        step = "" if self.n_models is None else self.retraining * self.n_models / self.n_facts
+        cells = (
+            self.name,
+            self.n_models or "any",
+            step and f"{1e6 * step:.1f}",
+            f"{self.retraining:#.3g}",
+            f"{1 / self.retraining:#.3g}",
+            "" if self.floor is None else f"{self.floor / self.retraining:.0%}",
+        )
+        return f"| {' | '.join(map(str, cells))} |"
 
 
-def copy_bandwidth(card: CudaCard) -> float:
+def copy_bandwidth(card: Card) -> float:
     """Bytes a second, read and written, of the best of some copies."""
     xp = card.xp
     source, target = xp.zeros((2, _COPY_BYTES // 4), xp.float32)
@@ -56,12 +73,19 @@ def copy_bandwidth(card: CudaCard) -> float:
     return 2 * _COPY_BYTES / min(seconds)
 
 
-def measured(
-    card: CudaCard, setting: str, n_models: int, copied: float, seconds: float
-) -> Measured:
-    """Train for some seconds, after a first stretch."""
-    dataset = read_dataset("fb15k-237")
-    problem = Problem.of(dataset, choose_config(dataset, "paper", dict(_SETTINGS[setting])))
+def problem_of(dataset: Dataset, setting: str) -> Problem:
+    settings = {"sampling": "distinct", **_SETTINGS[setting]}
+    return Problem.of(dataset, choose_config(dataset, "paper", settings))
+
+
+def step_bytes(problem: Problem) -> int:
+    """Read and written: rows and moments of the candidates, of the subject and of the relation."""
+    sizes = Sizes.of(problem)
+    return 2 * (sizes.most + 2) * sizes.row * sizes.parts * sizes.item
+
+
+def on_card(card: Card, problem: Problem, n_models: int, seconds: float) -> float:
+    """Seconds of a retraining, among so many, from some seconds of training after a first one."""
     fleet = Fleet(card, problem, [np.array([model]) for model in range(n_models)])
     spent, n_facts = 0.0, 0
     for number, (n, took) in enumerate(fleet.train(len(problem.facts), seconds / 4)):
@@ -69,42 +93,38 @@ def measured(
             spent, n_facts = spent + took, n_facts + n
         if spent > seconds:
             break
-    step, sizes = spent / n_facts, fleet.sizes
-    n_rows = float(fleet.arrays["steps"][:1000, 4].mean()) + 2  # with subject and relation
-    n_bytes = 2 * n_models * n_rows * sizes.row * sizes.parts * sizes.item
-    whole = step * len(problem.facts) / n_models
-    return Measured(setting, n_models, fleet.layout, 1e6 * step, whole, n_bytes / step / copied)
+    return spent / n_facts * len(problem.facts) / n_models
+
+
+def on_core(problem: Problem) -> float:
+    """Seconds of a retraining on one core, from its first steps."""
+    recipe = Recipe(problem, len(problem.facts))
+    recipe.probe(1)  # kernels are loaded
+    before = time.perf_counter()
+    n_facts = recipe.probe(_CORE_FACTS)
+    return (time.perf_counter() - before) * len(problem.facts) / n_facts
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--models", type=int, nargs="+", default=[1, 16, 132, 264, 528])
     parser.add_argument("--settings", nargs="+", default=list(_SETTINGS), choices=_SETTINGS)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
     asked = parser.parse_args()
-    card = open_card("this benchmark")
+    card, dataset = open_card("this benchmark"), read_dataset("fb15k-237")
     copied = copy_bandwidth(card)
-    print(f"{card.name}: copies {copied / 1e12:.2f} TB/s\n")
-    print("| setting | models | us a step | s a retraining | retrainings/s | of copy | layout |")
-    print("|---|---:|---:|---:|---:|---:|---|")
+    print(f"{card.name}, copies {copied / 1e12:.2f} TB/s; {machine_line(machine())}\n")
+    print(f"| setting | {' | '.join(_COLUMNS)} |\n|---|{'---:|' * len(_COLUMNS)}")
     for setting in asked.settings:
+        problem = problem_of(dataset, setting)
+        n_facts = len(problem.facts)
+        floor = step_bytes(problem) * n_facts / copied
         for n_models in asked.models:
-            print(line(measured(card, setting, n_models, copied, asked.seconds)), flush=True)
-
-
-def line(found: Measured) -> str:
-    layout = found.layout
-    shape = f"{layout.threads} x {layout.blocks}, {layout.group} a row, {layout.held} held"
-    numbers: tuple[Any, ...] = (
-        found.setting,
-        found.n_models,
-        f"{found.step_us:.1f}",
-        f"{found.retraining_s:.4f}",
-        f"{1 / found.retraining_s:.2f}",
-        f"{found.share:.0%}",
-        shape,
-    )
-    return f"| {' | '.join(map(str, numbers))} |"
+            took = on_card(card, problem, n_models, asked.seconds)
+            print(Measured(setting, n_models, took, n_facts, floor).line(), flush=True)
+        print(Measured(f"{setting}: floor", None, floor, n_facts, floor).line())
+        took = on_core(problem)
+        print(Measured(f"{setting}: one core", 1, took, n_facts, None).line(), flush=True)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ class Verdict:
     actual: Stand
     """After retraining without them."""
     control_matches_run: bool
-    """Whether the control stands as the stored run does, to the bit."""
+    """Whether the control stands as the stored run does, to nine digits."""
     facts: tuple[RemovedFact, ...]
     each: tuple[EachFact, ...]
     """Of every fact removed alone, where that was asked for."""
