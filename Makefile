@@ -25,6 +25,7 @@ test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for som
 	$(VENV)/$(BIN)/python -m pytest $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
+	@PYTHONPATH=src $(PYTHON) -c "from whence.engines.cuda import open_card; print(open_card('make test-cuda').name)"
 	PYTHONPATH=src $(PYTHON) -m pytest -m cuda tests/engines/cuda $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules

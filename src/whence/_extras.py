@@ -6,10 +6,15 @@ from typing import Any
 from whence.errors import WhenceError
 
 
-def need(package: str, extra: str, task: str) -> Any:
-    """An optional package; one that is missing is said in one line, with how to get it."""
+def need(package: str, extra: str, task: str, install: str | None = None) -> Any:
+    """An optional package; one that is missing is said in one line, with how to get it.
+
+    install: what to give to pip, where it has another name.
+    """
     try:
         return import_module(package)
     except ImportError:
         root = package.partition(".")[0]
-        raise WhenceError(f"{task} needs {root}; pip install {root} (or whence[{extra}])") from None
+        raise WhenceError(
+            f"{task} needs {root}; pip install {install or root} (or whence[{extra}])"
+        ) from None

@@ -103,7 +103,7 @@ def open_case(run: Run, engine: "Engine", watch: "RetrainWatch") -> Iterator["Ca
     path = _journal_path(run, recipe_key(recipe, engine), watch)
     with open_journal(path) as journal:
         retrainer = Retrainer(recipe, engine, journal, watch)
-        trained = run._trained_on("cuda" if engine.identity.startswith("cuda") else "cpu")
+        trained = run._trained_on(engine.device)
         yield Case(trained, retrainer, run._folder.result)
 
 

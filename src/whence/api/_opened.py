@@ -152,7 +152,7 @@ class Opened:
 
     @cached_property
     def _trained_on_card(self) -> "Trained":
-        from whence.engines.cuda._rolling_back import open_backing
+        from whence.engines.cuda import open_backing
 
         return replace(self._trained, backing=open_backing("device cuda"))
 

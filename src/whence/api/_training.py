@@ -159,8 +159,7 @@ def _check_device(problem: "Problem", machine: MachineOptions) -> None:
     if machine.device == "cuda":
         from whence.engines.cuda import check_problem, open_card
 
-        check_problem(problem)
-        open_card("device cuda")
+        check_problem(problem, open_card("device cuda"), tracked=True)
 
 
 def _trainer_of(machine: MachineOptions) -> "MakeTrainer":

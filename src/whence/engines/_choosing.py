@@ -68,8 +68,7 @@ def _pays_on_card(problem: "Problem") -> bool:
     if max(problem.draw.objects[2], 1) * problem.widths.entity < _LARGE_STEP:
         return False
     try:
-        check_problem(problem)
-        open_card()
+        check_problem(problem, open_card())
     except WhenceError:
         return False
     return True

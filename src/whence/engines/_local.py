@@ -48,6 +48,8 @@ def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
 class LocalEngine:
     """All cores of this machine, or so many threads; they share the facts and copy nothing."""
 
+    device = "cpu"
+
     def __init__(self, threads: int | None = None) -> None:
         self.at_once = threads or os.cpu_count() or 1
 

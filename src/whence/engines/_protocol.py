@@ -61,6 +61,10 @@ class Engine(Protocol):
     def at_once(self) -> int:
         """How many retrainings run at a time."""
 
+    @property
+    def device(self) -> str:
+        """Where to train and to explain beside it: cpu, or cuda."""
+
     def describe(self) -> str:
         """The machine in a few words, for people: its processor and cores, or its card."""
 

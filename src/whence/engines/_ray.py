@@ -33,6 +33,8 @@ class RayEngine:
     is closed, or with the process; one that was joined lives on.
     """
 
+    device = "cpu"
+
     def __init__(self, address: str | None = None, threads: int | None = None) -> None:
         self._ray = ray = _import_ray()
         connected = ray.is_initialized()

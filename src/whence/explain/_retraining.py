@@ -9,7 +9,7 @@ from whence.errors import WhenceError
 from whence.explain._rollback import Outcomes
 from whence.explain._search import Ranked, rank_outcomes
 from whence.explain._situation import Aim, Situation
-from whence.predict import Standings
+from whence.predict import Standings, stand_alike
 from whence.types import FactIds, Numbers
 
 
@@ -29,8 +29,8 @@ class LeftOut:
 
     @property
     def matches(self) -> bool:
-        """Whether retraining with all facts leads to what is stored, to the bit."""
-        return bool((self.control == self.stored).all())
+        """Whether retraining with all facts leads to what is stored."""
+        return stand_alike(self.control, self.stored)
 
 
 LeaveOut = Callable[[Sequence[Situation], FactIds], LeftOut]
@@ -65,7 +65,7 @@ def rank_retrained(
 
 
 _DIFFERS = (
-    "retraining with all facts does not lead to the stored run to the bit, as on another kind of "
+    "retraining with all facts does not lead to the stored run, as on another kind of "
     "processor: influences are against that retraining"
 )
 

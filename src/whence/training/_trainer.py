@@ -40,6 +40,16 @@ class Training(Protocol):
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None: ...
 
 
+def check_snapshot(mine: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]]) -> None:
+    """Refuse a snapshot of another kind of training than one's own."""
+    one, other = ({(name, it.shape) for name, it in each.items()} for each in (mine, arrays))
+    if different := sorted({name for name, _ in one ^ other}):
+        raise WhenceError(
+            f"the checkpoint is of another kind of training (see {', '.join(different)}); "
+            "train the run anew"
+        )
+
+
 class Trainer:
     """Trains a problem, with or without a trace, with or without some of its facts."""
 
@@ -151,9 +161,7 @@ class Trainer:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take up a snapshot, in place."""
         mine = self.snapshot()
-        if mine.keys() != arrays.keys():
-            lacking = ", ".join(sorted(mine.keys() ^ arrays.keys()))
-            raise WhenceError(f"the checkpoint is of another kind of training: see {lacking}")
+        check_snapshot(mine, arrays)
         for name in arrays.keys() - {"clock"}:
             mine[name][...] = arrays[name]
         self.epoch, self.position, first_count = (int(n) for n in arrays["clock"])

@@ -89,7 +89,7 @@ def test_stretches_may_be_cut_anywhere(
     whole = trained_fleet(card, problem, tracked=tracked)
     for stretch in (1, 7, 30, 31):
         check_same_bits(trained_fleet(card, problem, stretch=stretch, tracked=tracked), whole)
-    monkeypatch.setattr("whence.engines.cuda._fleet._CHUNK_BYTES", 4 * 5 * 2 * 11)
+    monkeypatch.setattr("whence.engines.cuda._placing._CHUNK_BYTES", 4 * 5 * 2 * 11)
     check_same_bits(trained_fleet(card, problem, stretch=4, tracked=tracked), whole)
 
 

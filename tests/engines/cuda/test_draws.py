@@ -114,7 +114,7 @@ def test_chunks_of_an_epoch_draw_what_the_whole_draws(
     whole = Fleet(card, problem, [NOTHING])
     whole.enter(1, 0)
     wanted = whole.to_host(whole.arrays["candidates"])
-    monkeypatch.setattr("whence.engines.cuda._fleet._CHUNK_BYTES", 4 * 10 * 2 * 7)
+    monkeypatch.setattr("whence.engines.cuda._placing._CHUNK_BYTES", 4 * 10 * 2 * 7)
     parts, found = Fleet(card, problem, [NOTHING]), []
     for position in range(0, 60, 7):
         parts.enter(1, position)

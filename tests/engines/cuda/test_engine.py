@@ -15,7 +15,8 @@ from whence.engines import Engine, Job, Journal, Outcomes, open_journal
 from whence.engines._local import LocalEngine
 from whence.engines.cuda import CudaEngine
 from whence.engines.cuda._card import Card
-from whence.engines.cuda._fleet import Fleet
+from whence.engines.cuda._engine import _SCORE_BYTES
+from whence.engines.cuda._placing import Memory
 from whence.training.results import Diverged, Interrupted, Parameters
 from whence.training.retraining import Recipe
 
@@ -96,8 +97,9 @@ def test_nothing_to_do_and_nothing_to_look_at(card: Card, tmp_path: Path) -> Non
 
 def in_waves_of(n_models: int, cpu_card: MakeCard, subject: Subject) -> CudaEngine:
     """An engine on a card with memory for so many models."""
-    each = Fleet.bytes_each(subject.recipe.problem)
-    return CudaEngine(cpu_card(free=int((n_models + 0.5) * each / 0.9)))
+    memory = Memory.of(subject.recipe.problem)
+    free = memory.shared + 2 * _SCORE_BYTES + int((n_models + 0.5) * memory.of_model)
+    return CudaEngine(cpu_card(free=free))
 
 
 def test_waves_give_what_all_at_once_give(cpu_card: MakeCard, tmp_path: Path) -> None:
@@ -171,12 +173,12 @@ def test_it_says_who_it_is_and_how_long_it_takes(card: Card, tmp_path: Path) -> 
     [
         (
             {"batch_size": 2},
-            "a card trains fact by fact, not in batches of 2; choose batch_size 1, or engine local",
+            "a card trains fact by fact, not in batches of 2; choose batch_size 1, or leave out cuda",
         ),
         (
             {"optimizer": "adam", "schedule": "exponential"},
             "a card trains adam at a constant rate, not exponential; "
-            "choose adam-lazy, or engine local",
+            "choose adam-lazy, or leave out cuda",
         ),
     ],
 )

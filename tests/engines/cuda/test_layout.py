@@ -10,8 +10,8 @@ from training.helpers import make_problem
 
 import whence
 from whence.engines.cuda._card import Limits
-from whence.engines.cuda._fleet import Fleet
 from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes, plan_layout
+from whence.engines.cuda._placing import Memory
 from whence.models import MODELS
 
 H200 = Limits(
@@ -54,7 +54,7 @@ def all_sizes() -> Iterator[Sizes]:
 
 
 def needed_bytes(layout: Layout, sizes: Sizes, limits: Limits) -> int:
-    """What `share_out` in kernels.cu gives away, in its order."""
+    """What `share_out` in kernels/step.cu gives away, in its order."""
     n_warps, n_groups = layout.threads // limits.lanes, layout.threads // layout.group
     numbers = 2 * (2 * sizes.row + sizes.relation_row)
     numbers += (
@@ -110,7 +110,7 @@ def test_all_sizes_fit_or_are_refused(limits: Limits, n_models: int | None, hold
 
 
 def test_few_models_have_more_threads_that_add_up_alike() -> None:
-    """What groups add up, and in which order, is the same; see TURNS in kernels.cu."""
+    """What groups add up, and in which order, is the same; see TURNS in kernels/step.cu."""
     n_wider = 0
     for sizes in all_sizes():
         many, few = (plan_layout(sizes, H200, n_models) for n_models in (300, 1))
@@ -141,7 +141,7 @@ def test_rows_that_are_too_wide_are_one_clear_line(item: int) -> None:
         plan_layout(sizes, H200)
     assert str(caught.value) == (
         "rows of 100000 numbers are too wide for the card's shared memory; "
-        "choose a lower dim, or engine local"
+        "choose a lower dim, or leave out cuda"
     )
 
 
@@ -170,4 +170,4 @@ def test_sizes_are_those_of_the_problem(model: str, optimizer: str) -> None:
             assert 0 <= state - row * sizes.parts < 64 // sizes.item
         check_layout(plan_layout(sizes, H200), sizes, H200)
         rows = problem.n_entities * widths.entity + problem.n_relation_rows * widths.relation
-        assert Fleet.bytes_each(problem) >= rows * sizes.parts * sizes.item
+        assert Memory.of(problem).of_model >= rows * sizes.parts * sizes.item

@@ -76,13 +76,12 @@ class CudaCard:
         self.name: str = about["name"].decode()
         compiler = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
         self.identity = f"{self.name} {device.compute_capability} nvrtc {compiler}"
-        reserved = 1024  # of every block
         self.memory_error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
         self.limits = Limits(
             n_processors=about["multiProcessorCount"],
             threads=1024,
             lanes=32,
-            shared_bytes=about["sharedMemPerMultiprocessor"] - reserved,
+            shared_bytes=about["sharedMemPerMultiprocessor"],
             block_bytes=device.attributes["MaxSharedMemoryPerBlockOptin"],
             cache_bytes=about["l2CacheSize"],
         )
@@ -128,14 +127,14 @@ def _compiled(cupy: Any, source: str) -> Any:
 @lru_cache
 def open_card(task: str = "engine cuda") -> CudaCard:
     """The card, once it is sure that there is one; `task` is named where there is none."""
-    cupy = need("cupy", "cuda", task)
+    cupy = need("cupy", "cuda", task, install="cupy-cuda12x[ctk]")
     try:
-        n_cards = cupy.cuda.runtime.getDeviceCount()
-    except Exception as error:  # a driver that is missing says so in many ways
-        raise WhenceError(f"{task} finds no CUDA card ({_first_line(error)})") from None
-    if not n_cards:
-        raise WhenceError(f"{task} finds no CUDA card")
-    return CudaCard(cupy)
+        if cupy.cuda.runtime.getDeviceCount():
+            return CudaCard(cupy)
+        why = "none is there"
+    except Exception as error:  # a driver or a compiler that is missing says so in many ways
+        why = _first_line(error)
+    raise WhenceError(f"{task} finds no CUDA card that works ({why})")
 
 
 def _first_line(error: Exception) -> str:

@@ -3,32 +3,35 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence._jit import source_digest
 from whence.engines._local import processor_name
 from whence.engines._protocol import Job
 from whence.engines.cuda._card import Card, open_card
+from whence.engines.cuda._checking import check_problem
 from whence.engines.cuda._fleet import Fleet
 from whence.engines.cuda._layout import Sizes, plan_layout
-from whence.engines.cuda._source import check_problem, sources_digest
-from whence.predict import Predictions, Standings
+from whence.engines.cuda._placing import Memory
+from whence.engines.cuda._source import sources_digest
+from whence.predict import STANDING, Predictions, Standings
 from whence.training._problem import Problem
 from whence.training.results import Diverged, Interrupted, Parameters
 from whence.training.retraining import Recipe
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
-_SPARE = 0.9
-"""Of the free memory; the rest is for steps and results."""
 _SCORE_BYTES = 1 << 28
+"""Of the scores that are fetched at a time."""
 
 
 class CudaEngine:
     """One card; models that it has no room for at once run in waves."""
 
+    device = "cuda"
+
     def __init__(self, card: Card | None = None) -> None:
         self._card = open_card() if card is None else card
-        self.at_once = 2 * self._card.limits.n_processors
+        self.at_once = self._card.limits.n_processors
+        """Of the problem that was asked for last."""
 
     @property
     def identity(self) -> str:
@@ -72,62 +75,52 @@ class CudaEngine:
                 if should_stop():
                     raise Interrupted("retraining was interrupted")
             fleet.settle()
-            _check_finite(fleet, [jobs[number] for number in wave])
-            if predictions is None:
-                yield from ((number, fleet.rows(model)) for model, number in enumerate(wave))
-            else:
-                yield from _stand(fleet, jobs, wave, predictions)
+            yield from _results(fleet, jobs, wave, predictions)
             del fleet  # before the next one asks for its memory
 
     def _waves(self, problem: Problem, n_models: int) -> list[range]:
         """Jobs that run together: as many as work at a time, or as memory holds."""
-        check_problem(problem)
-        slots = plan_layout(Sizes.of(problem), self._card.limits).slots(self._card.limits)
-        room = int(_SPARE * self._card.free_bytes()) // Fleet.bytes_each(problem)
-        size = max(min(slots, room), 1)
+        card = self._card
+        check_problem(problem, card)
+        slots = plan_layout(Sizes.of(problem), card.limits).slots(card.limits)
+        room = Memory.of(problem).n_models(card.free_bytes() - 2 * _SCORE_BYTES)
+        self.at_once = size = max(min(slots, room), 1)
         return [range(first, min(first + size, n_models)) for first in range(0, n_models, size)]
 
     def close(self) -> None:
         """See `Engine`."""
 
 
-def _check_finite(fleet: Fleet, jobs: Sequence[Job]) -> None:
-    for job, finite in zip(jobs, fleet.finite(), strict=True):
-        if not finite:
-            raise Diverged(
-                f"training without {len(job.removed)} facts diverged; choose a lower rate"
-            )
+def _results(
+    fleet: Fleet, jobs: Sequence[Job], wave: range, predictions: Predictions | None
+) -> Iterator[tuple[int, Standings | Parameters]]:
+    """What is wanted of every model; one that diverged is said when the others are through."""
+    finite = fleet.finite()
+    models = np.flatnonzero(finite).tolist()
+    if predictions is None:
+        yield from ((wave[model], fleet.rows(model)) for model in models)
+    else:
+        for model in models:
+            job = jobs[wave[model]]
+            yield wave[model], _stand(fleet, model, job, predictions)
+    if len(models) < len(wave):
+        job = jobs[wave[int(np.argmin(finite))]]
+        raise Diverged(f"training without {len(job.removed)} facts diverged; choose a lower rate")
 
 
-def _stand(
-    fleet: Fleet, jobs: Sequence[Job], wave: range, predictions: Predictions
-) -> Iterator[tuple[int, Standings]]:
-    """How the predictions of every job stand; only scores come back from the card."""
+def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Standings:
+    """How a job's predictions stand; only scores come back from the card."""
     most = int(np.diff(predictions.candidates, axis=1).max(initial=1))
-    for part in _parts(jobs, wave, _SCORE_BYTES // (8 * most)):
-        asked = [_asked(predictions, model, jobs[wave[model]]) for model in part]
-        scores = fleet.scores(np.concatenate(asked)) if sum(map(len, asked)) else np.zeros((0, 1))
-        start = 0
-        for model, rows in zip(part, asked, strict=True):
-            job, mine = jobs[wave[model]], scores[start : start + len(rows)]
-            yield wave[model], predictions.stand_by_scores(mine, job.which, job.removed)
-            start += len(rows)
-
-
-def _parts(jobs: Sequence[Job], wave: range, most: int) -> Iterator[range]:
-    """Models of a wave in stretches that look at so many predictions at most, or one model."""
-    first, n = 0, 0
-    for model, number in enumerate(wave):
-        more = len(jobs[number].which)
-        if n and n + more > most:
-            yield range(first, model)
-            first, n = model, 0
-        n += more
-    yield range(first, len(wave))
-
-
-def _asked(predictions: Predictions, model: int, job: Job) -> NDArray[np.int32]:
-    """(n, 5) what `Fleet.scores` is asked for."""
-    places, candidates = predictions.places[job.which], predictions.candidates[job.which]
-    models = np.full(len(places), model)
-    return np.column_stack([models, places[:, :2], candidates]).astype(np.int32)
+    size, found = max(_SCORE_BYTES // (8 * most), 1), [np.zeros(0, STANDING)]
+    for first in range(0, len(job.which), size):
+        which = job.which[first : first + size]
+        asked = np.column_stack(
+            [
+                np.full(len(which), model),
+                predictions.places[which, :2],
+                predictions.candidates[which],
+            ]
+        )
+        scores = fleet.scores(asked.astype(np.int32))
+        found.append(predictions.stand_by_scores(scores, which, job.removed))
+    return np.concatenate(found)

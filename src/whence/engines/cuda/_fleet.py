@@ -1,6 +1,5 @@
 """Many models of one problem in a card's memory, trained together a stretch at a time."""
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.engines.cuda._card import Card
-from whence.engines.cuda._layout import Layout, Sizes, plan_layout
-from whence.engines.cuda._source import check_problem, make_source
+from whence.engines.cuda._layout import Layout, Sizes, draw_bytes, plan_layout
+from whence.engines.cuda._placing import chunk_size, place
+from whence.engines.cuda._source import make_source
 from whence.errors import WhenceError
-from whence.training._optimizers import N_TAILS, fill_tails
 from whence.training._problem import Problem
-from whence.training._tables import Ledgers
-from whence.training._timeline import Timeline, fading
+from whence.training._timeline import Timeline
 from whence.training.results import Parameters
 from whence.types import FactIds
 
@@ -27,8 +25,7 @@ _FIELDS = (
     *("n_entities", "n_relations", "n_facts", "n_words", "most", "n_times", "horizon"),
     *("first", "epoch"),
 )
-"""Of Fleet in kernels.cu, each of 8 bytes: arrays, then numbers."""
-_CHUNK_BYTES = 1 << 27
+"""Of Fleet in kernels/fleet.h, each of 8 bytes: arrays, then numbers."""
 _DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
 
 
@@ -47,134 +44,26 @@ class Fleet:
         tracked: bool = False,
         layout: Layout | None = None,
     ) -> None:
-        check_problem(problem)
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
         holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
-        if self._draw_bytes > card.limits.block_bytes:
-            raise WhenceError(
-                f"{self.sizes.most - 1} independent negatives are too many for the card's shared "
-                "memory; choose sampling distinct, or engine local"
-            )
         nothing = np.zeros(0, np.bool_)
         self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
-        self.arrays: dict[str, Any] = {}
-        self._numbers: dict[str, int] = dict.fromkeys(("first", "epoch"), 0)
-        self._epoch, self.chunk = -1, range(0)
         try:
-            self._place_rows()
-            self._place_removed(removed)
-            self._place_times()
-            self._place_room()
-            if tracked:
-                self._place_ledgers()
+            placed = place(card.xp, problem, self.layout, removed, tracked=tracked)
         except card.memory_error:
-            each = self.bytes_each(problem) / 1e6
             raise WhenceError(
-                f"the card has no room for {self.n_models} models of {each:,.0f} MB and what they "
-                "share; free its memory, or choose engine local"
+                f"the card has no room for {self.n_models} models; free its memory, or leave out "
+                "cuda"
             ) from None
-
-    @staticmethod
-    def bytes_each(problem: Problem) -> int:
-        """Memory of one model."""
-        sizes = Sizes.of(problem)
-        rows = problem.n_entities * sizes.state + problem.n_relation_rows * sizes.relation_state
-        counts = 4 * (problem.n_entities + problem.n_relation_rows) * problem.rule.deferred
-        return rows * sizes.item + counts + sizes.room + len(problem.facts) // 8
-
-    def _place_rows(self) -> None:
-        """Every model begins with the same rows, without moments."""
-        xp, sizes, deferred = self.card.xp, self.sizes, self.problem.rule.deferred
-        tables = self.problem.tables(Ledgers.NONE)
-        named = (("entities", "entity_counts"), ("relations", "relation_counts"))
-        states = (sizes.state, sizes.relation_state)
-        for (name, counts), table, state_width in zip(named, tables, states, strict=True):
-            n_rows = len(table.state)
-            first = np.zeros((n_rows, state_width), table.state.dtype)
-            own = table.state.shape[1] // sizes.parts
-            first[:, :own] = table.state[:, :own]
-            state = xp.empty((self.n_models, *first.shape), first.dtype)
-            state[:] = xp.asarray(first)
-            self.arrays[name] = state
-            if deferred:
-                self.arrays[counts] = xp.zeros((self.n_models, n_rows), np.int32)
-            self._numbers[f"n_{name}"] = n_rows
-        self.arrays["counts"] = xp.zeros(self.n_models, np.int64)
-
-    def _place_removed(self, removed: Sequence[FactIds]) -> None:
-        """One bit for every fact of every model; none at all where nothing is removed."""
-        n_facts = len(self.problem.facts)
-        n_words = math.ceil(n_facts / 32) if any(map(len, removed)) else 0
-        words = np.zeros((self.n_models, n_words), np.uint32)
-        for model, facts in enumerate(removed):
-            np.bitwise_or.at(
-                words[model], facts >> 5, np.uint32(1) << (facts & 31).astype(np.uint32)
-            )
-        self.arrays["removed"] = self.card.xp.asarray(words)
-        self._numbers |= {"n_words": n_words, "n_facts": n_facts}
-
-    def _place_times(self) -> None:
-        """By count: what is left of drift, and Adam's corrections; by counts missed: its powers."""
-        xp, config = self.card.xp, self.problem.config
-        powers, fades = fading(config.beta1, config.beta2)
-        # From there on no count differs from the next.
-        settled = math.ceil(44 / -math.log(max(config.beta2, 1e-10))) + 2
-        n_updates = self.timeline.updates_per_epoch * config.epochs
-        counts = np.arange(min(n_updates + 1, settled) + len(fades) + 1, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            correction = np.sqrt(1 - config.beta2**counts)
-            steps = correction / (1 - config.beta1**counts)
-        steps[0] = 0
-        n_times = len(counts) - len(fades)
-        times = np.zeros((n_times, N_TAILS + 2))
-        if self.problem.rule.deferred:
-            tails = np.zeros((n_times, N_TAILS))
-            fill_tails(config.rate * steps[1:], config.beta1, config.beta2, tails)
-            times[:, :N_TAILS] = tails
-        times[:, N_TAILS], times[:, N_TAILS + 1] = steps[:n_times], correction[:n_times]
-        self.arrays["times"] = xp.asarray(times)
-        self.arrays["powers"] = xp.asarray(np.column_stack([powers, fades]))
-        self._numbers |= {"n_times": n_times, "horizon": len(fades)}
-
-    def _place_room(self) -> None:
-        """Facts, and room for the steps of a chunk."""
-        xp, problem, sizes = self.card.xp, self.problem, self.sizes
-        n_directions = problem.n_directions
-        size = max(_CHUNK_BYTES // (4 * sizes.most * n_directions), 1)
-        self._chunk_size = min(size, len(problem.facts))
-        n_steps = self._chunk_size * n_directions
-        real = np.dtype(problem.config.precision)
-        self.arrays["facts"] = xp.asarray(problem.facts.astype(np.int32))
-        self.arrays["steps"] = xp.zeros((n_steps, 5), np.int32)
-        self.arrays["candidates"] = xp.zeros((n_steps, sizes.most), np.int32)
-        if not problem.draw.distinct:
-            self.arrays["repeats"] = xp.zeros((n_steps, sizes.most), np.int32)
-        self.arrays["rates"] = xp.zeros(n_steps)
-        if problem.config.loss == "squared":
-            assert problem.targets is not None
-            self.arrays["targets"] = xp.asarray(problem.targets.astype(real))
-        if not self.layout.room_shared:
-            self.arrays["room"] = xp.zeros((self.n_models, sizes.room), np.uint8)
-        self._numbers["most"] = sizes.most
-
-    def _place_ledgers(self) -> None:
-        xp, problem = self.card.xp, self.problem
-        real = np.dtype(problem.config.precision)
-        widths = (problem.widths.entity, problem.widths.relation)
-        rows = (self._numbers["n_entities"], self._numbers["n_relations"])
-        for name in ("owned", "drift", "projection"):
-            for table, n_rows, width in zip(("", "_relations"), rows, widths, strict=True):
-                self.arrays[f"{name}{table}"] = xp.zeros((n_rows, width), real)
-        self.arrays["meter"] = xp.zeros(5)
-        if problem.config.trace:
-            self.arrays["trace"] = xp.zeros((len(problem.facts), problem.trace_width), real)
+        self.arrays, self._numbers = placed.arrays, placed.numbers
+        self._epoch, self.chunk = -1, range(0)
 
     def enter(self, epoch: int, position: int) -> None:
         """Draw the chunk of an epoch that holds a position; chunks are cut at fixed places."""
-        size = self._chunk_size
+        size = chunk_size(self.problem)
         start = position // size * size
         chunk = range(start, min(start + size, len(self.problem.facts)))
         if (epoch, chunk) == (self._epoch, self.chunk):
@@ -188,13 +77,8 @@ class Fleet:
         self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
         redraws = self.problem.config.redraw
         self._numbers |= {"first": start, "epoch": epoch if redraws else 0}
-        blocks = min(n_steps, 1 << 16)
-        self._launch("draw", blocks, _DRAW_THREADS, self._draw_bytes, np.int32(n_steps))
-
-    @property
-    def _draw_bytes(self) -> int:
-        """Shared memory in which draws are looked through for repeats."""
-        return 0 if self.problem.draw.distinct else 8 * (self.sizes.most - 1)
+        blocks, shared = min(n_steps, 1 << 16), draw_bytes(self.problem)
+        self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
 
     def advance(self, start: int, stop: int) -> None:
         """Train every model on the facts at positions of the entered chunk."""
@@ -262,8 +146,8 @@ class Fleet:
     def to_host(self, array: Any) -> NDArray[Any]:
         """A copy of an array of the card."""
         self.card.wait()
-        found = array.get() if hasattr(array, "get") else array
-        return np.array(found, order="C")
+        found: NDArray[Any] = array.get(order="C") if hasattr(array, "get") else array.copy()
+        return np.ascontiguousarray(found)
 
     def _launch(self, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
         fields = [

@@ -141,7 +141,7 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
     if base > room:
         raise WhenceError(
             f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the card's "
-            "shared memory; choose a lower dim, or engine local"
+            "shared memory; choose a lower dim, or leave out cuda"
         )
     room_shared = base + kept <= room
     used = base + kept * room_shared
@@ -166,8 +166,13 @@ _RESERVED = 1024
 """Bytes of shared memory that every block takes for itself."""
 
 
+def draw_bytes(problem: Problem) -> int:
+    """Shared memory in which the draws of a step are looked through for repeats."""
+    return 0 if problem.draw.distinct else 8 * (Sizes.of(problem).most - 1)
+
+
 def _base_bytes(sizes: Sizes, shape: Layout, limits: Limits) -> int:
-    """Shared memory that a block needs in any case; see `share_out` in kernels.cu."""
+    """Shared memory that a block needs in any case; see `share_out` in kernels/step.cu."""
     n_warps = shape.threads // limits.lanes
     numbers = 2 * sizes.own + (2 + shape.turns * n_warps) * sizes.query_row + 3 * n_warps + 1
     return _padded(numbers, sizes.pack) * sizes.item

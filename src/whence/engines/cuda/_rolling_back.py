@@ -5,7 +5,7 @@ keep to the precision of the rows, here more digits cost little.
 """
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -39,13 +39,18 @@ class CardBacking:
 
     def __init__(self, xp: Any, memory: int = _MEMORY) -> None:
         self.xp, self.memory, self.lock = xp, memory, Lock()
-        self.rows = lru_cache(maxsize=_KEPT)(self._send_rows)
+        self._kept: dict[Candidates, Any] = {}
 
     def __call__(self, situation: Situation) -> "CardScoring":
         return CardScoring(self, situation)
 
-    def _send_rows(self, candidates: Candidates) -> Any:
-        return self.xp.asarray(np.asarray(candidates.rows, np.float64))
+    def rows(self, candidates: Candidates) -> Any:
+        """Rows of candidates on the card; those asked for last stay there."""
+        if candidates not in self._kept:
+            if len(self._kept) == _KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[candidates] = self.xp.asarray(np.asarray(candidates.rows, np.float64))
+        return self._kept[candidates]
 
 
 class CardScoring:
@@ -93,7 +98,7 @@ class CardScoring:
         if self._match == "dot":
             x = queries @ self._rows.T
         else:
-            x = self._distances(self._contest.query[None]) - self._distances(queries)
+            x = self._distances_before - self._distances(queries)
         x[asarray(np.flatnonzero(~changes.moved[block]))] = 0
         removals, own = _own_places(changes.n_own[block], changes.own.shape[1])
         places, values = changes.own[block][removals, own], changes.own_changes[block]
@@ -133,6 +138,10 @@ class CardScoring:
         tops = logs.max(axis=1)
         totals = xp.exp(logs - tops[:, None]).sum(axis=1)
         return tops + xp.log(totals) - xp.log(self._probabilities.sum())
+
+    @cached_property
+    def _distances_before(self) -> Any:
+        return self._distances(self._contest.query[None])
 
     @property
     def _rows(self) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes
 from whence.engines.cuda._translating import declared
-from whence.errors import WhenceError
 from whence.training._problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
@@ -22,24 +21,12 @@ def sources_digest() -> str:
     here = Path(__file__).parent
     files = (
         *sorted(_FOLDER.iterdir()),
-        *(here / f"_{n}.py" for n in ("layout", "source", "translating", "sharing")),
+        *(
+            here / f"_{n}.py"
+            for n in ("card", "layout", "placing", "sharing", "source", "translating")
+        ),
     )
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-
-
-def check_problem(problem: Problem) -> None:
-    """Refuse what the card's kernels do not know."""
-    config = problem.config
-    if config.batch_size > 1:
-        raise WhenceError(
-            f"a card trains fact by fact, not in batches of {config.batch_size}; "
-            "choose batch_size 1, or engine local"
-        )
-    if config.optimizer == "adam" and config.schedule != "constant":
-        raise WhenceError(
-            f"a card trains adam at a constant rate, not {config.schedule}; "
-            "choose adam-lazy, or engine local"
-        )
 
 
 def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:

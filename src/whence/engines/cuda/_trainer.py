@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from whence.engines.cuda._card import Card, open_card
 from whence.engines.cuda._fleet import Fleet
-from whence.errors import WhenceError
 from whence.training._optimizers import N_TAILS
 from whence.training._problem import Problem
 from whence.training._step import METER
 from whence.training._tables import Table
+from whence.training._trainer import check_snapshot
 from whence.training.results import Parameters
 
 _NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
@@ -68,12 +68,14 @@ class CudaTrainer:
     def read(self) -> tuple[Table, Table]:
         """Copies of the tables, up to date; looking never changes what training does next."""
         arrays = self._fleet.arrays
-        names = [name for name in arrays if name in ("entities", "relations")]
+        if not self.problem.rule.deferred:
+            return self._tables()
+        names = [name for name, _, _ in _NAMES]
         names += [f"{ledger}{end}" for ledger in _LEDGERS for _, _, end in _NAMES]
         before = {name: arrays[name].copy() for name in names}
         self._fleet.settle()
         tables = self._tables()
-        self._fleet.arrays |= before
+        arrays |= before
         return tables
 
     def _tables(self) -> tuple[Table, Table]:
@@ -134,11 +136,8 @@ class CudaTrainer:
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take up a snapshot, of this or of the CPU's, in place."""
-        mine, fleet = self.snapshot(), self._fleet
-        if {name: array.shape for name, array in mine.items()} != {
-            name: array.shape for name, array in arrays.items()
-        }:
-            raise WhenceError("the checkpoint is of another kind of training")
+        fleet = self._fleet
+        check_snapshot(self.snapshot(), arrays)
         self.count[:], self.meter[:] = arrays["count"], arrays["meter"]
         self.epoch, self.position = (int(n) for n in arrays["clock"][:2])
         xp, parts = fleet.card.xp, fleet.sizes.parts

@@ -20,6 +20,7 @@
 
 #define DOT 0
 #define L1 1
+#define L2 2
 #define SOFTMAX 0
 #define SIGMOID 1
 #define SQUARED 2

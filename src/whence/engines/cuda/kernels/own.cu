@@ -21,15 +21,15 @@ DEVICE void note(real *ledger, const Own *own, int which, int place, real change
   if (place < OWN_WIDTH(which)) ledger[(long long)own->row[which] * OWN_WIDTH(which) + place] += change;
 }
 
-// Project the rows in `values`, (OWN,), and note it where they are kept.
-DEVICE void project_own(const Fleet *fleet, const Own *own, real *values, real *room, int noting) {
+// Project the rows in `values`, (OWN,), or those of them that lagged behind.
+DEVICE void project_own(const Fleet *fleet, const Own *own, real *values, real *room, int lagging) {
   real sums[3] = {0, 0, 0};
   FOR_OWN(k, which, place) sums[which] += values[k] * values[k];
   block_sums(sums, room);
   FOR_OWN(k, which, place) {
-    if (!OWN_CONSTRAINED(which)) continue;
+    if (!OWN_CONSTRAINED(which) || (lagging && own->drift[which].fade1 == 1)) continue;
     real after = projection_of(sums[which]) * values[k];
-    if (TRACKED && noting && own->there[which])
+    if (TRACKED && own->there[which])
       note(fleet->projection[which == 1], own, which, place, after - values[k]);
     values[k] = after;
   }
@@ -50,7 +50,6 @@ DEVICE void read_own(const Fleet *fleet, Own *own, int count, Shared at) {
     }
     at.own[k] = value;
   }
-  // A row that does not lag is projected already.
   if (DEFERRED && (CONSTRAINED || CONSTRAINED_RELATIONS)) project_own(fleet, own, at.own, at.sums, 1);
 }
 
@@ -71,7 +70,7 @@ DEVICE void move_own(
     Shared at) {
   const real *rows[3] = {at.own, at.own + ROW, at.own + ROW + RELATION_ROW};
   real distance[2] = {0, 0};
-  if (MATCH > L1) {  // of the query from the subject, where it is a candidate, and from the object
+  if (MATCH == L2) {  // of the query from the subject, where it is a candidate, and from the object
     real sums[3] = {0, 0, 0};
     for (int k = THREAD < OWN_THREADS ? THREAD : WIDTH; k < WIDTH; k += OWN_THREADS) {
       real to_subject = at.query[k] - rows[0][k], to_object = at.query[k] - rows[2][k];
@@ -114,7 +113,7 @@ DEVICE void move_own(
       fleet->trace[(long long)fact * TRACE_WIDTH + start + place] += change;
     }
   }
-  if (CONSTRAINED || CONSTRAINED_RELATIONS) project_own(fleet, own, at.own, at.sums, 1);
+  if (CONSTRAINED || CONSTRAINED_RELATIONS) project_own(fleet, own, at.own, at.sums, 0);
   FOR_OWN(k, which, place) if (own->there[which]) own->state[which][place] = at.own[k];
   if (DEFERRED)
     for (int i = THREAD; i < 3; i += N_THREADS)
@@ -131,7 +130,7 @@ DEVICE void measure(const Fleet *fleet, Shared at) {
     distance[0] += gap * gap;
   }
   block_sums(squares, at.sums);
-  if (MATCH > L1) block_sums(distance, at.sums);
+  if (MATCH == L2) block_sums(distance, at.sums);
   real far = SQRT(distance[0]);
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real x = k < WIDTH ? rows[2][k] : 0;
