@@ -48,6 +48,7 @@ lock: $(LOCK_VENV)/.installed ## regenerate the pins in requirements/ (UPGRADE=-
 	$(COMPILE) pyproject.toml -o requirements/core.txt
 	$(COMPILE) pyproject.toml requirements/build.in --extra dev -c requirements/core.txt -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
+	$(COMPILE) pyproject.toml --extra cuda -c requirements/core.txt -o requirements/cuda.txt
 
 clean: ## remove environments, caches and build outputs
 	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) build dist docs/_build \
