@@ -68,7 +68,6 @@ class Paper:
             "dataset": self.options.dataset,
             "models": list(self.options.models),
             "limit": self.options.n_predictions,
-            "folder": str(self.options.folder),
             "measured": list(self.measured),
             "missing": list(self.missing),
             "parts": list(self.parts),
