@@ -28,11 +28,11 @@ def count_truth(part: Part, case: Case) -> int | None:
     """How many facts the part of the truth removes; None of another part."""
     if part.name != TRUTH:
         return None
-    from whence.evaluate.leave_one_out import count_left_out
+    from whence.evaluate.leave_one_out import count_adjacent
     from whence.evaluate.picking import pick
 
     sample = pick(case, EvaluateOptions(protocols=part.protocols, **part.asked))
-    return count_left_out(sample, adjacent_only=True)
+    return count_adjacent(sample)
 
 
 def measure_truth(
