@@ -80,6 +80,15 @@ def test_the_command_says_what_was_asked() -> None:
     assert asked.seconds == 540
 
 
+@pytest.mark.parametrize(
+    ("engine", "flag"),
+    [("auto", ""), ("local", " --engine local"), ("cuda", " --engine cuda")],
+)
+def test_the_engine_is_named_where_it_was_asked_for(engine: str, flag: str) -> None:
+    command = PaperOptions(engine=EngineOptions(engine)).command
+    assert command == f"whence paper nations{flag}"
+
+
 def test_parts_of_one_setting_share_a_run() -> None:
     runs = {part.name: part.run for part in plan(PaperOptions())}
     assert runs["removal-distmult"] == runs["approximation"] == runs["theory"] == "distmult"

@@ -113,7 +113,7 @@ class Measuring:
         if "approximation" in part.protocols:
             asked["constraints"] = part.constraints
         asked |= part.asked
-        return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
+        return run.evaluate(watch=self.watch, **asked, **self.runs.engine.to_dict())
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; an evaluation has one, and retrains nothing twice."""

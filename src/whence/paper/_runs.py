@@ -1,12 +1,13 @@
 """The runs of the paper's experiments, trained once and opened later."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.api import Run, resume, train
 from whence.api._cases import machine_of, sibling
 from whence.data import read_dataset
+from whence.engines import EngineOptions
 from whence.errors import WhenceError
 from whence.paper import _published as published
 from whence.paper._options import PaperOptions
@@ -27,6 +28,8 @@ class Runs:
 
     options: PaperOptions
     watch: PaperWatch
+    engine: EngineOptions = field(default_factory=EngineOptions)
+    """Where runs are retrained, and trained: what the options ask for, settled."""
 
     def problem(self, part: Part) -> "Problem":
         """What is trained for a part, before it is."""
@@ -57,8 +60,7 @@ class Runs:
 
     @property
     def _machine(self) -> MachineOptions:
-        """Where runs are trained: where they are retrained."""
-        return machine_of(self.options.engine)
+        return machine_of(self.engine)
 
     def _train(self, part: Part, path: Path, watching: TrainingWatch) -> Run:
         settings = _settings(part)
