@@ -23,7 +23,7 @@ from whence.paper._provenance import note_measured
 from whence.paper._qualitative import explain_examples
 from whence.paper._results import Document
 from whence.paper._runs import Runs
-from whence.paper._truth import count_truth, measure_truth
+from whence.paper._truth import count_truth, measure_truth, open_other
 from whence.paper._watch import Budget, Cost, PaperWatch
 from whence.verify import Case
 
@@ -66,15 +66,24 @@ class Measuring:
 
     def _found(self, run: Run, part: Part) -> Document:
         """What a part keeps of its own, beside what all of them do."""
+        # What may be lacking is found out before anything is retrained.
+        qualitative = explain_examples(part.name, self.options.dataset, run, self.watch)
+        other = open_other(part, self.runs, run)
         evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
         self._write_retrainings(part, evaluation)
         return {
             "evaluation": evaluation.to_dict(),
             "significance": self._significance(run, part, evaluation),
             "examples": _examples(run, evaluation),
-            "qualitative": explain_examples(part.name, self.options.dataset, run),
-            **measure_truth(part, self.runs, run, evaluation, self.engine),
+            "qualitative": qualitative,
+            **({} if other is None else self._truth(run, other, evaluation)),
         }
+
+    def _truth(self, run: Run, other: Run, evaluation: Evaluation) -> Document:
+        """What the part of the truth has more than others."""
+        options = EvaluateOptions.from_dict(evaluation.options)
+        with open_case(run, self.engine, self.watch) as case:
+            return measure_truth(case, other, options)
 
     def budget(self, parts: Sequence[Part], n_kept: int) -> Budget:
         """What parts will take, the cheapest first; their runs are trained for it."""
