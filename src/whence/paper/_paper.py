@@ -141,7 +141,9 @@ def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
     missing = [part for name, part in parts.items() if name not in found]
     if not missing:
         return
-    budget = measuring.budget(missing, len(found))
+    from whence.paper._budget import make_budget
+
+    budget = make_budget(missing, len(found), measuring.runs, measuring.engine)
     watch.budgeted(budget)
     for cost in budget.parts:
         if not watch.has_room_for(cost.seconds):

@@ -13,26 +13,10 @@ from whence.api import Run
 from whence.errors import WhenceError
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Order
-from whence.paper._plan import Part
+from whence.paper._plan import OTHER_CREDIT, TRUTH, Part
 from whence.paper._results import Document
 from whence.paper._runs import Runs
 from whence.verify import Case
-
-TRUTH = "truth"
-"""The name of its part."""
-OTHER_CREDIT = "step"
-"""Beside that of the run."""
-
-
-def count_truth(part: Part, case: Case) -> int | None:
-    """How many facts the part of the truth removes; None of another part."""
-    if part.name != TRUTH:
-        return None
-    from whence.evaluate.leave_one_out import count_adjacent
-    from whence.evaluate.picking import pick
-
-    sample = pick(case, EvaluateOptions(protocols=part.protocols, **part.asked))
-    return count_adjacent(sample)
 
 
 def open_other(part: Part, runs: Runs, run: Run) -> Run | None:
