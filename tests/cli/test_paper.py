@@ -25,6 +25,10 @@ def test_tables_fit_a_terminal_and_the_budget_comes_first(folder: Path) -> None:
     assert lines[-1] == f"page: {folder / 'paper.html'}"
     said = done.stderr.splitlines()
     (budget,) = [number for number, line in enumerate(said) if line.startswith("at most ")]
+    assert said[budget - 1].startswith("6 trainings: about ")
+    assert " retrainings and 6 trainings: about " in said[budget]
+    trained = [number for number, line in enumerate(said) if line.startswith("training ")]
+    assert budget < min(trained)
     parts = [number for number, line in enumerate(said) if " of 5: " in line]
     assert len(parts) == 5
     assert budget < parts[0]

@@ -119,7 +119,7 @@ def test_orders_are_those_of_the_definition(tmp_path: Path) -> None:
             for number, order in enumerate(row.orders):
                 situation = sample.situations[number]
                 (near,) = is_adjacent(run, situation).nonzero()
-                drops, mine = truth.matrix[near, number], estimated[number, near]
+                drops, mine = truth.drops[number], estimated[number, near]
                 ranked = sorted(range(len(near)), key=lambda i: -mine[i])
                 names = (order.subject, order.relation, order.object)
                 assert names == names_of(run, situation)
@@ -128,7 +128,9 @@ def test_orders_are_those_of_the_definition(tmp_path: Path) -> None:
                     probabilities(sample, retrain(sample, []))[number]
                 )
                 assert order.rho == pytest.approx(spearman(mine, drops))
+                assert truth.matrix is not None
                 assert order.best_drop == truth.matrix[order.best_fact, number] == max(drops)
+                assert np.array_equal(drops, truth.matrix[near, number])
                 assert (near[ranked[0]], drops[ranked[0]]) == (order.first_fact, order.first_drop)
                 behind = mine[list(near).index(order.best_fact)]
                 assert order.best_rank == sum(each >= behind for each in mine)
@@ -141,16 +143,16 @@ def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(tmp_path: Path) -> 
     with sampled(train(tmp_path / "again")) as sample:
         asked = find_truth(sample, adjacent_only=True)
         near = np.array([is_adjacent(run, situation) for situation in sample.situations]).T
-        assert np.array_equal(asked.removed, near)
+        assert [ids.tolist() for ids in asked.adjacent] == [[*np.flatnonzero(m)] for m in near.T]
         assert not near.all()
         found = leave_one_out([sample], METHODS, adjacent_only=True)
         # Nothing but what is adjacent was looked at.
         assert len(sample.case.retrainer.journal) == 1 + near.any(axis=1).sum()
-    whole, alone = every.truths[0].matrix, found.truths[0].matrix
+    whole, alone = every.truths[0].matrix, found.truths[0].pairs
     assert whole is not None
     assert alone is not None
-    assert np.array_equal(alone[near], whole[near])
-    assert np.isnan(alone[~near]).all()
+    assert np.array_equal(alone["influence"], whole.T[near.T])
+    assert np.array_equal(np.stack([alone["prediction"], alone["fact"]]), near.T.nonzero())
     for mine, other in zip(found.rows, every.rows, strict=True):
         assert mine.rho_adjacent == other.rho_adjacent
         assert mine.orders == other.orders
@@ -161,6 +163,39 @@ def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(tmp_path: Path) -> 
             order.first_drop / order.best_drop for order in mine.orders if order.best_drop > 0
         ]
         assert mine.share_of_best == pytest.approx(np.mean(shares))
+
+
+def test_of_adjacent_facts_nothing_is_kept_of_others(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    found = run.evaluate(
+        protocols="leave-one-out", methods="random", adjacent_only=True, most_adjacent=25, limit=2
+    )
+    (truth,) = found.true_influences
+    n_adjacent = [order.n_adjacent for order in found.leave_one_out[0].orders]
+    assert truth.matrix is None
+    assert np.bincount(truth.array["prediction"]).tolist() == n_adjacent
+    assert sum(n_adjacent) < 2 * N_FACTS
+    assert run.path is not None
+    (kept,) = find_evaluations(run.path)
+    pairs = np.load(kept.with_name(f"{kept.stem}-seed-5.npy"))
+    assert np.array_equal(pairs, truth.array)
+    for order, number in zip(found.leave_one_out[0].orders, range(2), strict=True):
+        mine = pairs[pairs["prediction"] == number]
+        best = mine[mine["influence"].argmax()]
+        assert (best["fact"], best["influence"]) == (order.best_fact, order.best_drop)
+
+
+@pytest.mark.parametrize("first", ["whole", "adjacent"])
+def test_influences_of_adjacent_facts_are_those_of_all(tmp_path: Path, first: str) -> None:
+    run = train(tmp_path)
+    with sampled(run) as sample:
+        if first == "whole":
+            sample.influences("rollback")
+        mine, whole = sample.adjacent_influences("rollback"), sample.influences("rollback")
+        for number, situation in enumerate(sample.situations):
+            near = is_adjacent(run, situation)
+            assert np.array_equal(mine[number], whole[number, near])
+            assert not whole[number, ~near].any()
 
 
 def test_a_method_without_a_supporting_fact_drops_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from whence.engines._local import LocalEngine
 from whence.errors import WhenceError
 from whence.evaluate import results
 from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whence.paper._budget import make_budget
 from whence.paper._measuring import _records_key
 from whence.paper._plan import plan
 from whence.paper._runs import Runs
@@ -29,11 +30,16 @@ class Notes(PaperWatch):
 
     def __init__(self, stop_in: str | None = None, after: int = 0) -> None:
         self.parts: list[str] = []
+        self.prepared: list[str] = []
         self.budget: Budget | None = None
         self.n_retrained = 0
         self._stop_in, self._after = stop_in, after
 
+    def preparing(self, run: str) -> None:
+        self.prepared.append(run)
+
     def budgeted(self, budget: Budget) -> None:
+        assert self.prepared == []
         self.budget = budget
 
     def began(self, number: int, n_parts: int, title: str) -> None:
@@ -73,11 +79,46 @@ def test_the_budget_comes_first_and_is_an_upper_bound(whole: tuple[Paper, Notes]
     assert by_name["lazy-distmult"] == 2 * (2 * 6 + 20 + 1)
 
 
+def test_every_training_is_in_the_budget_once(whole: tuple[Paper, Notes]) -> None:
+    paper, notes = whole
+    assert notes.budget is not None
+    assert notes.budget.n_trainings == 2 * 3 + 2 * 3  # settings, and constraints, of two seeds
+    runs = paper.options.folder / "runs"
+    assert len([*runs.rglob("manifest.json")]) == notes.budget.n_trainings
+    assert len(notes.prepared) == 3  # the others are kept inside these
+    first = {cost.part: cost.n_trainings for cost in notes.budget.parts}
+    shared = [first[name] for name in ("removal-distmult", "theory", "approximation")]
+    assert (sum(shared), first["lazy-distmult"], first["criage"]) == (8, 2, 2)
+    assert 0 < notes.budget.training_seconds < notes.budget.seconds
+
+
+def test_a_run_that_is_there_is_not_counted(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+    options = PaperOptions(**FEW, out=tmp_path)
+    first, *_ = plan(options)
+    runs = Runs(options, Notes())
+    assert len(runs.lacking(first)) == 2
+    shutil.copytree(whole[0].options.folder / "runs" / "distmult", tmp_path / "runs" / "distmult")
+    assert runs.lacking(first) == []
+    shutil.rmtree(tmp_path / "runs" / "distmult" / "siblings" / "seed-43")
+    (lacking,) = runs.lacking(first)
+    assert lacking.name == "seed-43"
+
+
+def test_all_predictions_are_at_most_as_many_as_queries(tmp_path: Path) -> None:
+    options = PaperOptions(models=("complex",), seeds=1, out=tmp_path)
+    queries = {(s, r) for s, r, _ in whence.read("nations").test.tolist()}
+    engine, runs = LocalEngine(), Runs(options, Notes())
+    budget = make_budget(plan(options), 0, runs, engine)
+    assert {cost.n_retrainings for cost in budget.parts} == {len(queries) * 6 + 20 + 1}
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_the_cheapest_part_is_done_first(whole: tuple[Paper, Notes]) -> None:
     _, notes = whole
     assert notes.budget is not None
     costs = notes.budget.parts
-    assert [cost.seconds for cost in costs] == sorted(cost.seconds for cost in costs)
+    seconds = [cost.retraining_seconds for cost in costs]
+    assert seconds == sorted(seconds)
     assert notes.parts == [f"{n} of 5: {cost.title}" for n, cost in enumerate(costs, 1)]
 
 
@@ -175,6 +216,8 @@ def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Pat
     again = reproduce(options, then)
     assert then.budget is not None
     assert then.budget.n_kept == n_kept
+    assert first.budget is not None
+    assert then.budget.n_trainings < first.budget.n_trainings
     assert figures(again) == figures(paper)
     # Threads that were at work when it stopped may have finished, unheard.
     assert notes.n_retrained == first.n_retrained + then.n_retrained

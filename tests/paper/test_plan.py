@@ -43,7 +43,9 @@ def test_the_truth_is_asked_of_the_lazy_run_of_fb15k_237() -> None:
     assert truth.run == parts["lazy-distmult"].run
     assert truth.asked["adjacent_only"]
     assert (truth.asked["limit"], truth.asked["most_adjacent"]) == (5, 1000)
-    assert truth.n_retrainings(100, 272115, 2300) == 2301
+    assert truth.n_retrainings(100, 272115) == 5 * 1000 + 1  # at most
+    assert truth.n_retrainings(2, 272115) == 2 * 1000 + 1
+    assert truth.n_retrainings(100, 1592) == 1592 + 1
     few = plan(PaperOptions("fb15k-237", limit=2))[-1]
     assert (few.name, few.asked["limit"]) == ("truth", 2)
     others = [PaperOptions("fb15k-237", models=("complex",)), PaperOptions("movielens")]
@@ -80,10 +82,33 @@ def test_the_command_says_what_was_asked() -> None:
     assert asked.seconds == 540
 
 
+@pytest.mark.parametrize(
+    ("engine", "flag"),
+    [("auto", ""), ("local", " --engine local"), ("cuda", " --engine cuda")],
+)
+def test_the_engine_is_named_where_it_was_asked_for(engine: str, flag: str) -> None:
+    command = PaperOptions(engine=EngineOptions(engine)).command
+    assert command == f"whence paper nations{flag}"
+
+
 def test_parts_of_one_setting_share_a_run() -> None:
     runs = {part.name: part.run for part in plan(PaperOptions())}
     assert runs["removal-distmult"] == runs["approximation"] == runs["theory"] == "distmult"
     assert len(set(runs.values())) == 5
+
+
+def test_other_runs_of_a_part_are_known_before_they_are_trained() -> None:
+    parts = {part.name: part for part in plan(PaperOptions(seeds=2))}
+    assert parts["theory"].siblings == parts["criage"].siblings == [{"seed": 43}]
+    assert parts["approximation"].siblings == [
+        {"seed": 43},
+        *(
+            {"constraint": constraint} | seed
+            for constraint in ("unit", "max:2", "max:3")
+            for seed in ({}, {"seed": 43})
+        ),
+    ]
+    assert plan(PaperOptions("fb15k-237"))[-1].siblings == [{"credit": "step"}]
 
 
 def test_retrainings_are_counted_before_they_are_done() -> None:

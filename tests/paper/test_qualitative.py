@@ -7,6 +7,7 @@ import pytest
 
 import whence
 from paper import hand_made
+from whence.engines import RetrainWatch
 from whence.paper import PaperOptions
 from whence.paper._qualitative import EXAMPLES, explain_examples, short_relation
 from whence.paper._results import Results
@@ -39,8 +40,28 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
     )
 
 
+class Notes(RetrainWatch):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_without_labels_there_are_no_examples_and_it_says_so(tmp_path: Path) -> None:
+    run = whence.train("nations", out=tmp_path / "run", model="distmult", dim=4, epochs=1)
+    watch = Notes()
+    assert explain_examples("lazy-distmult", "fb15k-237", run, watch) == []
+    (note,) = watch.notes
+    assert note.startswith("3 of the paper's 3 examples are left out: unknown ")
+    assert explain_examples("lazy-complex", "fb15k-237", run, watch) == []
+    assert len(watch.notes) == 1
+
+
 def test_labels_lead_to_the_entities_that_are_meant(run: whence.Run) -> None:
-    documents = explain_examples("lazy-distmult", "fb15k-237", run)
+    watch = Notes()
+    documents = explain_examples("lazy-distmult", "fb15k-237", run, watch)
+    assert watch.notes == []
     assert len(documents) == len(EXAMPLES) == 3
     for example, document in zip(EXAMPLES, documents, strict=True):
         subject, object_, papers = FOUND[example.subject]
@@ -55,7 +76,7 @@ def test_labels_lead_to_the_entities_that_are_meant(run: whence.Run) -> None:
 
 
 def test_facts_are_those_of_an_explanation(run: whence.Run) -> None:
-    document = explain_examples("removal-distmult", "fb15k-237", run)[1]
+    document = explain_examples("removal-distmult", "fb15k-237", run, Notes())[1]
     found = run.explain("Bandai", EXAMPLES[1].relation, "Video game", top=3)
     assert [fact["fact_id"] for fact in document["facts"]] == [it.fact_id for it in found.facts]
     assert document["probability"] == pytest.approx(found.prediction.probability)
@@ -70,8 +91,8 @@ def test_the_examples_are_predictions_of_the_test_split(run: whence.Run) -> None
 
 
 def test_other_parts_and_datasets_have_none(run: whence.Run) -> None:
-    assert explain_examples("truth", "fb15k-237", run) == []
-    assert explain_examples("lazy-distmult", "nations", run) == []
+    assert explain_examples("truth", "fb15k-237", run, Notes()) == []
+    assert explain_examples("lazy-distmult", "nations", run, Notes()) == []
 
 
 def document(rank: int) -> dict[str, Any]:

@@ -165,6 +165,28 @@ def test_the_summary_says_where_figures_lie(results: Results) -> None:
     assert "Rollback is nearer to retraining" in text
 
 
+def test_one_seed_says_how_far_from_the_paper_it_is() -> None:
+    part = hand_made.table1()
+    for row in part["evaluation"]["removal"]:
+        for metric in ("pd", "tc"):
+            row[f"{metric}_seeds"] = row[f"{metric}_seeds"][:1]
+            row[metric] = row[f"{metric}_seeds"][0]
+    options = PaperOptions(models=("distmult",), seeds=1)
+    paper = Paper.of(Results(options, {"removal-distmult": part}))
+    table = {table.name: table for table in paper.tables}["table1"]
+    apart = [
+        100 * abs(figure.ours - figure.paper)
+        for row in table.rows
+        if row.names[-1] != "difference"
+        for figure in row.figures
+    ]
+    assert (len(apart), max(apart) > 1) == (12, True)
+    mean = sum(apart) / len(apart)
+    (sentence,) = [each for each in paper.summary if each.startswith("Table 1, the paper's")]
+    expected = f"Table 1, the paper's 12 figures beside our one seed: {mean:.1f} points apart on"
+    assert sentence == f"{expected} average."
+
+
 def test_files_hold_all_of_it(results: Results, tmp_path: Path) -> None:
     paper = Paper.of(results)
     paper.write(tmp_path)

@@ -1,6 +1,7 @@
 """The truth on a few predictions: measured for real on Nations, and as tables."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,20 @@ import pytest
 from paper import hand_made
 from whence.api._cases import open_case, sibling
 from whence.engines import EngineOptions, RetrainWatch, choose_engine
+from whence.errors import WhenceError
+from whence.evaluate.options import EvaluateOptions
+from whence.evaluate.results import plain
+from whence.explain._backing import CoreScoring
+from whence.explain._situation import Situation
 from whence.paper import Paper, PaperOptions, PaperWatch
+from whence.paper._budget import make_budget
 from whence.paper._measuring import Measuring
 from whence.paper._plan import Part, lazy_settings
 from whence.paper._results import Results
 from whence.paper._runs import Runs
 from whence.paper._tables import make_tables
 from whence.paper._text import grid
-from whence.paper._truth import count_truth
+from whence.paper._truth import check_same_rows, measure_truth
 
 PART = Part(
     "truth",
@@ -75,12 +82,40 @@ def test_the_order_by_step_is_that_of_a_run_with_that_credit(measured: Measured)
         assert order["best_rank"] == rank
 
 
-def test_the_budget_is_exact(measured: Measured) -> None:
-    document, measuring, watch = measured
-    with open_case(measuring.runs.open(PART), measuring.engine, RetrainWatch()) as case:
-        n_facts = count_truth(PART, case)
-    assert n_facts == document["evaluation"]["leave_one_out"][0]["n_facts"]
-    assert measuring.budget([PART], 0).n_retrainings == 1 + n_facts == watch.n_retrained
+def test_the_other_credit_is_explained_where_the_run_is(measured: Measured) -> None:
+    document, measuring, _ = measured
+    run, asked = measuring.runs.open(PART), set[str]()
+
+    def backing(situation: Situation) -> CoreScoring:
+        asked.add(situation.trained.config.credit)
+        return CoreScoring(situation)
+
+    with open_case(run, measuring.engine, RetrainWatch()) as case:
+        elsewhere = replace(case, trained=replace(case.trained, backing=backing))
+        options = EvaluateOptions.from_dict(document["evaluation"]["options"])
+        found = measure_truth(elsewhere, sibling(run, credit="step"), options)
+    assert "step" in asked
+    assert plain(found["other_credit"]) == document["other_credit"]
+
+
+def test_a_trace_of_other_rows_is_refused(measured: Measured) -> None:
+    _, measuring, _ = measured
+    run = measuring.runs.open(PART)
+    check_same_rows(run, sibling(run, credit="step"))
+    with pytest.raises(WhenceError, match=r"seed-43 has other rows than .*; remove .*, and both"):
+        check_same_rows(run, sibling(run, seed=43))
+
+
+def test_the_budget_is_the_most_there_can_be(measured: Measured, tmp_path: Path) -> None:
+    _, measuring, watch = measured
+    (cost,) = make_budget([PART], 0, measuring.runs, measuring.engine).parts
+    assert watch.n_retrained <= cost.n_retrainings == 1 + 2 * 420
+    assert (cost.n_trainings, cost.training_seconds) == (0, 0)  # both credits are there
+    anew = Runs(replace(measuring.options, out=tmp_path), watch)
+    (cost,) = make_budget([PART], 0, anew, measuring.engine).parts
+    assert cost.n_trainings == 2
+    assert cost.seconds > cost.retraining_seconds > 0
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_what_is_finished_is_kept(measured: Measured) -> None:

@@ -142,7 +142,7 @@ def sibling(
     if config == run.config:
         return run
     assert run.path is not None
-    path = run.path / "siblings" / _name(changes)
+    path = sibling_path(run.path, changes)
     if not path.exists():
         return train_config(run.dataset, config, path, watch, machine)
     found = _open_sibling(path)
@@ -159,8 +159,10 @@ def _open_sibling(path: Path) -> RunFolder:
         raise WhenceError(f"{error}; remove {path}, and it is trained again") from None
 
 
-def _name(changes: Mapping[str, Any]) -> str:
-    return "-".join(f"{name}-{str(value).replace(':', '-')}" for name, value in changes.items())
+def sibling_path(path: Path, changes: Mapping[str, Any]) -> Path:
+    """Where the run at a path keeps the one with some settings changed."""
+    words = (f"{name}-{str(value).replace(':', '-')}" for name, value in changes.items())
+    return path / "siblings" / "-".join(words)
 
 
 def _check_same(path: Path, found: TrainConfig, wanted: TrainConfig) -> None:

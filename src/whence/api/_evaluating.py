@@ -38,14 +38,13 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
 
 
 def _keep(run: Run, found: "Evaluation", watch: "RetrainWatch") -> None:
-    """The document in the run's folder, where reports look for it, and its matrices beside it."""
+    """The document in the run's folder, where reports look for it; true influences beside it."""
     from whence.files import save_evaluation, save_influences
 
     assert run.path is not None
     try:
         path = save_evaluation(run.path, found.to_dict())
         for each in found.true_influences:
-            assert each.matrix is not None
-            save_influences(path, each.seed, each.matrix)
+            save_influences(path, each.seed, each.array)
     except (OSError, WhenceError) as error:
         watch.noted(f"the evaluation is not kept in the run: {error}")

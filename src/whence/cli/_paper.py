@@ -42,11 +42,15 @@ class PaperScreen(RetrainScreen, PaperWatch):
         for cost in budget.parts:
             self.noted(
                 f"{cost.title}: {counted(cost.n_retrainings, 'retraining')} x "
-                f"{cost.seconds_each:.2g} s = {time_text(cost.seconds)}"
+                f"{cost.seconds_each:.2g} s = {time_text(cost.retraining_seconds)}"
             )
+        trainings = counted(budget.n_trainings, "training")
+        if budget.n_trainings:
+            self.noted(f"{trainings}: about {time_text(budget.training_seconds)}")
         n_parts = budget.n_kept + len(budget.parts)
         kept = f"; {budget.n_kept} of {n_parts} parts are finished" if budget.n_kept else ""
         n_all = counted(budget.n_retrainings, "retraining")
+        n_all += f" and {trainings}" if budget.n_trainings else ""
         self.noted(f"at most {n_all}: about {time_text(budget.seconds)}{kept}")
 
     def began(self, number: int, n_parts: int, title: str) -> None:

@@ -1,7 +1,7 @@
 """`whence paper`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from whence.cli._options import (
     print_json,
     setting_options,
 )
+
+if TYPE_CHECKING:
+    from whence.paper import PaperOptions
 
 _DATASETS = ("nations", "fb15k-237", "movielens")
 _PATH = click.Path(path_type=Path)
@@ -61,16 +64,31 @@ def command(
     writes tables and figures into a folder, the cheapest first. What it will take is said before
     it begins. After an interruption the folder has what is finished, and the same command goes on.
     """
+    from whence.engines import EngineOptions
+    from whence.paper import PaperOptions
+
+    names = tuple(name for each in models.split(",") if (name := each.strip()))
+    engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})
+    asked = PaperOptions(
+        dataset=dataset,
+        models=names,
+        seeds=seeds,
+        limit=limit,
+        out=out,
+        data_dir=data_dir,
+        engine=engine,
+        time_budget=time_budget,
+    )
+    _reproduce(asked, as_json=as_json)
+
+
+def _reproduce(asked: "PaperOptions", *, as_json: bool) -> None:
     from whence._jit import announced
     from whence.cli._paper import PaperScreen, show_paper
     from whence.cli._tables import console
     from whence.cli._watch import TerminalWatch
-    from whence.engines import EngineOptions
-    from whence.paper import PaperOptions, reproduce
+    from whence.paper import reproduce
 
-    names = tuple(name for each in models.split(",") if (name := each.strip()))
-    engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})
-    asked = PaperOptions(dataset, names, seeds, limit, out, data_dir, engine, time_budget)
     watch = PaperScreen()
     with announced(TerminalWatch().compiling), watch:
         paper = reproduce(asked, watch)

@@ -106,9 +106,9 @@ def _retrain_together(work: _Work) -> None:
 def _n_left_out(sample: Sample, options: EvaluateOptions) -> int | None:
     if not options.adjacent_only:
         return None
-    from whence.evaluate.leave_one_out import count_left_out
+    from whence.evaluate.leave_one_out import count_adjacent
 
-    return count_left_out(sample, adjacent_only=True)
+    return count_adjacent(sample)
 
 
 def _counted(case: Case) -> Case:

@@ -1,11 +1,12 @@
 """Estimated against true influence: every training fact removed alone, or every adjacent one.
 
-The journal of a run keeps what every retraining came to, so that the matrix of true influences is
-trained once and answers any method later.
+The journal of a run keeps what every retraining came to, so that true influences are trained once
+and answer any method later.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from whence.engines import Job
 from whence.evaluate.estimates import outputs
 from whence.evaluate.recording import name_prediction
-from whence.evaluate.results import LeaveOneOut, Order, TrueInfluences
+from whence.evaluate.results import PAIR, LeaveOneOut, Order, TrueInfluences
 from whence.evaluate.sample import Sample
 from whence.evaluate.statistics import bootstrap_interval, mean_size, seeds_mean, spearman
 from whence.explain._adjacent import find_adjacent
@@ -31,14 +32,18 @@ class LeftOneOut:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What predictions of one seed lose without each fact."""
+    """What predictions of one seed lose without facts, each removed alone."""
 
     original: Numbers
     """(n_predictions,) probabilities with all facts, or ratings."""
-    matrix: NDArray[np.float64]
-    """(n_facts, n_predictions) that, less the one without each fact; NaN where not removed."""
-    removed: NDArray[np.bool_]
-    """(n_facts, n_predictions) which facts were removed for which prediction."""
+    adjacent: tuple[FactIds, ...]
+    """Of every prediction, ascending."""
+    drops: tuple[Numbers, ...]
+    """Of every prediction: the probability, less the one without each adjacent fact."""
+    n_removed: int
+    """Different facts."""
+    matrix: NDArray[np.float64] | None = None
+    """(n_facts, n_predictions) the same without each fact, where all were removed."""
 
 
 def leave_one_out(
@@ -52,52 +57,73 @@ def leave_one_out(
 
 def find_truth(sample: Sample, *, adjacent_only: bool = False) -> Truth:
     """Remove facts one by one: all of them or, for each prediction, those adjacent to it."""
-    removed = _chosen(sample, adjacent_only=adjacent_only)
-    fact_ids = np.flatnonzero(removed.any(axis=1)).tolist()
-    jobs = [Job.of([fact], np.flatnonzero(removed[fact])) for fact in fact_ids]
+    near = tuple(map(find_adjacent, sample.situations))
+    return _adjacent_truth(sample, near) if adjacent_only else _whole_truth(sample, near)
+
+
+def _whole_truth(sample: Sample, near: tuple[FactIds, ...]) -> Truth:
+    every = np.arange(len(near))
+    jobs = [Job.of([fact], every) for fact in range(sample.case.trained.dataset.n_facts)]
     outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
     original = outputs(sample, outcomes.control)
-    matrix = np.full(removed.shape, np.nan)
-    for fact, job, standings in zip(fact_ids, jobs, outcomes.jobs, strict=True):
-        matrix[fact, job.which] = original[job.which] - outputs(sample, standings)
-    return Truth(original, matrix, removed)
+    matrix = original - np.array([outputs(sample, standings) for standings in outcomes.jobs])
+    drops = tuple(matrix[ids, number] for number, ids in enumerate(near))
+    return Truth(original, near, drops, len(jobs), matrix)
 
 
-def count_left_out(sample: Sample, *, adjacent_only: bool) -> int:
-    """How many facts are removed, each alone."""
-    return int(_chosen(sample, adjacent_only=adjacent_only).any(axis=1).sum())
+def _adjacent_truth(sample: Sample, near: tuple[FactIds, ...]) -> Truth:
+    """One retraining for a fact looks at all predictions that it is adjacent to."""
+    ids, owners = np.concatenate(near), np.repeat(np.arange(len(near)), [*map(len, near)])
+    order = np.argsort(ids, kind="stable")
+    fact_ids, starts = np.unique(ids[order], return_index=True)
+    stops = [*starts[1:], len(ids)]
+    which = [owners[order[start:stop]] for start, stop in zip(starts, stops, strict=False)]
+    jobs = [Job.of([fact], mine) for fact, mine in zip(fact_ids, which, strict=True)]
+    outcomes = sample.case.retrainer.ask(sample.predictions, jobs)
+    original, drops = outputs(sample, outcomes.control), np.zeros(len(ids))
+    after = [outputs(sample, standings) for standings in outcomes.jobs]
+    drops[order] = original[owners[order]] - np.concatenate([np.zeros(0), *after])
+    bounds = np.cumsum([*map(len, near)])[:-1]
+    return Truth(original, near, tuple(np.split(drops, bounds)), len(jobs))
 
 
-def _chosen(sample: Sample, *, adjacent_only: bool) -> NDArray[np.bool_]:
-    """(n_facts, n_predictions) which facts are removed for which prediction."""
-    shape = sample.case.trained.dataset.n_facts, len(sample.situations)
-    chosen = np.full(shape, not adjacent_only)
-    for number, situation in enumerate(sample.situations if adjacent_only else ()):
-        chosen[find_adjacent(situation), number] = True
-    return chosen
+def count_adjacent(sample: Sample) -> int:
+    """How many facts are removed, each alone, where only adjacent ones are."""
+    removed = np.zeros(sample.case.trained.dataset.n_facts, bool)
+    for situation in sample.situations:
+        removed[find_adjacent(situation)] = True
+    return int(removed.sum())
 
 
 def _named(sample: Sample, truth: Truth) -> TrueInfluences:
     names = tuple(map(name_prediction, sample.situations))
-    return TrueInfluences(sample.case.seed, names, truth.matrix)
+    pairs = _pairs(truth) if truth.matrix is None else None
+    return TrueInfluences(sample.case.seed, names, truth.matrix, pairs)
+
+
+def _pairs(truth: Truth) -> NDArray[Any]:
+    """Of every prediction and adjacent fact; see `TrueInfluences`."""
+    sizes = [*map(len, truth.adjacent)]
+    pairs = np.zeros(sum(sizes), PAIR)
+    pairs["fact"] = np.concatenate(truth.adjacent)
+    pairs["prediction"] = np.repeat(np.arange(len(sizes)), sizes)
+    pairs["influence"] = np.concatenate(truth.drops)
+    return pairs
 
 
 def find_orders(sample: Sample, method: str, truth: Truth) -> list[Order]:
     """How a method orders the adjacent facts of every prediction that has some."""
-    near = [find_adjacent(situation) for situation in sample.situations]
-    estimates = sample.influences(method)
+    estimates = sample.adjacent_influences(method)
     return [
-        _order(sample, truth, number, ids, estimates[number, ids])
-        for number, ids in enumerate(near)
+        _order(sample, truth, number, estimates[number])
+        for number, ids in enumerate(truth.adjacent)
         if len(ids)
     ]
 
 
-def _order(
-    sample: Sample, truth: Truth, number: int, fact_ids: FactIds, estimates: Numbers
-) -> Order:
-    """Of one prediction; fact_ids and estimates, (n_adjacent,), are of its adjacent facts."""
-    drops = truth.matrix[fact_ids, number]
+def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Order:
+    """Of one prediction; estimates, (n_adjacent,), are of its adjacent facts."""
+    fact_ids, drops = truth.adjacent[number], truth.drops[number]
     best, first = int(drops.argmax()), int(estimates.argmax())
     supports = bool(estimates[first] > 0)
     subject, relation, object_, asks = name_prediction(sample.situations[number])
@@ -122,13 +148,10 @@ def _judge(
     method: str, samples: Sequence[Sample], truths: Sequence[Truth], seed: int
 ) -> LeaveOneOut:
     """One method, over all seeds."""
-    orders, everywhere, shares = [], [], []
-    for sample, truth in zip(samples, truths, strict=True):
-        orders.append(find_orders(sample, method, truth))
-        # (n_facts,) each, of every prediction: estimated, true, and whether it was removed
-        triples = [*zip(sample.influences(method), truth.matrix.T, truth.removed.T, strict=True)]
-        everywhere.append(np.array([_rho_all(*triple) for triple in triples]))
-        shares.append(np.array([_share_of_best(e[m], t[m]) for e, t, m in triples]))
+    pairs = [*zip(samples, truths, strict=True)]
+    everywhere = [_rhos_all(*pair, method) for pair in pairs]
+    shares = [_shares_of_best(*pair, method) for pair in pairs]
+    orders = [find_orders(sample, method, truth) for sample, truth in pairs]
     adjacent = [np.array([order.rho for order in mine]) for mine in orders]
     return LeaveOneOut(
         method=method,
@@ -139,14 +162,25 @@ def _judge(
         share_of_best=seeds_mean(shares),
         n_predictions=mean_size([sample.situations for sample in samples]),
         n_seeds=len(samples),
-        n_facts=int(truths[0].removed.any(axis=1).sum()),
+        n_facts=truths[0].n_removed,
         orders=tuple(order for mine in orders for order in mine),
     )
 
 
-def _rho_all(estimates: Numbers, truth: Numbers, removed: NDArray[np.bool_]) -> float:
-    """NaN where some facts were not removed."""
-    return spearman(estimates, truth) if removed.all() else float("nan")
+def _rhos_all(sample: Sample, truth: Truth, method: str) -> Numbers:
+    """(n_predictions,) over all facts; NaN where not all were removed."""
+    if truth.matrix is None:
+        return np.full(len(truth.adjacent), np.nan)
+    estimates = sample.influences(method)
+    return np.array([spearman(*pair) for pair in zip(estimates, truth.matrix.T, strict=True)])
+
+
+def _shares_of_best(sample: Sample, truth: Truth, method: str) -> Numbers:
+    """(n_predictions,) over all facts that were removed."""
+    whole = truth.matrix is not None
+    estimates = sample.influences(method) if whole else sample.adjacent_influences(method)
+    drops = truth.drops if truth.matrix is None else truth.matrix.T
+    return np.array([_share_of_best(*pair) for pair in zip(estimates, drops, strict=True)])
 
 
 def _share_of_best(estimates: Numbers, truth: Numbers) -> float:

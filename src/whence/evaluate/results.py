@@ -148,7 +148,7 @@ class Order:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Estimated against true influence, every fact removed alone."""
+    """Estimated against true influence: every fact removed alone, or every adjacent one."""
 
     method: str
     rho_adjacent: float
@@ -163,24 +163,41 @@ class LeaveOneOut:
     n_predictions: int
     n_seeds: int
     n_facts: int
-    """That were removed, each alone, in the first seed."""
+    """Different ones that were removed, each alone, in the first seed: all, or those adjacent to
+    some prediction."""
     orders: tuple[Order, ...] = field(default=(), repr=False)
     """Of every prediction of every seed, over its adjacent facts."""
 
 
+PAIR = np.dtype([("fact", "<i4"), ("prediction", "<i4"), ("influence", "<f8")])
+"""A fact's id, a prediction's place among the columns, and the true influence."""
+
+
 @dataclass(frozen=True, eq=False)
 class TrueInfluences:
-    """The matrix that leave-one-out measures, of one seed; a run's folder keeps it as a file."""
+    """What leave-one-out measures, of one seed; a run's folder keeps it as a file.
+
+    It is a matrix where all facts were removed, and else pairs: a matrix would be empty but for
+    adjacent facts, and large.
+    """
 
     seed: int
     predictions: tuple[tuple[str | None, ...], ...]
     """Subject, relation, object and the place that is asked for: the columns, in their order."""
     matrix: NDArray[np.float64] | None = field(default=None, repr=False)
-    """(n_facts, n_predictions) the fall of the probability without each fact, or of the rating;
-    NaN where a fact was not removed, since it is not adjacent."""
+    """(n_facts, n_predictions) the fall of the probability without each fact, or of the rating."""
+    pairs: NDArray[Any] | None = field(default=None, repr=False)
+    """(n_pairs,) of `PAIR`: the same, of every prediction and each fact adjacent to it."""
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """Whichever there is."""
+        found = self.pairs if self.matrix is None else self.matrix
+        assert found is not None
+        return found
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the matrix."""
+        """All but the array."""
         return {"seed": self.seed, "predictions": plain(self.predictions)}
 
 
@@ -334,7 +351,7 @@ class Evaluation:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `whence evaluate --json` prints: all but the single retrainings and matrices."""
+        """What `whence evaluate --json` prints: all but single retrainings and influences."""
         found = {
             item.name: plain(getattr(self, item.name))
             for item in fields(self)

@@ -26,7 +26,7 @@ from whence.explain import (
 from whence.explain._adjacent import filter_facts, find_adjacent
 from whence.explain._explaining import RankedFacts
 from whence.predict import Predictions, Standings
-from whence.types import FactIds
+from whence.types import FactIds, Numbers
 from whence.verify import Case
 
 Query = tuple[int, int, str]
@@ -56,6 +56,9 @@ class Sample:
         init=False, repr=False, default_factory=dict
     )
     _influences: dict[str, NDArray[np.float64]] = field(
+        init=False, repr=False, default_factory=dict
+    )
+    _adjacent_influences: dict[str, tuple[Numbers, ...]] = field(
         init=False, repr=False, default_factory=dict
     )
 
@@ -118,12 +121,28 @@ class Sample:
     def influences(self, method: str) -> NDArray[np.float64]:
         """(n_predictions, n_facts) by a method, worked out once; 0 where it does not look."""
         if method not in self._influences:
-            numbers = range(len(self.situations))
-            found = np.zeros((len(numbers), self.case.trained.dataset.n_facts))
-            for row, facts in zip(found, self._facts(numbers, method), strict=True):
-                row[[fact.fact_id for fact in facts]] = [fact.influence for fact in facts]
+            found = np.zeros((len(self.situations), self.case.trained.dataset.n_facts))
+            for row, mine in zip(found, self._rows(method), strict=True):
+                row[:] = mine
             self._influences[method] = found
         return self._influences[method]
+
+    def adjacent_influences(self, method: str) -> tuple[Numbers, ...]:
+        """The same of every prediction's adjacent facts alone, which are few."""
+        if method not in self._adjacent_influences:
+            known = self._influences.get(method)
+            rows = self._rows(method) if known is None else known
+            pairs = zip(self.situations, rows, strict=True)
+            near = tuple(row[find_adjacent(situation)] for situation, row in pairs)
+            self._adjacent_influences[method] = near
+        return self._adjacent_influences[method]
+
+    def _rows(self, method: str) -> Iterator[Numbers]:
+        """Of every prediction, (n_facts,)."""
+        for facts in self._facts(range(len(self.situations)), method):
+            row = np.zeros(self.case.trained.dataset.n_facts)
+            row[[fact.fact_id for fact in facts]] = [fact.influence for fact in facts]
+            yield row
 
     def asked(self, number: int) -> Asked:
         """A prediction by ids."""

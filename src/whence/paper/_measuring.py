@@ -1,7 +1,6 @@
 """One part after another: evaluated, and kept when it is finished."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ from typing import Any
 from whence._version import __version__
 from whence.api import Run
 from whence.api._cases import open_case
-from whence.engines import Engine, RetrainWatch
+from whence.engines import Engine
 from whence.evaluate import results
 from whence.evaluate.options import EvaluateOptions
 from whence.evaluate.results import Evaluation, Significance, plain
@@ -23,9 +22,8 @@ from whence.paper._provenance import note_measured
 from whence.paper._qualitative import explain_examples
 from whence.paper._results import Document
 from whence.paper._runs import Runs
-from whence.paper._truth import count_truth, measure_truth
-from whence.paper._watch import Budget, Cost, PaperWatch
-from whence.verify import Case
+from whence.paper._truth import measure_truth, open_other
+from whence.paper._watch import PaperWatch
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
 
@@ -66,38 +64,24 @@ class Measuring:
 
     def _found(self, run: Run, part: Part) -> Document:
         """What a part keeps of its own, beside what all of them do."""
+        # What may be lacking is found out before anything is retrained.
+        qualitative = explain_examples(part.name, self.options.dataset, run, self.watch)
+        other = open_other(part, self.runs, run)
         evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
         self._write_retrainings(part, evaluation)
         return {
             "evaluation": evaluation.to_dict(),
             "significance": self._significance(run, part, evaluation),
             "examples": _examples(run, evaluation),
-            "qualitative": explain_examples(part.name, self.options.dataset, run),
-            **measure_truth(part, self.runs, run, evaluation, self.engine),
+            "qualitative": qualitative,
+            **({} if other is None else self._truth(run, other, evaluation)),
         }
 
-    def budget(self, parts: Sequence[Part], n_kept: int) -> Budget:
-        """What parts will take, the cheapest first; their runs are trained for it."""
-        costs = sorted(map(self._cost, parts), key=lambda cost: cost.seconds)
-        return Budget(tuple(costs), n_kept)
-
-    def _cost(self, part: Part) -> Cost:
-        """From a short probe."""
-        with open_case(self.runs.open(part), self.engine, RetrainWatch()) as case:
-            n_facts = case.trained.dataset.n_facts
-            n_left_out = count_truth(part, case)
-            n_each = part.n_retrainings(self._n_predictions(case), n_facts, n_left_out)
-            seconds = case.retrainer.seconds_for(n_each) * part.n_seeds
-        return Cost(part.name, part.title, n_each * part.n_seeds, seconds)
-
-    def _n_predictions(self, case: Case) -> int:
-        """At most."""
-        from whence.evaluate.picking import pick
-
-        limit = self.options.n_predictions
-        if limit is not None:  # an upper bound will do
-            return min(limit, len(case.trained.dataset.test))
-        return len(pick(case, EvaluateOptions(), self.options.engine.threads).situations)
+    def _truth(self, run: Run, other: Run, evaluation: Evaluation) -> Document:
+        """What the part of the truth has more than others."""
+        options = EvaluateOptions.from_dict(evaluation.options)
+        with open_case(run, self.engine, self.watch) as case:
+            return measure_truth(case, other, options)
 
     def _evaluate(
         self, run: Run, part: Part, methods: tuple[str, ...], baseline: str
@@ -113,7 +97,7 @@ class Measuring:
         if "approximation" in part.protocols:
             asked["constraints"] = part.constraints
         asked |= part.asked
-        return run.evaluate(watch=self.watch, **asked, **self.options.engine.to_dict())
+        return run.evaluate(watch=self.watch, **asked, **self.runs.engine.to_dict())
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; an evaluation has one, and retrains nothing twice."""

@@ -26,6 +26,7 @@ class PaperOptions:
     out: Path | None = None
     data_dir: Path | None = None
     engine: EngineOptions = field(default_factory=EngineOptions)
+    """As it was asked for: what auto comes to is settled later, and kept elsewhere."""
     time_budget: float | str | None = None
     """Seconds, or such as 90s, 10m, 2h, after which it stops; the same call goes on."""
 
@@ -64,7 +65,7 @@ class PaperOptions:
             words += ["--models", ",".join(self.models)]
         for name, value in (("seeds", self.seeds), ("limit", self.limit)):
             words += [] if value is None else [f"--{name}", str(value)]
-        if self.engine.engine not in ("auto", "local"):  # which is what auto comes to
+        if self.engine.engine != "auto":
             words += ["--engine", self.engine.engine]
         return shlex.join(words)
 

@@ -19,10 +19,7 @@ def page(
 ) -> str:
     """A whole HTML file: what was measured where, what the tables say, the tables, the figures."""
     parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{safe(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>",
-        f"<h1>{safe(title)}</h1>",
+        *_top(title),
         *(f"<p>{safe(sentence)}</p>" for sentence in measured_text(measured)),
         "<ul>",
         *(f"<li>{safe(sentence)}</li>" for sentence in summary),
@@ -36,6 +33,13 @@ def page(
         "</main>\n</body>\n</html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _top(title: str) -> Iterator[str]:
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{safe(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>"
+    yield f"<h1>{safe(title)}</h1>"
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -26,6 +26,7 @@ from whence.training.results import Interrupted
 
 if TYPE_CHECKING:
     from whence.paper._measuring import Measuring
+    from whence.paper._runs import Runs
 
 _TITLES = {"nations": "Nations", "fb15k-237": "FB15k-237", "movielens": "MovieLens"}
 
@@ -98,18 +99,15 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     After an interruption, and once the time budget is spent, the files are there of all parts that
     are finished, and `Interrupted` is raised.
     """
-    from whence.engines import choose_engine, settle_engine
+    from whence.engines import choose_engine
     from whence.paper._measuring import Measuring
-    from whence.paper._runs import Runs
 
     if (options.folder / "manifest.json").exists():
         raise WhenceError(f"{options.folder} is a run; choose another folder with -o")
     timed, paper = TimedWatch(watch or PaperWatch(), options.seconds), None
-    if options.engine.engine == "auto":  # settled once, for all parts
-        problem = Runs(options, timed).problem(plan(options)[0])
-        options = replace(options, engine=settle_engine(options.engine, problem))
-    with closing(choose_engine(options.engine)) as engine:
-        measuring = Measuring(options, engine, timed, Runs(options, timed))
+    runs = _settled_runs(options, timed)
+    with closing(choose_engine(runs.engine)) as engine:
+        measuring = Measuring(options, engine, timed, runs)
         try:
             for results in _measure(measuring, timed):
                 paper = Paper.of(results)
@@ -118,6 +116,18 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
             raise Interrupted(_stopped(timed, paper)) from None
     assert paper is not None
     return paper
+
+
+def _settled_runs(options: PaperOptions, watch: PaperWatch) -> "Runs":
+    """Runs whose engine is settled once, for all parts."""
+    from whence.engines import settle_engine
+    from whence.paper._runs import Runs
+
+    runs = Runs(options, watch, options.engine)
+    if options.engine.engine != "auto":
+        return runs
+    first = plan(options)[0]
+    return replace(runs, engine=settle_engine(options.engine, runs.problem(first)))
 
 
 def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
@@ -130,7 +140,9 @@ def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
     missing = [part for name, part in parts.items() if name not in found]
     if not missing:
         return
-    budget = measuring.budget(missing, len(found))
+    from whence.paper._budget import make_budget
+
+    budget = make_budget(missing, len(found), measuring.runs, measuring.engine)
     watch.budgeted(budget)
     for cost in budget.parts:
         if not watch.has_room_for(cost.seconds):

@@ -16,6 +16,8 @@ PAPERS, LAZY = "adam", "adam-lazy"
 PREFIXES = {PAPERS: "removal", LAZY: "lazy"}
 """How the parts of Table 1 are named, by optimizer."""
 
+TRUTH, OTHER_CREDIT = "truth", "step"
+"""The name of the part of the truth, and the credit that it has beside that of its run."""
 _TRUTHS = 5
 """Predictions whose adjacent facts are all removed, one by one."""
 
@@ -51,7 +53,18 @@ class Part:
     def seeds(self) -> range:
         return range(FIRST_SEED, FIRST_SEED + self.n_seeds)
 
-    def n_retrainings(self, n_predictions: int, n_facts: int, n_left_out: int | None = None) -> int:
+    @property
+    def siblings(self) -> list[dict[str, Any]]:
+        """What its other runs change of the first: constraint and seed, or the credit."""
+        changes = [
+            ({} if constraint == "none" else {"constraint": constraint})
+            | ({} if seed == FIRST_SEED else {"seed": seed})
+            for constraint in dict.fromkeys(("none", *self.constraints))
+            for seed in self.seeds
+        ]
+        return [*filter(None, changes), *([{"credit": OTHER_CREDIT}] if self.name == TRUTH else [])]
+
+    def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
         from whence.evaluate.counting import count_retrainings
 
@@ -59,9 +72,18 @@ class Part:
         if "removal" in protocols and "1" in self.sizes and "rollback" in self.methods:
             protocols -= {"approximation"}  # removes what rollback at 1 does
         options = EvaluateOptions(methods=self.methods, k=self.sizes, protocols=self.protocols)
+        n_left_out = self._most_left_out(n_predictions, n_facts)
         n_first = count_retrainings(protocols, options, n_predictions, n_facts, n_left_out)
         n_others = count_retrainings(("approximation",), options, n_predictions, n_facts)
         return n_first + (len(self.constraints) - 1) * n_others
+
+    def _most_left_out(self, n_predictions: int, n_facts: int) -> int | None:
+        """Facts that leave-one-out removes at most; None for all."""
+        if not self.asked.get("adjacent_only"):
+            return None
+        most: int = self.asked.get("most_adjacent", n_facts)
+        limit: int = self.asked.get("limit", n_predictions)
+        return min(n_facts, most * min(n_predictions, limit))
 
 
 def plan(options: PaperOptions) -> tuple[Part, ...]:
@@ -107,7 +129,7 @@ def _truth_part(options: PaperOptions) -> Part:
     """Every adjacent fact of a few predictions removed alone; the run is that of lazy Adam."""
     limit = min(_TRUTHS, options.limit or _TRUTHS)
     return Part(
-        "truth",
+        TRUTH,
         "the truth, fact by fact",
         "distmult",
         lazy_settings(options.dataset),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whence.api import Run
+from whence.engines import RetrainWatch
+from whence.errors import WhenceError
 from whence.paper._records import Figure, Row, Table
 from whence.paper._results import Document, Results, make_table
 
@@ -48,11 +50,22 @@ _PARTS = ("removal-distmult", "lazy-distmult")
 """Whose runs explain the examples."""
 
 
-def explain_examples(part: str, dataset: str, run: Run) -> list[Document]:
-    """What a part's run says of the paper's examples; of parts without any, nothing."""
-    if dataset != "fb15k-237" or part not in _PARTS:
-        return []
-    return [_explained(run, example) for example in EXAMPLES]
+def explain_examples(part: str, dataset: str, run: Run, watch: RetrainWatch) -> list[Document]:
+    """What a part's run says of the paper's examples; of parts without any, nothing.
+
+    Those that are not in the data, such as all of them where it has no labels, are left out.
+    """
+    found, lacking = list[Document](), list[str]()
+    for example in EXAMPLES if dataset == "fb15k-237" and part in _PARTS else ():
+        try:
+            found.append(_explained(run, example))
+        except WhenceError as error:
+            lacking.append(str(error))
+    if lacking:
+        watch.noted(
+            f"{len(lacking)} of the paper's {len(EXAMPLES)} examples are left out: {lacking[0]}"
+        )
+    return found
 
 
 def _explained(run: Run, example: Example) -> Document:

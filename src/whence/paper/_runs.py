@@ -1,12 +1,13 @@
 """The runs of the paper's experiments, trained once and opened later."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.api import Run, resume, train
-from whence.api._cases import machine_of, sibling
-from whence.data import read_dataset
+from whence.api._cases import machine_of, sibling, sibling_path
+from whence.data import Dataset, read_dataset
+from whence.engines import EngineOptions
 from whence.errors import WhenceError
 from whence.paper import _published as published
 from whence.paper._options import PaperOptions
@@ -27,51 +28,67 @@ class Runs:
 
     options: PaperOptions
     watch: PaperWatch
+    engine: EngineOptions = field(default_factory=EngineOptions)
+    """Where runs are retrained, and trained: what the options ask for, settled."""
+
+    _datasets: dict[bool, Dataset] = field(default_factory=dict, repr=False)
+    """Read once, by whether ratings are objects."""
+
+    def dataset(self, part: Part) -> Dataset:
+        """What a part is trained on and asked about."""
+        objects = asks_for_objects(_PRESET, _settings(part))
+        if objects not in self._datasets:
+            where = self.options.data_dir
+            self._datasets[objects] = read_dataset(
+                published.DATASETS[self.options.dataset],
+                progress=self.watch.downloading,
+                objects_if_rated=objects,
+                **({} if where is None else {"data_dir": where}),
+            )
+        return self._datasets[objects]
 
     def problem(self, part: Part) -> "Problem":
         """What is trained for a part, before it is."""
         from whence.training._problem import Problem
 
-        settings, where = _settings(part), self.options.data_dir
-        dataset = read_dataset(
-            published.DATASETS[self.options.dataset],
-            progress=self.watch.downloading,
-            objects_if_rated=asks_for_objects(_PRESET, settings),
-            **({} if where is None else {"data_dir": where}),
-        )
-        return Problem.of(dataset, choose_config(dataset, _PRESET, settings))
+        dataset = self.dataset(part)
+        return Problem.of(dataset, choose_config(dataset, _PRESET, _settings(part)))
+
+    def lacking(self, part: Part) -> list[Path]:
+        """Folders of a part's runs that are still to be trained, or gone on with."""
+        folder, path = self._folder(part), self._path(part)
+        siblings = [sibling_path(path, changes) for changes in part.siblings]
+        missing = [sibling for sibling in siblings if not _is_finished(sibling)]
+        there = folder is not None and folder.manifest.finished
+        return missing if there else [path, *missing]
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed, trained where it is not there yet."""
-        path = self.options.folder / "runs" / part.run
-        watching = TrainingWatch(self.watch)
+        folder, path = self._folder(part), self._path(part)
+        if folder is not None and folder.manifest.finished:
+            return Run.open(path)
+        watching, machine = TrainingWatch(self.watch), self._machine.to_dict()
+        self.watch.preparing(part.run)
+        if folder is not None:
+            return resume(path, watch=watching, **machine)
+        settings = _settings(part) | machine
+        return train(self.dataset(part), out=path, preset=_PRESET, watch=watching, **settings)
+
+    def _path(self, part: Part) -> Path:
+        return self.options.folder / "runs" / part.run
+
+    def _folder(self, part: Part) -> RunFolder | None:
+        """Of a part's run, finished or not; None where there is none."""
+        path = self._path(part)
         if not path.exists():
-            self.watch.preparing(part.run)
-            return self._train(part, path, watching)
+            return None
         folder = RunFolder.open(path, unfinished=True)
         _check(folder, part, published.DATASETS[self.options.dataset])
-        if folder.manifest.finished:
-            return Run.open(path)
-        self.watch.preparing(part.run)
-        return resume(path, watch=watching, **self._machine.to_dict())
+        return folder
 
     @property
     def _machine(self) -> MachineOptions:
-        """Where runs are trained: where they are retrained."""
-        return machine_of(self.options.engine)
-
-    def _train(self, part: Part, path: Path, watching: TrainingWatch) -> Run:
-        settings = _settings(part)
-        if self.options.data_dir is not None:
-            settings["data_dir"] = self.options.data_dir
-        return train(
-            published.DATASETS[self.options.dataset],
-            out=path,
-            preset=_PRESET,
-            watch=watching,
-            **self._machine.to_dict(),
-            **settings,
-        )
+        return machine_of(self.engine)
 
     def seeds(self, run: Run, part: Part) -> list[Run]:
         """The run under every seed of a part."""
@@ -85,6 +102,14 @@ class Runs:
 def _settings(part: Part) -> dict[str, Any]:
     """Over the preset."""
     return {"model": part.model, "seed": FIRST_SEED, **part.settings}
+
+
+def _is_finished(path: Path) -> bool:
+    """Whether a run is there; one that cannot be opened says so when it is needed."""
+    try:
+        return RunFolder.open(path, unfinished=True).manifest.finished
+    except WhenceError:
+        return False
 
 
 def _check(folder: RunFolder, part: Part, dataset: str) -> None:

@@ -63,17 +63,26 @@ def _spreads(tables: dict[str, Table]) -> Iterator[str]:
         ]
         if not printed:  # of the paper's optimizer nothing is finished
             continue
+        beside = f"{title}, the paper's {len(printed)} figures beside"
+        n_seeds = max(len(figure.seeds) for figure in printed)
+        if n_seeds == 1:  # which has no spread to lie in
+            yield f"{beside} our one seed: {_far(printed)}."
+            continue
         found = [figure.standing for figure in printed]
-        counts = {word: found.count(word) for word in ("inside", "below", "above")}
-        n_all, n_seeds = len(found), max(len(figure.seeds) for figure in printed)
-        ours = f"the spread of our {n_seeds} seeds" if n_seeds > 1 else "our one seed, rounded"
-        yield (
-            f"{title}, the paper's {n_all} figures beside {ours}: inside {counts['inside']}, "
-            f"below {counts['below']}, above {counts['above']}."
-        )
-        if n_seeds > 1:
-            yield from _outside(title, tables[name], "below")
-            yield from _outside(title, tables[name], "above")
+        counts = ", ".join(f"{word} {found.count(word)}" for word in ("inside", "below", "above"))
+        yield f"{beside} the spread of our {n_seeds} seeds: {counts}."
+        yield from _outside(title, tables[name], "below")
+        yield from _outside(title, tables[name], "above")
+
+
+def _far(figures: Sequence[Figure]) -> str:
+    """How far ours are from the paper's, all of them shares."""
+    apart = [
+        100 * abs(figure.ours - figure.paper)
+        for figure in figures
+        if figure.ours is not None and figure.paper is not None
+    ]
+    return f"{sum(apart) / len(apart):.1f} points apart on average"
 
 
 def _outside(title: str, table: Table, side: str) -> Iterator[str]:

@@ -7,59 +7,53 @@ for one judges the other too.
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from whence.api import Run
-from whence.api._cases import open_case
-from whence.engines import Engine
+from whence.errors import WhenceError
 from whence.evaluate.options import EvaluateOptions
-from whence.evaluate.results import Evaluation, Order
-from whence.paper._plan import Part
+from whence.evaluate.results import Order
+from whence.paper._plan import OTHER_CREDIT, TRUTH, Part
 from whence.paper._results import Document
 from whence.paper._runs import Runs
-from whence.paper._watch import PaperWatch
 from whence.verify import Case
 
-TRUTH = "truth"
-"""The name of its part."""
-OTHER_CREDIT = "step"
-"""Beside that of the run."""
 
-
-def count_truth(part: Part, case: Case) -> int | None:
-    """How many facts the part of the truth removes; None of another part."""
+def open_other(part: Part, runs: Runs, run: Run) -> Run | None:
+    """For the part of the truth, its run with the other credit; None for another part."""
     if part.name != TRUTH:
         return None
-    from whence.evaluate.leave_one_out import count_left_out
-    from whence.evaluate.picking import pick
-
-    sample = pick(case, EvaluateOptions(protocols=part.protocols, **part.asked))
-    return count_left_out(sample, adjacent_only=True)
+    other = runs.sibling(run, credit=OTHER_CREDIT)
+    check_same_rows(run, other)
+    return other
 
 
-def measure_truth(
-    part: Part, runs: Runs, run: Run, evaluation: Evaluation, engine: Engine
-) -> Document:
-    """What the part of the truth has more than others; of another part, nothing."""
-    if part.name != TRUTH:
-        return {}
-    other, options = runs.sibling(run, credit=OTHER_CREDIT), evaluation.options
-    orders = _orders(run, other, EvaluateOptions.from_dict(options), engine, runs.watch)
-    return {"other_credit": orders, "labels": _labels(run, orders)}
+def check_same_rows(run: Run, other: Run) -> None:
+    """Refuse to judge a trace by the retrainings of a model that it is not of."""
+    for mine, theirs in (
+        (run.entity_rows, other.entity_rows),
+        (run.relation_rows, other.relation_rows),
+    ):
+        if not np.array_equal(mine, theirs):
+            raise WhenceError(
+                f"{other.path} has other rows than {run.path}, and credit changes none: they were "
+                f"trained in different places; remove {run.path}, and both are trained again"
+            )
 
 
-def _orders(
-    run: Run, other: Run, options: EvaluateOptions, engine: Engine, watch: PaperWatch
-) -> Sequence[Order]:
+def measure_truth(case: Case, other: Run, options: EvaluateOptions) -> Document:
     """How rollback orders facts by the trace of another run with the same rows."""
     from whence.evaluate.leave_one_out import find_orders, find_truth
     from whence.evaluate.picking import pick
     from whence.evaluate.sample import Sample
 
-    with open_case(run, engine, watch) as case:
-        sample = pick(case, options)
-        # The journal knows all of it: the evaluation retrained the same.
-        truth = find_truth(sample, adjacent_only=options.adjacent_only)
-        traced = replace(case, trained=other._trained)
-        return find_orders(Sample(traced, sample.situations), "rollback", truth)
+    sample = pick(case, options)
+    # The journal knows all of it: the evaluation retrained the same.
+    truth = find_truth(sample, adjacent_only=options.adjacent_only)
+    # Explained where the run itself is: on the card, or by the processor.
+    traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
+    orders = find_orders(Sample(traced, sample.situations), "rollback", truth)
+    return {"other_credit": orders, "labels": _labels(other, orders)}
 
 
 def _labels(run: Run, orders: Sequence[Order]) -> dict[str, str]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from whence.paper._plan import OTHER_CREDIT, TRUTH
 from whence.paper._qualitative import short_relation
 from whence.paper._records import Figure, Row, Table
 from whence.paper._results import Document, Results, make_table
-from whence.paper._truth import OTHER_CREDIT, TRUTH
 
 _ABOUT = (
     "DistMult with lazy Adam. Every adjacent fact of a prediction was removed alone and the model "

@@ -17,12 +17,21 @@ class Cost:
     title: str
     n_retrainings: int
     """At most, over all seeds."""
-    seconds: float
+    retraining_seconds: float
     """From a short probe."""
+    n_trainings: int = 0
+    """Runs that are not there yet, other seeds and settings included."""
+    training_seconds: float = 0.0
+    """As of retrainings, one at a time."""
+
+    @property
+    def seconds(self) -> float:
+        return self.retraining_seconds + self.training_seconds
 
     @property
     def seconds_each(self) -> float:
-        return self.seconds / max(self.n_retrainings, 1)
+        """Of one retraining."""
+        return self.retraining_seconds / max(self.n_retrainings, 1)
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,14 @@ class Budget:
         return sum(part.n_retrainings for part in self.parts)
 
     @property
+    def n_trainings(self) -> int:
+        return sum(part.n_trainings for part in self.parts)
+
+    @property
+    def training_seconds(self) -> float:
+        return sum(part.training_seconds for part in self.parts)
+
+    @property
     def seconds(self) -> float:
         return sum(part.seconds for part in self.parts)
 
@@ -50,7 +67,7 @@ class PaperWatch(RetrainWatch):
         """A model is about to be trained."""
 
     def budgeted(self, budget: Budget) -> None:
-        """All is ready, and the long part begins."""
+        """Nothing is trained yet, and the long part begins."""
 
     def began(self, number: int, n_parts: int, title: str) -> None:
         """A part is about to be measured."""
