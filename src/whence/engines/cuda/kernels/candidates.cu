@@ -16,6 +16,17 @@ DEVICE void load_moments(const real *state, Held *held) {
   if (PARTS > 2) FOR_PACKS(p, k) held->mean[p] = LOAD_PACK(state + ROW + k);
 }
 
+// Bring a row under the constraint; squares: a thread's part of the sum of its squares.
+DEVICE void project_row(const Fleet *fleet, int row, real squares, Held *held, int noting) {
+  real factor = projection_of(group_sum(squares));
+  FOR_PACKS(p, k) FOR_PACK(i) {
+    real after = factor * held->row[p].at[i];
+    if (TRACKED && noting && k + i < WIDTH)
+      fleet->projection[0][(long long)row * WIDTH + k + i] += after - held->row[p].at[i];
+    held->row[p].at[i] = after;
+  }
+}
+
 // Bring a row up to date; its moments stay as they are until it is stored.
 DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
   if (held->drift.fade1 == 1) return;
@@ -26,14 +37,7 @@ DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
     if (TRACKED && noting && k + i < WIDTH) fleet->drift[0][(long long)row * WIDTH + k + i] += change;
     squares += held->row[p].at[i] * held->row[p].at[i];
   }
-  if (!CONSTRAINED) return;
-  real factor = projection_of(group_sum(squares));
-  FOR_PACKS(p, k) FOR_PACK(i) {
-    real after = factor * held->row[p].at[i];
-    if (TRACKED && noting && k + i < WIDTH)
-      fleet->projection[0][(long long)row * WIDTH + k + i] += after - held->row[p].at[i];
-    held->row[p].at[i] = after;
-  }
+  if (CONSTRAINED) project_row(fleet, row, squares, held, noting);
 }
 
 DEVICE real score_of(const Held *held, const Pack *query, real offset) {
@@ -136,14 +140,7 @@ DEVICE void move_row(
     moved(row, mean, square, gradient, pace);
     if (CONSTRAINED) squares += *row * *row;
   }
-  if (!CONSTRAINED) return;
-  real factor = projection_of(group_sum(squares));
-  FOR_PACKS(p, k) FOR_PACK(i) {
-    real after = factor * held->row[p].at[i];
-    if (TRACKED && noting && k + i < WIDTH)
-      fleet->projection[0][(long long)id * WIDTH + k + i] += after - held->row[p].at[i];
-    held->row[p].at[i] = after;
-  }
+  if (CONSTRAINED) project_row(fleet, id, squares, held, noting);
 }
 
 // Sum what the groups of a warp say of the query, into one row of `partial`.
