@@ -1,6 +1,6 @@
 """Functions like those of models, for translating: s of 40, r of 20 and q of 40 numbers."""
 
-# ruff: noqa: T201, F841
+# ruff: noqa: B007, B020, T201, F841
 import math
 from typing import Any
 
@@ -120,7 +120,7 @@ def one_place(s: Any, r: Any, q: Any) -> None:
 
 def moving_offset(s: Any, r: Any, q: Any) -> None:
     for k in range(10):
-        j = 2 - k
+        j = 12 - k
         q[k + j] += s[k]
 
 
@@ -170,6 +170,38 @@ def one_number_between(s: Any, r: Any, q: Any) -> None:
 
 
 MIXED = [scaled_by_a_sum, sum_of_what_was_written, one_number_between]
+
+
+def less_than_nothing_divided(s: Any, r: Any, q: Any) -> None:
+    less = 3 - q.shape[0]
+    for k in range(-5, 6):
+        j = k * k // 4
+        q[k + 5] = k // 2 + 10 * (3 * k // 4) + 100 * (7 // (2 * k - 1)) + j // 3
+        q[20 + k] = less // 7 + -k // 3
+
+
+def places_of_names(s: Any, r: Any, q: Any) -> None:
+    n, h, twice = 1, r.shape[0] // 2, 2
+    last = 2 * h - 1
+    for k in range(h):
+        n += 1
+        twice *= 1
+        q[n] += s[last - k] + s[last - 2 * k]
+        q[twice * n] += r[n // 2]
+        start = k + 3
+        q[start] += r[h - 1 - k]
+    q[(last + 1) // 3] += 1
+
+
+def triangle(s: Any, r: Any, q: Any) -> None:
+    for i in range(q.shape[0]):
+        for j in range(i):
+            q[i] += s[i - 1 - j] * s[i - j]
+        for j in range(i, q.shape[0]):
+            q[i] += s[j - i]
+
+
+AT_OR_ABOVE_0 = [less_than_nothing_divided, places_of_names, triangle]
 
 
 def with_names_of_c(s: Any, r: Any, q: Any) -> None:
@@ -251,13 +283,72 @@ def moves_its_end(s: Any, r: Any, q: Any) -> None:
         q[k] = n
 
 
+def goes_below(s: Any, r: Any, q: Any) -> None:
+    for k in range(q.shape[0]):
+        q[k] = s[k] - s[k - 1]
+
+
+def goes_below_by_its_end(s: Any, r: Any, q: Any) -> None:
+    h = q.shape[0]
+    for k in range(h + 1):
+        q[h - 1 - k] = 0
+
+
+def goes_below_by_its_start(s: Any, r: Any, q: Any) -> None:
+    for k in range(q.shape[0] - 2, q.shape[0]):
+        q[k] = 0
+
+
+def goes_below_by_a_name(s: Any, r: Any, q: Any) -> None:
+    n = 3
+    for k in range(4):
+        n -= 1
+        q[n] = 0
+
+
+def goes_below_by_another_loop(s: Any, r: Any, q: Any) -> None:
+    j = 0
+    for k in range(4):
+        j = k
+    for k in range(2, 4):
+        q[j + k - 4] = 0
+
+
+def goes_below_where_rows_are_short(s: Any, r: Any, q: Any) -> None:
+    q[0] = s[r.shape[0] - 2]
+
+
+def takes_a_wider_row_away(s: Any, r: Any, q: Any) -> None:
+    q[0] = s[q.shape[0] - r.shape[0]]
+
+
+def multiplies_below(s: Any, r: Any, q: Any) -> None:
+    for k in range(4):
+        q[(k - 2) * (k - 3)] = 0
+
+
+def goes_over_a_number_twice(s: Any, r: Any, q: Any) -> None:
+    for k in range(4):
+        for k in range(k):
+            q[k] = 0
+
+
 REFUSED = [
     (repeats_while, "`while True:`"),
     (prints, "`print(s)`"),
     (makes_a_list, "`[0.0]`"),
     (names_a_vector, "`s`"),
     (takes_from_its_module, "`FACTOR`"),
-    (counts_from_the_end, "`s[-1]`"),
+    (counts_from_the_end, "the place in `s[-1]` may be below 0"),
+    (goes_below, "the place in `s[k - 1]` may be below 0"),
+    (goes_below_by_its_end, "the place in `q[h - 1 - k]` may be below 0"),
+    (goes_below_by_its_start, "the place in `q[k]` may be below 0"),
+    (goes_below_by_a_name, "the place in `q[n]` may be below 0"),
+    (goes_below_by_another_loop, "the place in `q[j + k - 4]` may be below 0"),
+    (goes_below_where_rows_are_short, "the place in `s[r.shape[0] - 2]` may be below 0"),
+    (takes_a_wider_row_away, "the place in `s[q.shape[0] - r.shape[0]]` may be below 0"),
+    (multiplies_below, "the place in `q[(k - 2) * (k - 3)]` may be below 0"),
+    (goes_over_a_number_twice, "two loops over k, one in the other"),
     (floors_a_number, "`s[0] // 2`"),
     (raises_to_a_power, "`s[0] ** 2`"),
     (goes_by_twos, "a loop over something else than a range"),

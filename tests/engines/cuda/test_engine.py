@@ -173,7 +173,8 @@ def test_it_says_who_it_is_and_how_long_it_takes(card: Card, tmp_path: Path) -> 
     [
         (
             {"batch_size": 2},
-            "a card trains fact by fact, not in batches of 2; choose batch_size 1, or leave out cuda",
+            "a card trains fact by fact, not in batches of 2; "
+            "choose batch_size 1, or leave out cuda",
         ),
         (
             {"optimizer": "adam", "schedule": "exponential"},
@@ -196,7 +197,9 @@ def test_what_a_card_cannot_is_one_clear_line(
 
 def test_all_rows_that_come_back_are_parameters(card: Card, tmp_path: Path) -> None:
     subject = make_subject(tmp_path, epochs=1)
-    for _, rows in CudaEngine(card).retrain(subject.recipe, JOBS, None, never):
+    found = dict(CudaEngine(card).retrain(subject.recipe, JOBS, None, never))
+    assert sorted(found) == list(range(len(JOBS)))
+    for rows in found.values():
         assert isinstance(rows, Parameters)
         assert rows.entity_rows.dtype == np.float32
         assert rows.entity_rows.flags.c_contiguous

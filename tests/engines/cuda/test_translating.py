@@ -63,6 +63,18 @@ def test_names_and_places_reach_all_threads(folder: Path, function: Function) ->
     assert "N_THREADS" in source
 
 
+@pytest.mark.parametrize("function", loops.AT_OR_ABOVE_0, ids=lambda it: it.__name__)
+def test_below_0_divisions_and_places_are_those_of_python(folder: Path, function: Function) -> None:
+    """A place below 0 would be another one in C; see what is refused."""
+    check_translated(folder, function, (40, 20, 40), n_threads=MANY)
+
+
+def test_only_what_may_be_below_0_is_divided_at_length() -> None:
+    assert "floor" in as_query(loops.less_than_nothing_divided)
+    assert "floor" not in as_query(loops.places_of_names)
+    assert all("floor" not in declared(model, "float") for model in MODELS.values())
+
+
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_names_of_c_do_no_harm(folder: Path, precision: str) -> None:
     check_translated(folder, loops.with_names_of_c, (8, 8, 8), precision)
@@ -71,7 +83,7 @@ def test_names_of_c_do_no_harm(folder: Path, precision: str) -> None:
 
 def as_query(function: Function) -> str:
     widths = {"s": "WIDTH", "r": "RELATION_WIDTH", "q": "QUERY_WIDTH"}
-    return translate(function, "query", widths, "float")
+    return translate(function, "query", widths, dict.fromkeys(widths.values(), 1), "float")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +93,7 @@ def test_what_has_no_translation_is_one_clear_line(function: Function, named: st
     with pytest.raises(whence.WhenceError) as caught:
         as_query(function)
     where = f"engines.cuda.loops.{function.__name__}"
-    wanted = f"{where} cannot be put on a card ({named}); choose engine local"
+    wanted = f"{where} cannot be put on a card ({named}); leave out cuda"
     assert str(caught.value) == wanted
 
 
@@ -90,7 +102,7 @@ def test_functions_without_a_source_are_refused() -> None:
     exec("def query(s, r, q): pass", made)
     in_a_list, named = [lambda s, r, q: None][0], lambda s, r, q: None
     for function in (made["query"], in_a_list, named):
-        with pytest.raises(whence.WhenceError, match=r"cannot be put on a card \(it.*\); choose"):
+        with pytest.raises(whence.WhenceError, match=r"cannot be put on a card \(it.*\); leave"):
             as_query(function)
 
 

@@ -50,7 +50,8 @@ class Translated:
     def source(self) -> str:
         """The function alone."""
         macros = {f"v{number}": f"WIDTH_{number}" for number in range(len(self.widths))}
-        return translate(self.function, "called", macros, self._real)
+        least = dict(zip(macros.values(), self.widths, strict=True))
+        return translate(self.function, "called", macros, least, self._real)
 
     @property
     def _real(self) -> str:

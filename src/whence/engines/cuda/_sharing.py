@@ -25,6 +25,17 @@ def names_set(node: ast.AST) -> set[str]:
     }
 
 
+def width_of(node: ast.AST) -> str:
+    """The vector whose width is x.shape[0]; empty for all else."""
+    match node:
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id=vector), attr="shape"),
+            slice=ast.Constant(value=0),
+        ):
+            return vector
+    return ""
+
+
 def places(node: ast.AST, *, stored: bool = False) -> list[ast.Subscript]:
     """The places of vectors that are read or written, or written alone."""
     return [

@@ -11,7 +11,15 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from whence.engines.cuda._sharing import can_nest, can_share, names_in, names_set, vectors_in
+from whence.engines.cuda._least import Least, all_given, ends_of
+from whence.engines.cuda._sharing import (
+    can_nest,
+    can_share,
+    names_in,
+    names_set,
+    vectors_in,
+    width_of,
+)
 from whence.errors import WhenceError
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -31,15 +39,22 @@ _FUNCTIONS = ("cos", "exp", "fabs", "log", "sin", "sqrt", "tan", "tanh")
 
 
 def translate(
-    function: Callable[..., None], name: str, widths: Mapping[str, str], real: str
+    function: Callable[..., None],
+    name: str,
+    widths: Mapping[str, str],
+    least: Mapping[str, int],
+    real: str,
 ) -> str:
-    """A C function for all threads of a block; widths: of every vector, as a macro, in order."""
+    """A C function for all threads of a block.
+
+    widths: of every vector, as a macro, in order; least: what these can be, at the least.
+    """
     try:
-        return _Translation(_parsed(function), widths, real).function(name)
+        return _Translation(_parsed(function), widths, least, real).function(name)
     except _Unknown as error:
         raise WhenceError(
             f"{function.__module__}.{function.__name__} cannot be put on a card ({error}); "
-            "choose engine local"
+            "leave out cuda"
         ) from None
 
 
@@ -60,7 +75,13 @@ def _parsed(function: Callable[..., None]) -> ast.FunctionDef:
 class _Translation:
     """One function on its way from Python to C."""
 
-    def __init__(self, tree: ast.FunctionDef, widths: Mapping[str, str], real: str) -> None:
+    def __init__(
+        self,
+        tree: ast.FunctionDef,
+        widths: Mapping[str, str],
+        least: Mapping[str, int],
+        real: str,
+    ) -> None:
         self.tree, self.real = tree, real
         names = [argument.arg for argument in tree.args.args]
         self.widths = dict(zip(names, widths.values(), strict=True))
@@ -68,6 +89,7 @@ class _Translation:
         self.numbers: set[str] = set()
         """Of the loops around."""
         self.whole = self.find_whole()
+        self.least = Least(tree.body, self.widths, least)
 
     def find_whole(self) -> set[str]:
         """Names that never stand for anything but whole numbers."""
@@ -76,9 +98,9 @@ class _Translation:
         before = None
         while before != self.whole:
             before = set(self.whole)
-            for name, value in _values(self.tree):
-                if not self.is_whole(value):
-                    self.whole.discard(name)
+            for given in all_given(self.tree.body):
+                if not self.is_whole(given.value):
+                    self.whole.discard(given.name)
         return self.whole
 
     def function(self, name: str) -> str:
@@ -142,12 +164,15 @@ class _Translation:
         target, own = part.target, names_set(part)
         if not isinstance(target, ast.Name) or part.orelse or target.id in self.names:
             raise _Unknown("a loop of another kind")
+        if target.id in self.numbers:
+            raise _Unknown(f"two loops over {target.id}, one in the other")
         if own & names_in(part.iter):
             raise _Unknown("a loop whose end changes on the way")
-        name, (start, stop) = _own(target.id), self.bounds(part.iter)
+        name, (start, stop) = _own(target.id), self.ends(part)
         first, step = (f"{start} + THREAD", "N_THREADS") if shared else (start, "1")
         yield f"for (int {name} = {first}; {name} < {stop}; {name} += {step}) {{"
         self.numbers.add(target.id)
+        self.least.enter(part)
         for inner in part.body:
             made = (
                 self.loop(inner, shared=True)
@@ -155,14 +180,15 @@ class _Translation:
                 else self.statement(inner)
             )
             yield from (f"  {line}" for line in made)
+        self.least.leave(part)
         self.numbers.discard(target.id)
         yield "}"
 
-    def bounds(self, node: ast.expr) -> tuple[str, str]:
-        if not (isinstance(node, ast.Call) and _head(node.func) == "range" and len(node.args) < 3):
+    def ends(self, loop: ast.For) -> tuple[str, str]:
+        ends = ends_of(loop)
+        if ends is None:
             raise _Unknown("a loop over something else than a range")
-        ends = [self.expression(end) for end in node.args]
-        return (ends[0], ends[1]) if len(ends) == 2 else ("0", ends[0])
+        return self.expression(ends[0]), self.expression(ends[1])
 
     def statement(self, part: ast.stmt) -> Iterator[str]:
         if isinstance(part, ast.For):
@@ -194,19 +220,26 @@ class _Translation:
             return self.is_whole(node.operand)
         if isinstance(node, ast.Name):
             return node.id in self.whole
-        return _is_width(node) or (isinstance(node, ast.Constant) and type(node.value) is int)
+        if isinstance(node, ast.Constant):
+            return type(node.value) is int
+        return width_of(node) != ""
+
+    def is_below_0(self, node: ast.expr) -> bool:
+        """Whether a whole number may be."""
+        least = self.least.of(node)
+        return least is None or least < 0
 
     def expression(self, node: ast.expr) -> str:
         match node:
-            case _ if _is_width(node) and (width := self.widths.get(_head(node))):
-                return width
+            case _ if (vector := width_of(node)) in self.widths:
+                return self.widths[vector]
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 return repr(value) if type(value) is int else f"({self.real}){value!r}"
             case ast.Name(id=name) if name in self.names or name in self.numbers:
                 return _own(name)
             case ast.Subscript(value=ast.Name(id=name), slice=place) if name in self.widths:
-                if self.is_whole(place) and not isinstance(place, ast.UnaryOp):
-                    return f"{_own(name)}[{self.expression(place)}]"
+                if self.is_whole(place):
+                    return f"{_own(name)}[{self.place(node)}]"
             case ast.BinOp(op=op) if type(op) in _OPERATORS:
                 return self.operation(node)
             case ast.UnaryOp(op=ast.USub()):
@@ -225,13 +258,19 @@ class _Translation:
                 return f"{'fabsf' if self.real == 'float' else 'fabs'}({self.expression(only)})"
         raise _Unknown(f"`{ast.unparse(node)}`")
 
+    def place(self, node: ast.Subscript) -> str:
+        found = self.expression(node.slice)
+        if self.is_below_0(node.slice):
+            raise _Unknown(f"the place in `{ast.unparse(node)}` may be below 0")
+        return found
+
     def operation(self, node: ast.BinOp) -> str:
         left, right = self.expression(node.left), self.expression(node.right)
         whole = self.is_whole(node.left) and self.is_whole(node.right)
         if isinstance(node.op, ast.FloorDiv):
             if not whole:
                 raise _Unknown(f"`{ast.unparse(node)}`")
-            if any(isinstance(part, ast.Sub | ast.USub) for part in ast.walk(node)):
+            if self.is_below_0(node.left) or self.is_below_0(node.right):
                 return f"(int)floor((double){left} / {right})"  # C rounds towards 0
         if isinstance(node.op, ast.Div) and whole:
             left = f"({self.real}){left}"
@@ -247,18 +286,6 @@ def _is_text(part: ast.stmt) -> bool:
     return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
 
 
-def _is_width(node: ast.expr) -> bool:
-    """Whether it is x.shape[0]."""
-    return (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "shape"
-        and isinstance(node.value.value, ast.Name)
-        and isinstance(node.slice, ast.Constant)
-        and node.slice.value == 0
-    )
-
-
 def _head(node: ast.AST) -> str:
     """The name that an expression such as x[0] or x.shape[0] begins with."""
     while isinstance(node, ast.Subscript | ast.Attribute):
@@ -266,28 +293,17 @@ def _head(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _values(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Every value that a name is given."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id, ast.BinOp(node.target, node.op, node.value)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                pairs = [(target, node.value)]
-                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                    pairs = list(zip(target.elts, node.value.elts, strict=True))
-                yield from ((one.id, it) for one, it in pairs if isinstance(one, ast.Name))
-
-
 def declared(model: Any, real: str) -> str:
     """A model's query, in two precisions, and its vector-Jacobian product."""
     of_query = {"s": "WIDTH", "r": "RELATION_WIDTH", "q": "QUERY_WIDTH"}
     of_vjp = {"s": "WIDTH", "r": "RELATION_WIDTH", "dq": "QUERY_WIDTH"}
     of_vjp |= {"ds": "WIDTH", "dr": "RELATION_WIDTH"}
+    widths = model.widths(1)  # no dimension has narrower rows
+    least = {"WIDTH": widths.entity, "RELATION_WIDTH": widths.relation, "QUERY_WIDTH": widths.query}
     return "\n\n".join(
         (
-            translate(model.query, "query", of_query, real),
-            translate(model.query, "query_in_double", of_query, "double"),
-            translate(model.query_vjp, "query_vjp", of_vjp, real),
+            translate(model.query, "query", of_query, least, real),
+            translate(model.query, "query_in_double", of_query, least, "double"),
+            translate(model.query_vjp, "query_vjp", of_vjp, least, real),
         )
     )
