@@ -23,7 +23,7 @@ def sources_digest() -> str:
         *sorted(_FOLDER.iterdir()),
         *(
             here / f"_{n}.py"
-            for n in ("card", "layout", "placing", "sharing", "source", "translating")
+            for n in ("card", "layout", "least", "placing", "sharing", "source", "translating")
         ),
     )
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
