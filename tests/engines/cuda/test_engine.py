@@ -1,5 +1,6 @@
 """Retraining on a card comes to what retraining on the cores comes to, wave by wave."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,20 @@ def test_outcomes_are_those_of_the_cores(
     check_engine(card, subject, [*JOBS, Job.of([3], [last, 0])])
 
 
-@pytest.mark.parametrize("loss", ["squared", "softmax"])
-def test_ratings_too(card: Card, tmp_path: Path, loss: str) -> None:
-    (tmp_path / "ratings.tsv").write_text(
+def rated(folder: Path, loss: str) -> Subject:
+    (folder / "ratings.tsv").write_text(
         "".join(f"u{u}\tm{m}\t{1 + u * m % 5}\n" for u in range(6) for m in range(6) if u + m)
     )
     columns = {"columns": "1,2"} | ({"rating": "3"} if loss == "squared" else {})
     settings = {"model": "mf-biased", "dim": 3, "epochs": 5, "precision": "float64"}
-    run = whence.train(tmp_path / "ratings.tsv", out=tmp_path / "run", **columns, **settings)
+    run = whence.train(folder / "ratings.tsv", out=folder / "run", **columns, **settings)
     assert run.config.loss == loss
-    check_engine(card, subject_of(run))
+    return subject_of(run)
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_ratings_too(card: Card, tmp_path: Path, loss: str) -> None:
+    check_engine(card, rated(tmp_path, loss))
 
 
 def test_rows_are_those_of_retraining_and_may_be_written(card: Card, tmp_path: Path) -> None:
@@ -95,11 +100,15 @@ def test_nothing_to_do_and_nothing_to_look_at(card: Card, tmp_path: Path) -> Non
     assert engine.seconds_for(subject.recipe, 0) == 0
 
 
+def free_for(n_models: int, subject: Subject) -> int:
+    """Memory that has room for so many models at a time."""
+    memory = Memory.of(subject.recipe.problem)
+    return memory.shared + 2 * _SCORE_BYTES + int((n_models + 0.5) * memory.of_model)
+
+
 def in_waves_of(n_models: int, cpu_card: MakeCard, subject: Subject) -> CudaEngine:
     """An engine on a card with memory for so many models."""
-    memory = Memory.of(subject.recipe.problem)
-    free = memory.shared + 2 * _SCORE_BYTES + int((n_models + 0.5) * memory.of_model)
-    return CudaEngine(cpu_card(free=free))
+    return CudaEngine(cpu_card(free=free_for(n_models, subject)))
 
 
 def test_waves_give_what_all_at_once_give(cpu_card: MakeCard, tmp_path: Path) -> None:
@@ -154,6 +163,39 @@ def test_divergence_is_said_with_a_remedy(card: Card, tmp_path: Path, rows: bool
     with pytest.raises(Diverged) as caught:
         list(CudaEngine(card).retrain(recipe, JOBS[1:], None if rows else predictions, never))
     assert str(caught.value) == "training without 2 facts diverged; choose a lower rate"
+
+
+def spoiled(subject: Subject, fact: int) -> Subject:
+    """The same with a target of one fact that no training survives."""
+    problem = subject.recipe.problem
+    targets = np.array(problem.targets)
+    targets[fact] = np.nan
+    recipe = Recipe(replace(problem, targets=targets), subject.recipe.n_facts)
+    return replace(subject, recipe=recipe)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_one_that_diverges_takes_no_other_with_it(card: Card, tmp_path: Path, rows: bool) -> None:
+    subject = spoiled(rated(tmp_path, "squared"), fact=3)
+    jobs = [Job.of([3, 1], [0]), Job.of([5, 6, 8], [1]), Job.of([3], [2]), Job.of([4], [3])]
+    wanted, found = None if rows else subject.predictions, dict[int, Any]()
+    results = CudaEngine(card).retrain(subject.recipe, jobs, wanted, never)
+    with pytest.raises(Diverged) as caught:
+        found.update(results)
+    assert list(found) == [0, 2]
+    for result in found.values():
+        assert np.isfinite(result.entity_rows if rows else result["score"]).all()
+    assert str(caught.value) == "training without 3 facts diverged; choose a lower rate"
+
+
+def test_what_did_not_diverge_is_kept(card: Card, tmp_path: Path) -> None:
+    subject = spoiled(rated(tmp_path, "squared"), fact=3)
+    jobs, journal = [Job.of([3, 1], [0]), Job.of([5], [1]), Job.of([3], [2])], Journal()
+    with pytest.raises(Diverged, match="training without 0 facts diverged"):
+        retrainer(subject, CudaEngine(card), journal).ask(subject.predictions, jobs)
+    places = subject.predictions.places
+    known = [not journal.lacks(job.removed, places[job.which]) for job in jobs]
+    assert known == [True, False, True]
 
 
 def test_it_says_who_it_is_and_how_long_it_takes(card: Card, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ OTHERS: list[dict[str, Any]] = [
     {"optimizer": "adam", "beta1": 0.1, "n_entities": 100, "negatives": 2, "epochs": 20},
     {"optimizer": "adam", "beta1": 0.05, "beta2": 0.981, "inverse": True, "epochs": 60},
     {"optimizer": "adam", "order": "file", "redraw": False, "credit": "step", "epsilon": 1e-3},
+    {"optimizer": "adam-lazy", "beta1": 0.995, "beta2": 0.9, "rate": 0.01, "epochs": 34},
     {"optimizer": "adam-lazy", "negatives": "all", "inverse": True, "l2": 0.1},
     {"optimizer": "adam-lazy", "n3": 0.1, "model": "rotate", "inverse": True, "credit": "step"},
     {"optimizer": "adam-lazy", "constraint": "unit", "model": "rescal", "l2": 0.1},

@@ -79,6 +79,7 @@ def check_layout(layout: Layout, sizes: Sizes, limits: Limits) -> None:
     assert layout.scored >= 1
     assert layout.moved >= 1
     assert layout.moved % layout.turns == 0
+    assert layout.scored % layout.moved == 0, "what is held back is there when it is read"
     n_rounds = math.ceil(sizes.most / (layout.threads // layout.group))
     assert 0 <= layout.held <= n_rounds
     assert layout.blocks >= 1

@@ -1,5 +1,5 @@
-// What CUDA and a plain C compiler say differently. On the CPU a warp is one thread, and so is a
-// group; a block has as many threads as the caller asks for.
+// What CUDA and a plain C compiler say differently. On the CPU a warp has LANES threads, one unless
+// told; a block has as many threads as the caller asks for.
 
 typedef unsigned long long u64;
 #define GOLDEN 0x9E3779B97F4A7C15ull
@@ -31,21 +31,34 @@ typedef unsigned long long u64;
 #include <pthread.h>
 #include <stdlib.h>
 
-#define ALIGNED(n)
+#ifndef LANES
+#define LANES 1
+#endif
+#define ALIGNED(n) __attribute__((aligned(n)))
 #define DEVICE static inline
 #define KERNEL static
 #define BOUNDED
 #define UNROLL
-#define WARP 1
-#define SHUFFLE(x, gap) (x)
-#define GROUP_SHUFFLE(x, gap) (x)
+#define WARP LANES
+#define SHUFFLE(x, gap) passed(x, gap, warp_barrier)
+#define GROUP_SHUFFLE(x, gap) passed(x, gap, group_barrier)
 #define FETCH(address) __builtin_prefetch(address)
 
 static _Thread_local int THREAD, N_THREADS, BLOCK, N_BLOCKS;
 static _Thread_local char *block_memory;
-static _Thread_local pthread_barrier_t *block_barrier;
+static _Thread_local double *block_passed;  // a number of every thread
+static _Thread_local pthread_barrier_t *block_barrier, *warp_barrier, *group_barrier;
 #define BARRIER() pthread_barrier_wait(block_barrier)
 #define SHARED_MEMORY(type, name) type *name = (type *)block_memory
+
+// The number of the thread `gap` away; all threads of the barrier ask for one.
+static inline double passed(double x, int gap, pthread_barrier_t *barrier) {
+  block_passed[THREAD] = x;
+  pthread_barrier_wait(barrier);
+  double found = block_passed[THREAD ^ gap];
+  pthread_barrier_wait(barrier);
+  return found;
+}
 
 #endif
 
