@@ -67,7 +67,7 @@ def said(source: str) -> int | None:
     return least.of(call.value.args[0])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nothing_is_below_what_is_said(seed: int) -> None:
     rng, n_said, n_met = random.Random(seed), 0, 0
     for _ in range(250):

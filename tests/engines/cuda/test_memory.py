@@ -15,7 +15,6 @@ from whence.engines.cuda import CudaEngine
 from whence.engines.cuda._layout import Sizes, plan_layout
 
 
-@pytest.mark.parametrize("tracked", [False, True])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize(
     "settings",
@@ -31,7 +30,6 @@ def test_an_odd_number_of_candidates_leaves_all_in_line(
     capfd: pytest.CaptureFixture[str],
     settings: dict[str, Any],
     precision: str,
-    tracked: bool,
 ) -> None:
     """Shared memory has no room for what is kept of candidates, or it has."""
     problem = make_problem(**settings, precision=precision, epochs=1)
@@ -40,8 +38,7 @@ def test_an_odd_number_of_candidates_leaves_all_in_line(
     whole = plan_layout(sizes, cpu_card(lanes=2, threads=2).limits, holds=False)
     for shared_bytes in (200_000, whole.shared_bytes - sizes.room + 1024):
         card = cpu_card(lanes=2, threads=2, shared_bytes=shared_bytes, aligned=True)
-        sets: list[list[int]] = [[]] if tracked else [[], [1], [2, 3]]
-        fleet = trained_fleet(card, problem, *sets, tracked=tracked)
+        fleet = trained_fleet(card, problem, [], [1], [2, 3])
         assert fleet.layout.room_shared == (shared_bytes == 200_000)
         assert fleet.finite().all()
     assert capfd.readouterr().err == ""
