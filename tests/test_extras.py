@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import whence
+from whence._extras import need
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,17 @@ def test_a_missing_package_is_said_with_how_to_get_it(
     with pytest.raises(whence.WhenceError) as caught:
         whence.read(tmp_path / name)
     assert str(caught.value) == message
+
+
+def test_a_package_that_does_not_import_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_one.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(whence.WhenceError) as caught:
+        need("broken_one", "parquet", "reading")
+    wanted = "reading needs broken_one, which does not import (division by zero); install it anew"
+    assert str(caught.value) == wanted
 
 
 def test_training_imports_none_of_them(tmp_path: Path) -> None:

@@ -11,10 +11,14 @@ def need(package: str, extra: str, task: str, install: str | None = None) -> Any
 
     install: what to give to pip, where it has another name.
     """
+    root = package.partition(".")[0]
     try:
         return import_module(package)
     except ImportError:
-        root = package.partition(".")[0]
         raise WhenceError(
             f"{task} needs {root}; pip install {install or root} (or whence[{extra}])"
+        ) from None
+    except Exception as error:  # one that does not go with the others may fail in any way
+        raise WhenceError(
+            f"{task} needs {root}, which does not import ({error}); install it anew"
         ) from None
