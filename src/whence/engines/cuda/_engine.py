@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence._jit import source_digest
 from whence.engines._local import processor_name
@@ -15,6 +16,7 @@ from whence.engines.cuda._placing import Memory
 from whence.engines.cuda._source import sources_digest
 from whence.predict import STANDING, Predictions, Standings
 from whence.training._problem import Problem
+from whence.training._timeline import Timeline
 from whence.training.results import Diverged, Interrupted, Parameters
 from whence.training.retraining import Recipe
 
@@ -44,11 +46,10 @@ class CudaEngine:
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
         """See `Engine`."""
-        if not n_retrainings:
-            return 0.0
-        sizes = [len(wave) for wave in self._waves(recipe.problem, n_retrainings)]
-        each = {size: self._probe(recipe, size) for size in set(sizes)}
-        return sum(each[size] for size in sizes)
+        size = self._wave_size(recipe.problem)
+        n_whole, left = divmod(n_retrainings, size)
+        whole = n_whole * self._probe(recipe, size) if n_whole else 0.0
+        return whole + (self._probe(recipe, left) if left else 0.0)
 
     def _probe(self, recipe: Recipe, n_models: int) -> float:
         """Seconds of one wave."""
@@ -69,30 +70,47 @@ class CudaEngine:
         should_stop: Callable[[], bool],
     ) -> Generator[tuple[int, Standings | Parameters], None, None]:
         """See `Engine`."""
-        for wave in self._waves(recipe.problem, len(jobs)):
-            fleet = Fleet(self._card, recipe.problem, [jobs[number].removed for number in wave])
+        size = self._wave_size(recipe.problem)
+        partings = _partings(recipe, jobs)
+        order, root = np.argsort(partings, kind="stable"), None
+        for first in range(0, len(jobs), size):
+            wave = np.roll(order[first : first + size], 1)  # the last to part is the first model
+            removed = [jobs[number].removed for number in wave]
+            fleet = Fleet(self._card, recipe.problem, removed, partings=partings[wave], root=root)
             for _ in fleet.train(recipe.n_facts, _LOOK_SECONDS):
                 if should_stop():
                     raise Interrupted("retraining was interrupted")
             fleet.settle()
-            yield from _results(fleet, jobs, wave, predictions)
+            root = fleet.root
+            yield from _results(fleet, jobs, wave.tolist(), predictions)
             del fleet  # before the next one asks for its memory
 
-    def _waves(self, problem: Problem, n_models: int) -> list[range]:
+    def _wave_size(self, problem: Problem) -> int:
         """Jobs that run together: as many as work at a time, or as memory holds."""
         card = self._card
         check_problem(problem, card)
         slots = plan_layout(Sizes.of(problem), card.limits).slots(card.limits)
         room = Memory.of(problem).n_models(card.free_bytes() - 2 * _SCORE_BYTES)
-        self.at_once = size = max(min(slots, room), 1)
-        return [range(first, min(first + size, n_models)) for first in range(0, n_models, size)]
+        self.at_once = max(min(slots, room), 1)
+        return self.at_once
 
     def close(self) -> None:
         """See `Engine`."""
 
 
+def _partings(recipe: Recipe, jobs: Sequence[Job]) -> NDArray[np.int64]:
+    """On how many facts each job trains as all others do: up to the first that it does without."""
+    problem = recipe.problem
+    n_facts, nothing = len(problem.facts), np.zeros(0, np.bool_)
+    order = Timeline(problem.config, n_facts, problem.n_directions, nothing).order(0)
+    places = np.empty(n_facts, np.int64)
+    places[order] = np.arange(n_facts)
+    firsts = [places[job.removed].min(initial=recipe.n_facts) for job in jobs]
+    return np.array(firsts, np.int64)
+
+
 def _results(
-    fleet: Fleet, jobs: Sequence[Job], wave: range, predictions: Predictions | None
+    fleet: Fleet, jobs: Sequence[Job], wave: Sequence[int], predictions: Predictions | None
 ) -> Iterator[tuple[int, Standings | Parameters]]:
     """What is wanted of every model; one that diverged is said when the others are through."""
     finite = fleet.finite()
@@ -104,7 +122,9 @@ def _results(
             job = jobs[wave[model]]
             yield wave[model], _stand(fleet, model, job, predictions)
     if len(models) < len(wave):
-        job = jobs[wave[int(np.argmin(finite))]]
+        job = jobs[
+            min(number for number, is_finite in zip(wave, finite, strict=True) if not is_finite)
+        ]
         raise Diverged(f"training without {len(job.removed)} facts diverged; choose a lower rate")
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,29 @@ _FIELDS = (
     *("first", "epoch"),
 )
 """Of Fleet in kernels/fleet.h, each of 8 bytes: arrays, then numbers."""
+_OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "counts")
+"""Arrays that training changes, with a model in each of their rows."""
+_FIRST_STRETCH = 64
+"""Facts, before it is known how long they take."""
 _DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
+
+
+@dataclass(frozen=True)
+class Root:
+    """A model before it met the first fact that it does without: others may begin there."""
+
+    n_facts: int
+    """That it was trained on."""
+    arrays: dict[str, NDArray[Any]]
 
 
 class Fleet:
     """Models that differ only in which facts they are trained without.
 
-    All of them stand at the same place in time: what is drawn for a step is drawn once.
+    All of them stand at the same place in time: what is drawn for a step is drawn once. Up to the
+    first fact that it does without, a model is what all others are, and need not be trained on its
+    own. `partings` says of each on how many facts that is: of the first model, which trains for
+    all up to there, the most, and of the others ascending. Without it all part at once.
     """
 
     def __init__(
@@ -43,6 +60,8 @@ class Fleet:
         *,
         tracked: bool = False,
         layout: Layout | None = None,
+        partings: NDArray[np.int64] | None = None,
+        root: Root | None = None,
     ) -> None:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
@@ -60,6 +79,11 @@ class Fleet:
             ) from None
         self.arrays, self._numbers = placed.arrays, placed.numbers
         self._epoch, self.chunk = -1, range(0)
+        self._partings = partings
+        self._n_parted = self.n_models if partings is None else 1
+        self.root = root
+        for name, array in root.arrays.items() if root else ():
+            self.arrays[name][:1] = card.xp.asarray(array)
 
     def enter(self, epoch: int, position: int) -> None:
         """Draw the chunk of an epoch that holds a position; chunks are cut at fixed places."""
@@ -81,23 +105,24 @@ class Fleet:
         self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
 
     def advance(self, start: int, stop: int) -> None:
-        """Train every model on the facts at positions of the entered chunk."""
+        """Train all models that have parted on the facts at positions of the entered chunk."""
         n_directions, first = self.problem.n_directions, self.chunk.start
         span = (np.int32((at - first) * n_directions) for at in (start, stop))
         layout = self.layout
-        self._launch("train", self.n_models, layout.threads, layout.shared_bytes, *span)
+        self._launch("train", self._n_parted, layout.threads, layout.shared_bytes, *span)
 
     def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
         """Train on so many facts, over all epochs, in stretches of about so many seconds.
 
-        After each one: on how many facts, and how long it took.
+        After each one: on how many facts, and how long it took. What a root was trained on is done.
         """
-        done, stretch = 0, 64
+        done, stretch = self.root.n_facts if self.root else 0, _FIRST_STRETCH
         while done < n_facts:
             epoch, position = divmod(done, len(self.problem.facts))
             before = time.perf_counter()
             self.enter(epoch, position)
             stop = min(position + min(stretch, n_facts - done), self.chunk.stop)
+            self._part(done, done + stop - position)
             self.advance(position, stop)
             self.card.wait()
             took = time.perf_counter() - before
@@ -105,6 +130,18 @@ class Fleet:
             done += n
             stretch = max(1, min(int(n * seconds / max(took, 1e-9)), 8 * stretch))
             yield n, took
+        self._part(n_facts, n_facts + 1)
+
+    def _part(self, done: int, until: int) -> None:
+        """Let models that part before a place begin as the first one stands, and keep its root."""
+        if self._partings is None:
+            return
+        before, self._n_parted = self._n_parted, 1 + int(self._partings[1:].searchsorted(until))
+        own = [name for name in _OF_MODEL if name in self.arrays]
+        for name in own:
+            self.arrays[name][before : self._n_parted] = self.arrays[name][:1]
+        if done <= self._partings[0] < until:
+            self.root = Root(done, {name: self.to_host(self.arrays[name][:1]) for name in own})
 
     def finite(self) -> NDArray[np.bool_]:
         """(n_models,) whether all of a model's rows are numbers."""
