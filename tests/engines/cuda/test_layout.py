@@ -41,7 +41,7 @@ def sizes_of(width: int, most: int, item: int, optimizer: int, relation: int = 0
     pack = 16 // item
     row, relation_row = (math.ceil(n / pack) * pack for n in (width, relation or width))
     parts, deferred = 1 + min(optimizer, 2), optimizer == 3
-    return Sizes(pack, row, relation_row, row, parts, most, item, deferred)
+    return Sizes(pack, row, relation_row, row, parts, most, item, deferred, n_rows=14541)
 
 
 def all_sizes() -> Iterator[Sizes]:
@@ -120,6 +120,13 @@ def test_few_models_have_more_threads_that_add_up_alike() -> None:
         assert min(many.threads, OWN_THREADS) == min(few.threads, OWN_THREADS)
         n_wider += few.threads > many.threads
     assert n_wider > 500
+
+
+def test_rows_are_fetched_ahead_where_the_cache_holds_some_of_them() -> None:
+    sizes = sizes_of(100, 501, 4, 2)
+    counts = (1, 2, 3, 43, 44, 300, None)
+    ahead = [plan_layout(sizes, H200, n_models).ahead for n_models in counts]
+    assert ahead == [False, False, True, True, False, False, False]
 
 
 def test_the_settings_of_the_paper_keep_many_models_busy() -> None:

@@ -37,6 +37,8 @@ class Sizes:
     item: int
     """Bytes of a number."""
     deferred: bool
+    n_rows: int
+    """Of entities."""
 
     @property
     def state(self) -> int:
@@ -61,6 +63,7 @@ class Sizes:
             most=1 + negatives,
             item=item,
             deferred=problem.rule.deferred,
+            n_rows=problem.n_entities,
         )
 
     @property
@@ -97,7 +100,7 @@ class Layout:
     """The same in the second pass."""
     ahead: bool
     """Whether the rows of the next step are fetched during this one: the cache has room for those
-    of few models."""
+    rows, and not for all."""
     room_shared: bool
     """Whether shared memory has room for what is kept of every candidate."""
     shared_bytes: int
@@ -124,8 +127,8 @@ def plan_layout(
     turns = 2 if threads == OWN_THREADS and moved % 2 == 0 else 1
     if turns == 2 and n_models is not None and n_models <= limits.n_processors:
         threads, blocks, turns = 2 * threads, 1, 1
-    step_bytes = sizes.most * sizes.state * sizes.item
-    ahead = n_models is not None and 2 * n_models * step_bytes <= limits.cache_bytes
+    cached_bytes = limits.cache_bytes // n_models if n_models else 0
+    ahead = 2 * sizes.most <= cached_bytes // (sizes.state * sizes.item) < sizes.n_rows
     shape = Layout(threads, blocks, group, packs, turns, 0, scored, moved, ahead, True, 0)
     return share_memory(shape, sizes, limits, holds=holds)
 
