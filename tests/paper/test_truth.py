@@ -189,9 +189,12 @@ def test_the_summary_says_how_far_methods_come(results: Results, tmp_path: Path)
     text = " ".join(paper.summary)
     assert "all 400 facts adjacent to 2 predictions" in text
     assert "lowers its probability by 35% on average" in text
-    assert "rollback, source: the fact it ranks first lowers the probability by 0%" in text
+    assert "source: removing the fact it ranks first lowers the probability by 0%" in text
     assert "the best one is always among its first 30." in text
     paper.write(tmp_path)
+    results.parts["truth"]["other_credit"][0]["first_drop"] = -1.0
+    (sentence,) = (each for each in Paper.of(results).summary if "rollback, step" in each)
+    assert "ranks first raises the probability by 100% on average" in sentence
     assert "| rollback, step | 0.200 |" in (tmp_path / "tables.md").read_text()
 
 

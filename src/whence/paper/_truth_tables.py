@@ -64,10 +64,12 @@ def truth_sentences(results: Results) -> Iterator[str]:
     )
     for method, mine in methods.items():
         first = np.mean([_drop(order, "first") or 0.0 for order in mine])
+        moves = "lowers" if first >= 0 else "raises"
         rank = max(order["best_rank"] for order in mine)
         yield (
-            f"The truth, {method}: the fact it ranks first lowers the probability by "
-            f"{100 * first:.0f}% on average, and the best one is always among its first {rank:,}."
+            f"The truth, {method}: removing the fact it ranks first {moves} the probability by "
+            f"{100 * abs(first):.0f}% on average, and the best one is always among its first "
+            f"{rank:,}."
         )
 
 
