@@ -6,6 +6,7 @@ LOCK_VENV := .venv-lock
 BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 UV := uv==0.13.7
+WITH_SRC := PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH}
 UPGRADE ?=
 COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-annotate \
@@ -25,8 +26,8 @@ test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for som
 	$(VENV)/$(BIN)/python -m pytest $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
-	@PYTHONPATH=src $(PYTHON) -c "from whence.engines.cuda import open_card; print(open_card('make test-cuda').name)"
-	PYTHONPATH=src $(PYTHON) -m pytest -m cuda tests/engines/cuda $(ARGS)
+	@$(WITH_SRC) $(PYTHON) -c "from whence.engines.cuda import open_card; print(open_card('make test-cuda').name)"
+	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/engines/cuda $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules
 	$(VENV)/$(BIN)/ruff format --check .
