@@ -111,7 +111,7 @@ def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], thr
     card, sizes = cpu_card(threads=threads), Sizes.of(problem)
     plain = plan_layout(sizes, card.limits)
     layouts = [plain, plan_layout(sizes, card.limits, holds=False)]
-    layouts.append(replace(plain, scored=6, moved=3))
+    layouts.append(replace(plain, scored=6, moved=3, ahead=True))
     least = layouts[1].shared_bytes - sizes.room
     small = cpu_card(threads=threads, shared_bytes=least + 1024)  # a block takes those for itself
     layouts.append(plan_layout(sizes, small.limits))

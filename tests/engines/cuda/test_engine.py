@@ -10,7 +10,7 @@ import runs
 
 import whence
 from engines.cuda.conftest import MakeCard
-from engines.cuda.helpers import check_rows
+from engines.cuda.helpers import NOTHING, check_rows
 from engines.helpers import Seen, Subject, make_subject, never, retrainer, subject_of
 from whence.engines import Engine, Job, Journal, Outcomes, open_journal
 from whence.engines._local import LocalEngine
@@ -86,7 +86,7 @@ def test_rows_are_those_of_retraining_and_may_be_written(card: Card, tmp_path: P
     found = dict(retrainer(subject, CudaEngine(card)).rows([job.removed for job in JOBS]))
     assert sorted(found) == [-1, 0, 1, 2, 3]
     for number, rows in found.items():
-        removed = JOBS[number].removed if number >= 0 else np.zeros(0, np.int64)
+        removed = JOBS[number].removed if number >= 0 else NOTHING
         check_rows(rows, subject.recipe.retrain(removed), 1e-9)
         rows.entity_rows[0] += 1
 
@@ -136,7 +136,8 @@ def test_an_interrupted_fleet_keeps_the_waves_that_finished(
         stopped = retrainer(subject, in_waves_of(2, cpu_card, subject), journal, Seen(stop_after=4))
         with pytest.raises(Interrupted, match="retraining was interrupted"):
             stopped.ask(subject.predictions, jobs)
-        assert len(journal) == 4, "the control and three jobs, in two waves"
+        assert len(journal) == 4, "four jobs, in two waves"
+        assert journal.lacks(NOTHING, subject.predictions.places), "the control is the last"
     with open_journal(tmp_path / "journal") as journal:
         engine, watch = in_waves_of(2, cpu_card, subject), Seen()
         outcomes = retrainer(subject, engine, journal, watch).ask(subject.predictions, jobs)

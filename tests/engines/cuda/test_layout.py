@@ -20,7 +20,7 @@ H200 = Limits(
     lanes=32,
     shared_bytes=232448,
     block_bytes=232448,
-    cache_bytes=50 << 20,
+    cache_bytes=60 << 20,
 )
 SMALLER = Limits(
     n_processors=40,
@@ -124,7 +124,7 @@ def test_few_models_have_more_threads_that_add_up_alike() -> None:
 
 def test_rows_are_fetched_ahead_where_the_cache_holds_some_of_them() -> None:
     sizes = sizes_of(100, 501, 4, 2)
-    counts = (1, 2, 3, 43, 44, 300, None)
+    counts = (1, 3, 4, 51, 52, 300, None)
     ahead = [plan_layout(sizes, H200, n_models).ahead for n_models in counts]
     assert ahead == [False, False, True, True, False, False, False]
 

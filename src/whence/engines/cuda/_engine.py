@@ -12,11 +12,11 @@ from whence.engines.cuda._card import Card, open_card
 from whence.engines.cuda._checking import check_problem
 from whence.engines.cuda._fleet import Fleet
 from whence.engines.cuda._layout import Sizes, plan_layout
+from whence.engines.cuda._parting import Parting, find_places, make_waves
 from whence.engines.cuda._placing import Memory
 from whence.engines.cuda._source import sources_digest
 from whence.predict import STANDING, Predictions, Standings
 from whence.training._problem import Problem
-from whence.training._timeline import Timeline
 from whence.training.results import Diverged, Interrupted, Parameters
 from whence.training.retraining import Recipe
 
@@ -45,7 +45,7 @@ class CudaEngine:
         return f"{self._card.name}, {processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """See `Engine`."""
+        """See `Engine`. At most: what models have in common is trained once, and not known yet."""
         size = self._wave_size(recipe.problem)
         n_whole, left = divmod(n_retrainings, size)
         whole = n_whole * self._probe(recipe, size) if n_whole else 0.0
@@ -70,19 +70,21 @@ class CudaEngine:
         should_stop: Callable[[], bool],
     ) -> Generator[tuple[int, Standings | Parameters], None, None]:
         """See `Engine`."""
-        size = self._wave_size(recipe.problem)
-        partings = _partings(recipe, jobs)
-        order, root = np.argsort(partings, kind="stable"), None
-        for first in range(0, len(jobs), size):
-            wave = np.roll(order[first : first + size], 1)  # the last to part is the first model
+        places = find_places(recipe, [job.removed for job in jobs])
+        size, root = self._wave_size(recipe.problem), None
+        as_asked = predictions is None  # rows are large, and wait for all that were asked before
+        for wave in make_waves(places, size, as_asked=as_asked):
+            if root and root.n_facts > places[wave].min():
+                root = None
             removed = [jobs[number].removed for number in wave]
-            fleet = Fleet(self._card, recipe.problem, removed, partings=partings[wave], root=root)
+            parting = Parting(places[wave], root)
+            fleet = Fleet(self._card, recipe.problem, removed, parting=parting)
             for _ in fleet.train(recipe.n_facts, _LOOK_SECONDS):
                 if should_stop():
                     raise Interrupted("retraining was interrupted")
             fleet.settle()
             root = fleet.root
-            yield from _results(fleet, jobs, wave.tolist(), predictions)
+            yield from _results(fleet, jobs, wave, predictions)
             del fleet  # before the next one asks for its memory
 
     def _wave_size(self, problem: Problem) -> int:
@@ -98,33 +100,20 @@ class CudaEngine:
         """See `Engine`."""
 
 
-def _partings(recipe: Recipe, jobs: Sequence[Job]) -> NDArray[np.int64]:
-    """On how many facts each job trains as all others do: up to the first that it does without."""
-    problem = recipe.problem
-    n_facts, nothing = len(problem.facts), np.zeros(0, np.bool_)
-    order = Timeline(problem.config, n_facts, problem.n_directions, nothing).order(0)
-    places = np.empty(n_facts, np.int64)
-    places[order] = np.arange(n_facts)
-    firsts = [places[job.removed].min(initial=recipe.n_facts) for job in jobs]
-    return np.array(firsts, np.int64)
-
-
 def _results(
-    fleet: Fleet, jobs: Sequence[Job], wave: Sequence[int], predictions: Predictions | None
+    fleet: Fleet, jobs: Sequence[Job], wave: NDArray[np.int64], predictions: Predictions | None
 ) -> Iterator[tuple[int, Standings | Parameters]]:
     """What is wanted of every model; one that diverged is said when the others are through."""
     finite = fleet.finite()
     models = np.flatnonzero(finite).tolist()
     if predictions is None:
-        yield from ((wave[model], fleet.rows(model)) for model in models)
+        yield from ((int(wave[model]), fleet.rows(model)) for model in models)
     else:
         for model in models:
-            job = jobs[wave[model]]
-            yield wave[model], _stand(fleet, model, job, predictions)
+            number = int(wave[model])
+            yield number, _stand(fleet, model, jobs[number], predictions)
     if len(models) < len(wave):
-        job = jobs[
-            min(number for number, is_finite in zip(wave, finite, strict=True) if not is_finite)
-        ]
+        job = jobs[int(wave[~finite].min())]
         raise Diverged(f"training without {len(job.removed)} facts diverged; choose a lower rate")
 
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,11 @@ from numpy.typing import NDArray
 
 from whence.engines.cuda._card import Card
 from whence.engines.cuda._layout import Layout, Sizes, draw_bytes, plan_layout
-from whence.engines.cuda._placing import chunk_size, place
+from whence.engines.cuda._parting import Parting, Root, whole_timeline
+from whence.engines.cuda._placing import Placed, chunk_size, place
 from whence.engines.cuda._source import make_source
 from whence.errors import WhenceError
 from whence.training._problem import Problem
-from whence.training._timeline import Timeline
 from whence.training.results import Parameters
 from whence.types import FactIds
 
@@ -34,22 +33,11 @@ _FIRST_STRETCH = 64
 _DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
 
 
-@dataclass(frozen=True)
-class Root:
-    """A model before it met the first fact that it does without: others may begin there."""
-
-    n_facts: int
-    """That it was trained on."""
-    arrays: dict[str, NDArray[Any]]
-
-
 class Fleet:
     """Models that differ only in which facts they are trained without.
 
-    All of them stand at the same place in time: what is drawn for a step is drawn once. Up to the
-    first fact that it does without, a model is what all others are, and need not be trained on its
-    own. `partings` says of each on how many facts that is: of the first model, which trains for
-    all up to there, the most, and of the others ascending. Without it all part at once.
+    All of them stand at the same place in time: what is drawn for a step is drawn once. With a
+    parting, what they have in common is trained once too.
     """
 
     def __init__(
@@ -60,30 +48,33 @@ class Fleet:
         *,
         tracked: bool = False,
         layout: Layout | None = None,
-        partings: NDArray[np.int64] | None = None,
-        root: Root | None = None,
+        parting: Parting | None = None,
     ) -> None:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
         holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
-        nothing = np.zeros(0, np.bool_)
-        self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
+        self.timeline = whole_timeline(problem)
+        self._epoch, self.chunk = -1, range(0)
+        self._parting, self._n_parted = parting, 1 if parting else self.n_models
+        self.root: Root | None = None
+        """Once the first model has parted."""
+        placed = self._place(removed, tracked=tracked)
+        self.arrays, self._numbers = placed.arrays, placed.numbers
+
+    def _place(self, removed: Sequence[FactIds], *, tracked: bool) -> Placed:
+        xp, root = self.card.xp, self._parting and self._parting.root
         try:
-            placed = place(card.xp, problem, self.layout, removed, tracked=tracked)
-        except card.memory_error:
+            placed = place(xp, self.problem, self.layout, removed, tracked=tracked)
+            for name, array in root.arrays.items() if root else ():
+                placed.arrays[name][:1] = xp.asarray(array)
+        except self.card.memory_error:
             raise WhenceError(
                 f"the card has no room for {self.n_models} models; free its memory, or leave out "
                 "cuda"
             ) from None
-        self.arrays, self._numbers = placed.arrays, placed.numbers
-        self._epoch, self.chunk = -1, range(0)
-        self._partings = partings
-        self._n_parted = self.n_models if partings is None else 1
-        self.root = root
-        for name, array in root.arrays.items() if root else ():
-            self.arrays[name][:1] = card.xp.asarray(array)
+        return placed
 
     def enter(self, epoch: int, position: int) -> None:
         """Draw the chunk of an epoch that holds a position; chunks are cut at fixed places."""
@@ -114,9 +105,10 @@ class Fleet:
     def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
         """Train on so many facts, over all epochs, in stretches of about so many seconds.
 
-        After each one: on how many facts, and how long it took. What a root was trained on is done.
+        After each one: on how many facts, and how long it took. Those of a root are done already.
         """
-        done, stretch = self.root.n_facts if self.root else 0, _FIRST_STRETCH
+        root = self._parting and self._parting.root
+        done, stretch = root.n_facts if root else 0, _FIRST_STRETCH
         while done < n_facts:
             epoch, position = divmod(done, len(self.problem.facts))
             before = time.perf_counter()
@@ -133,14 +125,14 @@ class Fleet:
         self._part(n_facts, n_facts + 1)
 
     def _part(self, done: int, until: int) -> None:
-        """Let models that part before a place begin as the first one stands, and keep its root."""
-        if self._partings is None:
+        """Let models that part before `until` begin as the first one stands; keep its root."""
+        if self._parting is None:
             return
-        before, self._n_parted = self._n_parted, 1 + int(self._partings[1:].searchsorted(until))
+        before, self._n_parted = self._n_parted, self._parting.n_parted(until)
         own = [name for name in _OF_MODEL if name in self.arrays]
         for name in own:
             self.arrays[name][before : self._n_parted] = self.arrays[name][:1]
-        if done <= self._partings[0] < until:
+        if done <= self._parting.places[0] < until:
             self.root = Root(done, {name: self.to_host(self.arrays[name][:1]) for name in own})
 
     def finite(self) -> NDArray[np.bool_]:
