@@ -73,8 +73,8 @@ def standings(card: Card, subject: Subject, jobs: list[Job]) -> list[Any]:
     return [np.asarray(found[number]).tolist() for number in range(len(jobs))]
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adam-lazy", "sgd"])
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("optimizer", ["adam", "adam-lazy"])
+@pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.usefixtures("stretch")
 def test_waves_go_on_from_where_the_one_before_parted(
     card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, optimizer: str
