@@ -16,12 +16,12 @@ from whence._extras import need
         (
             "pyarrow",
             "facts.parquet",
-            "reading Parquet needs pyarrow; pip install pyarrow (or whence[parquet])",
+            "reading Parquet needs pyarrow; pip install pyarrow, or Whence with its extra parquet",
         ),
         (
             "pyoxigraph",
             "facts.ttl",
-            "reading RDF needs pyoxigraph; pip install pyoxigraph (or whence[rdf])",
+            "reading RDF needs pyoxigraph; pip install pyoxigraph, or Whence with its extra rdf",
         ),
     ],
 )

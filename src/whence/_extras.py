@@ -16,7 +16,7 @@ def need(package: str, extra: str, task: str, install: str | None = None) -> Any
         return import_module(package)
     except ImportError:
         raise WhenceError(
-            f"{task} needs {root}; pip install {install or root} (or whence[{extra}])"
+            f"{task} needs {root}; pip install {install or root}, or Whence with its extra {extra}"
         ) from None
     except Exception as error:  # one that does not go with the others may fail in any way
         raise WhenceError(

@@ -128,4 +128,6 @@ def test_a_missing_ray_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(whence.WhenceError) as caught:
         choose_engine(EngineOptions(engine="ray"))
-    assert str(caught.value) == "engine ray needs ray; pip install ray (or whence[ray])"
+    assert (
+        str(caught.value) == "engine ray needs ray; pip install ray, or Whence with its extra ray"
+    )

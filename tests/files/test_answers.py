@@ -81,7 +81,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     run: whence.Run, queries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(whence.WhenceError, match=r"pip install pyarrow \(or whence\[parquet\]\)"):
+    with pytest.raises(whence.WhenceError, match="install pyarrow, or Whence with its extra"):
         run.predict_file(queries, queries.with_name("a.parquet"))
 
 

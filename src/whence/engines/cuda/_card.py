@@ -127,14 +127,14 @@ def _compiled(cupy: Any, source: str) -> Any:
 @lru_cache
 def open_card(task: str = "engine cuda") -> CudaCard:
     """The card, once it is sure that there is one; `task` is named where there is none."""
-    cupy = need("cupy", "cuda", task, install="cupy-cuda12x[ctk]")
+    cupy = need("cupy", "cuda", task, install='"cupy-cuda12x[ctk]"')
     try:
         if cupy.cuda.runtime.getDeviceCount():
             return CudaCard(cupy)
         why = "none is there"
     except Exception as error:  # a driver or a compiler that is missing says so in many ways
         why = _first_line(error)
-    raise WhenceError(f"{task} finds no CUDA card that works ({why})")
+    raise WhenceError(f"{task} finds no CUDA card that works ({why}); leave out cuda")
 
 
 def _first_line(error: Exception) -> str:
