@@ -67,7 +67,9 @@ def test_predictions_may_be_chosen_by_how_many_facts_are_adjacent(run: whence.Ru
     drawn = picked(run, least_adjacent=450, most_adjacent=500, limit=5)
     assert len(drawn) == 5
     assert set(drawn) < set(wanted)
-    with pytest.raises(whence.WhenceError, match="no prediction has 0 to 3 adjacent facts"):
+    counts = [n_adjacent(*each) for each in everything]
+    they_have = f"they have {min(counts)} to {max(counts)}"
+    with pytest.raises(whence.WhenceError, match=f"has 0 to 3 adjacent facts; {they_have}"):
         picked(run, most_adjacent=3)
     with pytest.raises(whence.WhenceError, match="no prediction has 2000 or more adjacent facts"):
         picked(run, least_adjacent=2000)

@@ -26,14 +26,19 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     trained, wanted = case.trained, options.predictions
     questions = find_questions(trained, wanted, options.split, None, "object")
     found: dict[tuple[int, int, int, str], tuple[int, Situation]] = {}
+    others = list[int]()
     for number in _order(len(questions), options):
         situation = _situation(trained, questions[number], wanted)
-        if situation is not None and _is_near(situation, options):
-            found.setdefault(_key(situation), (number, situation))
+        if situation is None:
+            continue
+        if (n_adjacent := _unasked(situation, options)) is not None:
+            others.append(n_adjacent)
+            continue
+        found.setdefault(_key(situation), (number, situation))
         if len(found) == options.limit:
             break
     if not found:
-        raise _nothing(options)
+        raise _nothing(options, others)
     in_order = sorted(found.values(), key=lambda each: each[0])
     situations = tuple(situation for _, situation in in_order)
     return Sample(case, situations, threads, options.seed)
@@ -62,21 +67,23 @@ def _situation(trained: Trained, question: Question, wanted: str) -> Situation |
     return situate(trained, whole, situation.contest.candidates)
 
 
-def _is_near(situation: Situation, options: EvaluateOptions) -> bool:
-    """Whether a prediction has as many adjacent facts as are asked for."""
+def _unasked(situation: Situation, options: EvaluateOptions) -> int | None:
+    """How many adjacent facts a prediction has, if not as many as are asked for; None if so."""
     least, most = options.least_adjacent, options.most_adjacent
     if least is None and most is None:
-        return True
+        return None
     n_adjacent = len(find_adjacent(situation))
-    return (least or 0) <= n_adjacent and (most is None or n_adjacent <= most)
+    is_asked = (least or 0) <= n_adjacent and (most is None or n_adjacent <= most)
+    return None if is_asked else n_adjacent
 
 
-def _nothing(options: EvaluateOptions) -> WhenceError:
+def _nothing(options: EvaluateOptions, others: Sequence[int]) -> WhenceError:
+    """others: adjacent facts of predictions that were not asked for."""
     least, most = options.least_adjacent, options.most_adjacent
-    if least is not None or most is not None:
+    if others:
         asked = f"{least} or more" if most is None else f"{least or 0} to {most}"
         return WhenceError(
-            f"no prediction has {asked} adjacent facts; change least_adjacent and most_adjacent"
+            f"no prediction has {asked} adjacent facts; they have {min(others)} to {max(others)}"
         )
     return WhenceError(
         "no query has an answer that is not known from training or validation; "
