@@ -32,11 +32,15 @@ class Notes(PaperWatch):
         self.parts: list[str] = []
         self.prepared: list[str] = []
         self.budget: Budget | None = None
+        self.said: list[str] = []
         self.n_retrained = 0
         self._stop_in, self._after = stop_in, after
 
     def preparing(self, run: str) -> None:
         self.prepared.append(run)
+
+    def noted(self, text: str) -> None:
+        self.said.append(text)
 
     def budgeted(self, budget: Budget) -> None:
         assert self.prepared == []
@@ -108,7 +112,7 @@ def test_all_predictions_are_at_most_as_many_as_queries(tmp_path: Path) -> None:
     options = PaperOptions(models=("complex",), seeds=1, out=tmp_path)
     queries = {(s, r) for s, r, _ in whence.read("nations").test.tolist()}
     engine, runs = LocalEngine(), Runs(options, Notes())
-    budget = make_budget(plan(options), 0, runs, engine)
+    budget = make_budget(plan(options), [], runs, engine)
     assert {cost.n_retrainings for cost in budget.parts} == {len(queries) * 6 + 20 + 1}
     assert [*tmp_path.iterdir()] == []
 
@@ -120,6 +124,20 @@ def test_the_cheapest_part_is_done_first(whole: tuple[Paper, Notes]) -> None:
     seconds = [cost.retraining_seconds for cost in costs]
     assert seconds == sorted(seconds)
     assert notes.parts == [f"{n} of 5: {cost.title}" for n, cost in enumerate(costs, 1)]
+
+
+def test_what_has_begun_is_gone_on_with_first(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+    options = PaperOptions(models=("distmult",), seeds=1, limit=2, out=tmp_path)
+    engine, runs, parts = LocalEngine(), Runs(options, Notes()), plan(options)
+    named = {part.name: part for part in parts}
+    for name in ("criage", "removal-distmult"):
+        run = named[name].run
+        shutil.copytree(whole[0].options.folder / "runs" / run, tmp_path / "runs" / run)
+    assert named["removal-distmult"] == parts[0]
+    assert named["theory"].run == parts[0].run
+    budget = make_budget(parts[1:], parts[:1], runs, engine)
+    assert budget.parts[0].part == "criage"
+    assert (budget.n_kept, budget.at_once) == (1, engine.at_once)
 
 
 def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
@@ -246,9 +264,13 @@ def test_what_does_not_fit_into_the_time_left_is_not_begun() -> None:
 
 
 def test_a_time_budget_that_is_spent_says_so(tmp_path: Path) -> None:
-    options = PaperOptions(**FEW, out=tmp_path / "paper", time_budget="0.001s")
-    with pytest.raises(Interrupted, match=r"^the time budget is spent; the same command goes on"):
-        reproduce(options)
+    notes, options = Notes(), PaperOptions(**FEW, out=tmp_path / "paper", time_budget="0.001s")
+    with pytest.raises(Interrupted) as caught:
+        reproduce(options, notes)
+    assert str(caught.value) == (
+        "the time budget is spent; no part is finished; the same command goes on where it stopped"
+    )
+    assert "s: in a shorter time budget none may be finished" in notes.said[0]
     assert not (options.folder / "paper.json").exists()
 
 

@@ -108,11 +108,11 @@ def test_a_trace_of_other_rows_is_refused(measured: Measured) -> None:
 
 def test_the_budget_is_the_most_there_can_be(measured: Measured, tmp_path: Path) -> None:
     _, measuring, watch = measured
-    (cost,) = make_budget([PART], 0, measuring.runs, measuring.engine).parts
+    (cost,) = make_budget([PART], [], measuring.runs, measuring.engine).parts
     assert watch.n_retrained <= cost.n_retrainings == 1 + 2 * 420
     assert (cost.n_trainings, cost.training_seconds) == (0, 0)  # both credits are there
     anew = Runs(replace(measuring.options, out=tmp_path), watch)
-    (cost,) = make_budget([PART], 0, anew, measuring.engine).parts
+    (cost,) = make_budget([PART], [], anew, measuring.engine).parts
     assert cost.n_trainings == 2
     assert cost.seconds > cost.retraining_seconds > 0
     assert [*tmp_path.iterdir()] == []

@@ -51,7 +51,8 @@ class PaperScreen(RetrainScreen, PaperWatch):
         kept = f"; {budget.n_kept} of {n_parts} parts are finished" if budget.n_kept else ""
         n_all = counted(budget.n_retrainings, "retraining")
         n_all += f" and {trainings}" if budget.n_trainings else ""
-        self.noted(f"at most {n_all}: about {time_text(budget.seconds)}{kept}")
+        at_once = f"{budget.at_once} at a time"
+        self.noted(f"at most {n_all}, {at_once}: about {time_text(budget.seconds)}{kept}")
 
     def began(self, number: int, n_parts: int, title: str) -> None:
         self._bar.close()

@@ -14,13 +14,16 @@ from whence.training.retraining import Recipe
 from whence.types import RELATION, SUBJECT
 
 
-def make_budget(parts: Sequence[Part], n_kept: int, runs: Runs, engine: Engine) -> Budget:
-    """From short probes, the parts with the cheapest retrainings first.
+def make_budget(parts: Sequence[Part], kept: Sequence[Part], runs: Runs, engine: Engine) -> Budget:
+    """From short probes, the parts with the cheapest retrainings first, after any that have begun.
 
-    A run that several parts ask for is counted in the first of them.
+    A run that several parts ask for is counted in the first of them. kept: parts that are finished.
     """
     by_name, counted = {part.name: part for part in parts}, set[Path]()
-    costs = sorted((_retraining(part, runs, engine) for part in parts), key=_seconds)
+    of_kept = {part.run for part in kept}
+    begun = {part.name for part in parts if runs.begun(part) and part.run not in of_kept}
+    costs = [_retraining(part, runs, engine) for part in parts]
+    costs.sort(key=lambda cost: (cost.part not in begun, cost.seconds))
     for number, cost in enumerate(costs):
         part = by_name[cost.part]
         lacking = set(runs.lacking(part)) - counted
@@ -30,7 +33,7 @@ def make_budget(parts: Sequence[Part], n_kept: int, runs: Runs, engine: Engine) 
             costs[number] = replace(
                 cost, n_trainings=len(lacking), training_seconds=len(lacking) * each
             )
-    return Budget(tuple(costs), n_kept)
+    return Budget(tuple(costs), len(kept), engine.at_once)
 
 
 def _retraining(part: Part, runs: Runs, engine: Engine) -> Cost:
@@ -39,10 +42,6 @@ def _retraining(part: Part, runs: Runs, engine: Engine) -> Cost:
     n_each = part.n_retrainings(_n_predictions(part, runs), len(recipe.problem.facts))
     seconds = engine.seconds_for(recipe, n_each) * part.n_seeds
     return Cost(part.name, part.title, n_each * part.n_seeds, seconds)
-
-
-def _seconds(cost: Cost) -> float:
-    return cost.seconds
 
 
 def _recipe(part: Part, runs: Runs) -> Recipe:

@@ -110,10 +110,7 @@ class Measuring:
 
     def _write_retrainings(self, part: Part, evaluation: Evaluation) -> None:
         """A table of every single one, where Parquet can be written."""
-        if not evaluation.retrainings:
-            return
-        if find_spec("pyarrow") is None:
-            self.watch.noted("single retrainings are not written: Parquet needs pyarrow")
+        if not evaluation.retrainings or find_spec("pyarrow") is None:
             return
         path = self.options.folder / "retrainings" / f"{part.name}.parquet"
         write_retrainings(path, map(plain, evaluation.retrainings), force=True)

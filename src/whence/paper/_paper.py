@@ -1,9 +1,11 @@
 """The paper done again: one call, one object, one folder."""
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from whence.paper._records import Table
 from whence.paper._results import Document, Results
 from whence.paper._summary import summarise
 from whence.paper._tables import make_tables
-from whence.paper._watch import PaperWatch, TimedWatch
+from whence.paper._watch import Budget, PaperWatch, TimedWatch
 from whence.training.results import Interrupted
 
 if TYPE_CHECKING:
@@ -102,8 +104,7 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     from whence.engines import choose_engine
     from whence.paper._measuring import Measuring
 
-    if (options.folder / "manifest.json").exists():
-        raise WhenceError(f"{options.folder} is a run; choose another folder with -o")
+    _check_folder(options.folder)
     timed, paper = TimedWatch(watch or PaperWatch(), options.seconds), None
     runs = _settled_runs(options, timed)
     with closing(choose_engine(runs.engine)) as engine:
@@ -116,6 +117,15 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
             raise Interrupted(_stopped(timed, paper)) from None
     assert paper is not None
     return paper
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse what is no folder of a paper before anything is done."""
+    if (folder / "manifest.json").exists():
+        raise WhenceError(f"{folder} is a run; choose another folder with -o")
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    if not nearest.is_dir():
+        raise WhenceError(f"{nearest} is a file; choose a folder with -o")
 
 
 def _settled_runs(options: PaperOptions, watch: PaperWatch) -> "Runs":
@@ -142,8 +152,10 @@ def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
         return
     from whence.paper._budget import make_budget
 
-    budget = make_budget(missing, len(found), measuring.runs, measuring.engine)
+    finished = [parts[name] for name in found]
+    budget = make_budget(missing, finished, measuring.runs, measuring.engine)
     watch.budgeted(budget)
+    _warn(options, budget, watch)
     for cost in budget.parts:
         if not watch.has_room_for(cost.seconds):
             raise Interrupted("the time budget is spent")
@@ -152,8 +164,19 @@ def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
         yield Results(options, found)
 
 
+def _warn(options: PaperOptions, budget: Budget, watch: PaperWatch) -> None:
+    """Say what else is better known before the long part begins."""
+    if budget.longest > (options.seconds or math.inf):
+        longest = f"the first retrainings of a part take up to {budget.longest:.0f} s"
+        watch.noted(f"{longest}: in a shorter time budget none may be finished")
+    if find_spec("pyarrow") is None:
+        watch.noted("single retrainings will not be written; for them pip install pyarrow")
+
+
 def _stopped(watch: TimedWatch, paper: Paper | None) -> str:
     """What to say of an end before its time."""
     why = "the time budget is spent" if watch.spent else "interrupted"
-    there = "" if paper is None else f"; tables of what is finished: {paper.options.folder}"
-    return f"{why}{there}; the same command goes on where it stopped"
+    there = (
+        f"tables of what is finished: {paper.options.folder}" if paper else "no part is finished"
+    )
+    return f"{why}; {there}; the same command goes on where it stopped"

@@ -56,11 +56,15 @@ class Runs:
 
     def lacking(self, part: Part) -> list[Path]:
         """Folders of a part's runs that are still to be trained, or gone on with."""
-        folder, path = self._folder(part), self._path(part)
+        path = self._path(part)
         siblings = [sibling_path(path, changes) for changes in part.siblings]
         missing = [sibling for sibling in siblings if not _is_finished(sibling)]
-        there = folder is not None and folder.manifest.finished
-        return missing if there else [path, *missing]
+        return missing if self.begun(part) else [path, *missing]
+
+    def begun(self, part: Part) -> bool:
+        """Whether the run of a part is there."""
+        folder = self._folder(part)
+        return folder is not None and folder.manifest.finished
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed, trained where it is not there yet."""
@@ -120,4 +124,6 @@ def _check(folder: RunFolder, part: Part, dataset: str) -> None:
         wanted = choose_config(folder.dataset, _PRESET, _settings(part))
         if folder.config == Problem.of(folder.dataset, wanted).config:
             return
-    raise WhenceError(f"{folder.path} was trained with other settings; remove it")
+    raise WhenceError(
+        f"{folder.path} was trained with other settings; remove it, or choose another -o"
+    )

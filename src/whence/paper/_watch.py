@@ -30,7 +30,7 @@ class Cost:
 
     @property
     def seconds_each(self) -> float:
-        """Of one retraining."""
+        """Of one retraining, with as many others beside it as run at a time."""
         return self.retraining_seconds / max(self.n_retrainings, 1)
 
 
@@ -39,13 +39,20 @@ class Budget:
     """What is left to do, said before it begins."""
 
     parts: tuple[Cost, ...]
-    """In the order they are done: the cheapest first."""
+    """In the order they are done: those that have begun, then the cheapest first."""
     n_kept: int
     """Parts that were finished before."""
+    at_once: int = 1
+    """How many retrainings run at a time."""
 
     @property
     def n_retrainings(self) -> int:
         return sum(part.n_retrainings for part in self.parts)
+
+    @property
+    def longest(self) -> float:
+        """Seconds until the first retrainings of a part are finished, at most."""
+        return max((part.seconds_each * self.at_once for part in self.parts), default=0.0)
 
     @property
     def n_trainings(self) -> int:
