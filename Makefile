@@ -23,7 +23,7 @@ demo: $(VENV)/.installed ## train on the bundled Nations and show what comes out
 	$(VENV)/$(BIN)/whence demo
 
 test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for some)
-	$(VENV)/$(BIN)/python -m pytest $(ARGS)
+	$(VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
 	@$(WITH_SRC) $(PYTHON) -c "from whence.engines.cuda import open_card; print(open_card('make test-cuda').name)"

@@ -2,6 +2,8 @@
 
 from importlib.util import find_spec
 
+import pytest
+
 # A machine with a card may have no hypothesis: `make test-cuda` takes it as it is.
 if find_spec("hypothesis"):
     from hypothesis import settings
@@ -9,3 +11,13 @@ if find_spec("hypothesis"):
     # Compiling takes seconds and machines differ: no deadline. The same examples in every run.
     settings.register_profile("whence", deadline=None, derandomize=True)
     settings.load_profile("whence")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Several processes share tests file by file; two Ray clusters would be in each other's way."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        folder = item.path.parent
+        together = folder if folder.name == "engines" else item.path
+        item.add_marker(pytest.mark.xdist_group(str(together)))
