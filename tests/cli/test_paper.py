@@ -2,11 +2,17 @@
 
 import json
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from paper import hand_made
+from rich.console import Console
 
 from cli.helpers import whence
+from whence.cli._paper import show_paper
+from whence.paper import Paper, PaperOptions
+from whence.paper._results import Results
 
 FEW = ["--seeds", "1", "--limit", "2", "--models", "distmult"]
 
@@ -84,3 +90,17 @@ def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Pat
     assert len(done.stderr.splitlines()) == 1
     assert not done.stdout
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("width", [66, 200])
+def test_names_are_whole_in_a_narrow_terminal(width: int) -> None:
+    results = Results(PaperOptions("fb15k-237"), {"removal-distmult": hand_made.table1()})
+    screen = Console(width=width, file=StringIO(), highlight=False)
+    show_paper(screen, Paper.of(results))
+    assert isinstance(screen.file, StringIO)
+    lines = screen.file.getvalue().splitlines()
+    first = lines.index(next(line for line in lines if "PD 10" in line))
+    table = "\n".join(lines[first : lines.index("", first)])
+    assert "…" not in table
+    assert any(line.strip() == "DistMult, adam" for line in table.splitlines()) == (width < 80)
+    assert all(name in table for name in ("DistMult", "adam", "rollback", "difference"))

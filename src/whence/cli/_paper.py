@@ -3,6 +3,7 @@
 from types import TracebackType
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table as Shown
 
 from whence.cli._downloads import Downloads
@@ -13,8 +14,10 @@ from whence.engines import Plan
 from whence.paper import Budget, Paper, PaperWatch
 from whence.paper._provenance import measured_text
 from whence.paper._records import Table
-from whence.paper._text import grid
+from whence.paper._text import Grid, grid
 from whence.training.results import Interrupted
+
+_ANY_WIDTH = 10_000
 
 
 class PaperScreen(RetrainScreen, PaperWatch):
@@ -75,19 +78,30 @@ def show_paper(screen: Console, paper: Paper) -> None:
     for table in paper.tables:
         screen.print(f"\n{table.title}", style="bold")
         screen.print(table.about, style="dim")
-        screen.print(_shown(table))
+        screen.print(_shown(screen, table))
     screen.print("\nIn short", style="bold")
     for sentence in paper.summary:
         screen.print(f"- {sentence}")
 
 
-def _shown(table: Table) -> Shown:
-    """Lines of a row stand together: ours plain, the others dim."""
+def _shown(screen: Console, table: Table) -> Shown:
+    """What does not fit has the names that come first on lines of their own."""
     cells = grid(table)
+    made, n_folded = _filled(cells, 0), cells.n_names - 2
+    wanted = Measurement.get(screen, screen.options.update_width(_ANY_WIDTH), made).maximum
+    return _filled(cells, n_folded) if wanted > screen.width and n_folded > 0 else made
+
+
+def _filled(cells: Grid, n_folded: int) -> Shown:
+    """Lines of a row stand together: ours plain, the others dim."""
     made = Shown(box=None, pad_edge=False, collapse_padding=True)
-    for place, head in enumerate(cells.heads):
+    for place, head in enumerate(cells.heads[n_folded:], n_folded):
         made.add_column(head, justify="left" if place < cells.n_names else "right")
+    heading = ""
     for block in cells.blocks:
+        before, heading = heading, ", ".join(block[0][:n_folded])
+        if heading != before:
+            made.add_row(heading, style="bold")
         for number, line in enumerate(block):
-            made.add_row(*line, style="dim" if number else None)
+            made.add_row(*line[n_folded:], style="dim" if number else None)
     return made
