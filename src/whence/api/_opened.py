@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike, NDArray
 
 from whence.data import Dataset
+from whence.errors import WhenceError
 from whence.models import Model
 from whence.run import ArrayRun, Arrays, RunFolder, gather_arrays
 from whence.training import TrainConfig
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from whence.models.scoring import Scorer
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
+
+_ON_CARD = ("rollback", "rollback-o")
+"""Methods that score removals, which a card can do."""
 
 
 class Opened:
@@ -143,12 +147,17 @@ class Opened:
             lambda: folder.checkpoints,
         )
 
-    def _trained_on(self, device: str) -> "Trained":
-        """The same, with removals scored on a device: cpu or cuda."""
+    def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
+        """The same, with removals scored on a device, cpu or cuda, for a method that can."""
         from whence.training import MachineOptions
 
-        on_card = MachineOptions(device=device).device == "cuda"
-        return self._trained_on_card if on_card else self._trained
+        if MachineOptions(device=device).device == "cpu":
+            return self._trained
+        if method not in _ON_CARD:
+            raise WhenceError(
+                f"device cuda is for {' and '.join(_ON_CARD)}, not {method}; leave it out"
+            )
+        return self._trained_on_card
 
     @cached_property
     def _trained_on_card(self) -> "Trained":

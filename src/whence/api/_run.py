@@ -129,7 +129,7 @@ class Run(Opened):
         from whence.explain import ExplainOptions, as_questions, explain_many
 
         chosen = ExplainOptions.from_dict(options)
-        trained = self._trained_on(device)
+        trained = self._trained_on(device, chosen.method)
         return explain_many(trained, as_questions(predictions), chosen, threads)
 
     def explain_file(
@@ -181,7 +181,7 @@ class Run(Opened):
         from whence.files import Task, find_questions, write_explanations
 
         chosen = ExplainOptions.from_dict(options)
-        trained = self._trained_on(device)
+        trained = self._trained_on(device, chosen.method)
         questions = find_questions(trained, predictions, split, limit, chosen.asks)
         task = Task(Path(out), force=force, resume=resume)
         explain = partial(explain_many, trained, options=chosen, threads=threads)

@@ -201,6 +201,11 @@ def test_devices_are_named() -> None:
     run = random_run("distmult")
     with pytest.raises(whence.WhenceError, match="unknown device 'gpu'; choose from cpu, cuda"):
         run.explain_many([("e0", "r0", "e1")], device="gpu")
+    with pytest.raises(whence.WhenceError) as caught:
+        run.explain_many([("e0", "r0", "e1")], device="cuda", method="gradient-dot")
+    assert str(caught.value) == (
+        "device cuda is for rollback and rollback-o, not gradient-dot; leave it out"
+    )
 
 
 def test_without_cupy_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
