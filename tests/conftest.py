@@ -13,6 +13,11 @@ if find_spec("hypothesis"):
     settings.load_profile("whence")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are no name: gzip packs the second into them, and processes must agree on names."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Several processes share tests file by file; two Ray clusters would be in each other's way."""
     if not config.pluginmanager.hasplugin("xdist"):
