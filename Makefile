@@ -20,13 +20,13 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## train on the bundled Nations and show what comes out
-	$(VENV)/$(BIN)/whence demo
+	$(VENV)/$(BIN)/whereof demo
 
 test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for some)
 	$(VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
-	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whence.engines.cuda import open_card; print(open_card('make test-cuda').name)"
+	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.engines.cuda import open_card; print(open_card('make test-cuda').name)"
 	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/engines/cuda $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules
@@ -57,7 +57,7 @@ clean: ## remove environments, caches and build outputs
 	find src tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
 %/.python:
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("whence needs Python 3.11 or later; try: make PYTHON=python3.11 ...")'
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("whereof needs Python 3.11 or later; try: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $*
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""The step of whence, traced or not, and the floor below it."""
+"""The step of whereof, traced or not, and the floor below it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from problems import Steps
 from rounds import Contender
 
-from whence._jit import kernel, prefetch_row
-from whence.models._match import AHEAD
-from whence.training._problem import Problem
-from whence.training._step import METER
-from whence.training._trainer import Trainer
+from whereof._jit import kernel, prefetch_row
+from whereof.models._match import AHEAD
+from whereof.training._problem import Problem
+from whereof.training._step import METER
+from whereof.training._trainer import Trainer
 
 _UNCHANGED = np.float32(1)
 """What the floor multiplies by: it works on the trainer's own rows and must not spoil them."""
 
 
-def whence_step(name: str, trainer: Trainer, *, traced: bool = True) -> Contender:
+def whereof_step(name: str, trainer: Trainer, *, traced: bool = True) -> Contender:
     """The package's own training.
 
     One trainer can be two contenders, traced and not: where arrays come to lie in memory changes
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def outcome(problem: Problem, n_steps: int) -> Outcome:
-    """Where whence gets to in n steps."""
+    """Where whereof gets to in n steps."""
     trainer = make_trainer(problem, n_steps, traced=False)
     done = 0
     while done < n_steps:

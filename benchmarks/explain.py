@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from straightforward import Prediction, explain_all, explain_in_a_loop
 from tables import Report, machine, machine_line
 
-import whence
+import whereof
 
 TOP = 10
 Times = NDArray[np.float64]
@@ -46,7 +46,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--data-dir", type=Path, help="folder that holds fb15k-237/  [default: WHENCE_DATA]")
+    add("--data-dir", type=Path, help="folder that holds fb15k-237/  [default: WHEREOF_DATA]")
     add("--run", type=Path, help="a trained run to explain  [default: the paper's, adam-lazy]")
     add("--predictions", type=int, default=100, help="test predictions, each by every contender")
     add("--loop", type=int, default=5, help="how many of them the plain loop explains")
@@ -56,15 +56,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(options: argparse.Namespace, folder: Path) -> whence.Run:
+def _run(options: argparse.Namespace, folder: Path) -> whereof.Run:
     """The paper's setting with adam-lazy, trained in some twenty seconds."""
     if options.run:
-        return whence.Run.open(options.run)
+        return whereof.Run.open(options.run)
     settings = {"optimizer": "adam-lazy", "credit": "source", "data_dir": options.data_dir}
-    return whence.train("fb15k-237", out=folder / "run", preset="paper", **settings)
+    return whereof.train("fb15k-237", out=folder / "run", preset="paper", **settings)
 
 
-def _compare(run: whence.Run, options: argparse.Namespace) -> Report:
+def _compare(run: whereof.Run, options: argparse.Namespace) -> Report:
     chosen = np.random.default_rng(0).permutation(len(run.dataset.test))
     queries = run.dataset.test[chosen[: options.predictions], :2]
     names = [
@@ -102,7 +102,7 @@ def _agree(ours: list[int], theirs: list[int], asked: tuple[str | None, ...]) ->
 
 def _report(fast: Times, exhaustive: Times, loop: Times, n_adjacent: NDArray[np.int64]) -> Report:
     rows = [
-        _row("whence", fast, fast),
+        _row("whereof", fast, fast),
         _row("all facts, NumPy and BLAS", exhaustive, fast),
         _row("all facts, a loop that copies and rescores", loop, fast[: len(loop)]),
     ]
@@ -110,10 +110,10 @@ def _report(fast: Times, exhaustive: Times, loop: Times, n_adjacent: NDArray[np.
         f"Top {TOP} supporting facts of {len(fast)} top answers of random test queries (the loop: "
         f"of {len(loop)}), one core each; all contenders name the same facts in the same order.",
         f"{np.mean(n_adjacent):,.0f} adjacent facts on average, {n_adjacent.max():,} at most.",
-        "The others are given the adjacent facts; whence finds them.",
+        "The others are given the adjacent facts; whereof finds them.",
         "Goals: a median of 10 ms, a p95 of 40 ms, 20 times faster than all facts by BLAS.",
     )
-    columns = ("contender", "median ms", "p95 ms", "times whence")
+    columns = ("contender", "median ms", "p95 ms", "times whereof")
     title = "One explanation: FB15k-237, DistMult, the paper's setting with adam-lazy"
     return Report(title, columns, rows, notes)
 
@@ -124,7 +124,7 @@ def _row(name: str, times: Times, ours: Times) -> tuple[str, ...]:
     return name, f"{middle:,.1f}", f"{most:,.1f}", "1" if times is ours else f"{ratio:,.0f}"
 
 
-def _bulk(run: whence.Run, folder: Path) -> Report:
+def _bulk(run: whereof.Run, folder: Path) -> Report:
     took, done = _timed(lambda: run.explain_file("top", folder / "all.jsonl", top=TOP))
     rows = [(f"{done.n_predictions:,}", f"{took:.0f}", f"{done.n_predictions / took:,.0f}")]
     title = "In bulk: the top answers of all FB15k-237 test queries, top 10 each, to JSON lines"

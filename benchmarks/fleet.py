@@ -2,7 +2,7 @@
 
 python benchmarks/fleet.py [--models N ...] [--settings NAME ...] [--seconds S]
 
-FB15k-237 (in WHENCE_DATA) in the paper's setting, with distinct negatives. The bytes that a step
+FB15k-237 (in WHEREOF_DATA) in the paper's setting, with distinct negatives. The bytes that a step
 must move, over its time, stand beside what the card copies: a floor that no way of training in this
 memory can pass. A line for one core of this machine ends every setting. Needs a card.
 """
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from tables import machine, machine_line
 
-from whence.data import Dataset, read_dataset
-from whence.engines.cuda._card import Card, open_card
-from whence.engines.cuda._fleet import Fleet
-from whence.engines.cuda._layout import Sizes
-from whence.training import choose_config
-from whence.training._problem import Problem
-from whence.training.retraining import Recipe
+from whereof.data import Dataset, read_dataset
+from whereof.engines.cuda._card import Card, open_card
+from whereof.engines.cuda._fleet import Fleet
+from whereof.engines.cuda._layout import Sizes
+from whereof.training import choose_config
+from whereof.training._problem import Problem
+from whereof.training.retraining import Recipe
 
 _SETTINGS = {
     "DistMult, adam-lazy": {"optimizer": "adam-lazy"},

@@ -1,22 +1,22 @@
-"""The two comparisons: whence against its peers, and its optimizers and models with each other."""
+"""The two comparisons: whereof against its peers, and its optimizers and models with each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from contenders import Outcome, floor, make_trainer, outcome, whence_step
+from contenders import Outcome, floor, make_trainer, outcome, whereof_step
 from numpy.linalg import norm
 from problems import RESCAL_DIM, Steps, list_steps, make_problem
 from rounds import Contender, Plan, Times, measure
 from tables import Report
 
-from whence.data import Dataset
-from whence.models import MODELS
-from whence.training._problem import Problem
+from whereof.data import Dataset
+from whereof.models import MODELS
+from whereof.training._problem import Problem
 
 OPTIMIZERS = ("sgd", "adagrad", "adam", "adam-lazy")
-TRACED, UNTRACED = "whence, traced", "whence, not traced"
+TRACED, UNTRACED = "whereof, traced", "whereof, not traced"
 FLOOR, FLOOR_PREFETCHED = "floor: same rows read and written", "floor with prefetch"
 TORCH = "PyTorch, sparse, SparseAdam"
 TORCH_PART = 4
@@ -61,8 +61,8 @@ def compare_peers(data: Dataset, plan: Plan, order: str) -> Measured:
     steps = list_steps(problem, n_steps)
     trainer = make_trainer(problem, 2 * n_steps, traced=True)
     contenders = [
-        whence_step(TRACED, trainer, traced=True),
-        whence_step(UNTRACED, trainer, traced=False),
+        whereof_step(TRACED, trainer, traced=True),
+        whereof_step(UNTRACED, trainer, traced=False),
         floor(FLOOR, trainer, steps, prefetched=False),
         floor(FLOOR_PREFETCHED, trainer, steps, prefetched=True),
     ]
@@ -96,7 +96,7 @@ def _same_step(problem: Problem, theirs: Outcome, n_steps: int) -> str:
     apart = norm(ours.entity_rows - theirs.entity_rows) / norm(ours.entity_rows - start)
     line = (
         f"After {n_steps:,} steps the entity rows differ by {apart:.1e} of the way they came; "
-        f"mean loss {ours.mean_loss:.5f} in whence, {theirs.mean_loss:.5f} in PyTorch."
+        f"mean loss {ours.mean_loss:.5f} in whereof, {theirs.mean_loss:.5f} in PyTorch."
     )
     if apart > SAME:
         raise SystemExit(f"not the same step: {line}")
@@ -138,7 +138,7 @@ def compare_settings(data: Dataset, plan: Plan, order: str) -> Measured:
     problems = [make_problem(data, m, optimizer=o, order=order) for m, o in pairs]
     names = [f"{model}, {optimizer}" for model, optimizer in pairs]
     contenders = [
-        whence_step(name, make_trainer(problem, plan.total(), traced=True))
+        whereof_step(name, make_trainer(problem, plan.total(), traced=True))
         for name, problem in zip(names, problems, strict=True)
     ]
     times = measure(contenders, plan)

@@ -32,7 +32,7 @@ def measure_memory(data_dir: Path | None) -> Report:
         ("parameters, optimizer state and trace", _mib(needed), ""),
         ("the same and 400 MiB: the bound", _mib(bound), "100%"),
         ("training, one epoch in memory", _mib(loop), f"{loop / bound:.0%}"),
-        ("whence.train with run folder and metrics", _mib(command), f"{command / bound:.0%}"),
+        ("whereof.train with run folder and metrics", _mib(command), f"{command / bound:.0%}"),
     ]
     title = "Peak memory: FB15k-237, paper's setting with adam-lazy, traced, one epoch"
     return Report(title, ("", "MiB", "of the bound"), rows)
@@ -84,10 +84,10 @@ def _command(data_dir: Path | None) -> None:
 def _train(data: Any, data_dir: Path | None, **changes: Any) -> None:
     from problems import settings
 
-    import whence
+    import whereof
 
     with tempfile.TemporaryDirectory() as folder:
-        whence.train(data, out=Path(folder) / "run", **settings(epochs=1, **changes))
+        whereof.train(data, out=Path(folder) / "run", **settings(epochs=1, **changes))
 
 
 def _needed(data_dir: Path | None) -> None:
@@ -112,12 +112,12 @@ _CHILDREN = {
 def _main() -> None:
     import resource
 
-    from whence import WhenceError
+    from whereof import WhereofError
 
     name, *where = sys.argv[1:]
     try:
         _CHILDREN[name](Path(where[0]) if where else None)
-    except WhenceError as error:
+    except WhereofError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     if name != "needed":

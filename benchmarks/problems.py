@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence._jit import kernel
-from whence.data import Dataset, read_dataset
-from whence.models import MODELS, find_model
-from whence.training import TrainConfig, preset_settings
-from whence.training._problem import Problem
-from whence.training._sampling import OBJECT_STREAM, draw_negatives, key_of
-from whence.training._timeline import Timeline
+from whereof._jit import kernel
+from whereof.data import Dataset, read_dataset
+from whereof.models import MODELS, find_model
+from whereof.training import TrainConfig, preset_settings
+from whereof.training._problem import Problem
+from whereof.training._sampling import OBJECT_STREAM, draw_negatives, key_of
+from whereof.training._timeline import Timeline
 
 DATASET = "fb15k-237"
 RESCAL_DIM = 20
@@ -29,7 +29,7 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 def load_data(data_dir: Path | None) -> Dataset:
-    """FB15k-237 from a folder, or from the one that WHENCE_DATA names."""
+    """FB15k-237 from a folder, or from the one that WHEREOF_DATA names."""
     return read_dataset(DATASET, data_dir=data_dir)
 
 

@@ -52,9 +52,9 @@ def generate(path: Path, n_facts: int) -> None:
 def measure(path: Path) -> None:
     import resource
 
-    from whence.data import ReadOptions, build_dataset
-    from whence.data._formats import read_facts
-    from whence.data._splitting import hold_out
+    from whereof.data import ReadOptions, build_dataset
+    from whereof.data._formats import read_facts
+    from whereof.data._splitting import hold_out
 
     def said(part: str, began: float) -> float:
         now = time.perf_counter()

@@ -15,12 +15,12 @@ from implicit.als import AlternatingLeastSquares
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-import whence
-from whence.evaluate.ranking import RankingEvaluator
-from whence.evaluate.recommending import list_metrics
-from whence.models import MODELS
-from whence.models.scoring import Scorer
-from whence.types import OBJECT, SUBJECT
+import whereof
+from whereof.evaluate.ranking import RankingEvaluator
+from whereof.evaluate.recommending import list_metrics
+from whereof.models import MODELS
+from whereof.models.scoring import Scorer
+from whereof.types import OBJECT, SUBJECT
 
 SHOWN = ("recall@10", "ndcg@10", "recall@20", "ndcg@20")
 GRID = {
@@ -32,13 +32,13 @@ GRID = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", help="where movielens-100k lies, or WHENCE_DATA")
+    parser.add_argument("--data-dir", help="where movielens-100k lies, or WHEREOF_DATA")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     print("| model | Recall@10 | NDCG@10 | Recall@20 | NDCG@20 | seconds |")
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        run = whence.train(
+        run = whereof.train(
             "movielens-100k",
             model="mf",
             loss="softmax",
@@ -70,7 +70,7 @@ class Fitted:
 class Peer:
     """Trains ALS on a dataset's pairs and measures it as runs are measured."""
 
-    def __init__(self, data: whence.Dataset, seed: int) -> None:
+    def __init__(self, data: whereof.Dataset, seed: int) -> None:
         self.seed, self.evaluator = seed, RankingEvaluator(data, inverse=False)
         users, items = data.train[:, SUBJECT], data.train[:, OBJECT] - data.objects.start
         ones = np.ones(data.n_facts, np.float32)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from tables import Report, machine, machine_line
 
-from whence.data import Dataset, read_dataset
-from whence.engines import Job
-from whence.engines._local import LocalEngine
-from whence.models.scoring import Scorer
-from whence.predict import Place, Predictions
-from whence.training import TrainConfig, preset_settings
-from whence.training._problem import Problem
-from whence.training.retraining import Recipe
+from whereof.data import Dataset, read_dataset
+from whereof.engines import Job
+from whereof.engines._local import LocalEngine
+from whereof.models.scoring import Scorer
+from whereof.predict import Place, Predictions
+from whereof.training import TrainConfig, preset_settings
+from whereof.training._problem import Problem
+from whereof.training.retraining import Recipe
 
 SETTINGS = [(m, o) for m in ("distmult", "complex") for o in ("adam", "adam-lazy")]
 GOAL = 60

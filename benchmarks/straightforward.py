@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import whence
+import whereof
 
 _BLOCK = 512
 """Facts whose scores are in memory at a time."""
@@ -27,7 +27,7 @@ class Prediction:
     """Found beforehand: how facts are indexed is not what is compared."""
 
     @classmethod
-    def of(cls, run: whence.Run, prediction: Any) -> "Prediction":
+    def of(cls, run: whereof.Run, prediction: Any) -> "Prediction":
         data = run.dataset
         ends = [data.entities.find(prediction.subject), data.entities.find(prediction.object)]
         relation = data.relations.find(prediction.relation)

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from whence import Dataset, read
-from whence.evaluate.ranking import RankingEvaluator
-from whence.models import find_model
-from whence.models.scoring import Scorer
-from whence.training import choose_config
-from whence.training._problem import Problem
-from whence.training._trainer import Trainer
+from whereof import Dataset, read
+from whereof.evaluate.ranking import RankingEvaluator
+from whereof.models import find_model
+from whereof.models.scoring import Scorer
+from whereof.training import choose_config
+from whereof.training._problem import Problem
+from whereof.training._trainer import Trainer
 
 N_VALID = 3000
 
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--every", type=int, default=2)
-    parser.add_argument("--data-dir", help="where the dataset lies, or WHENCE_DATA")
+    parser.add_argument("--data-dir", help="where the dataset lies, or WHEREOF_DATA")
     parser.add_argument("trials", nargs="*", help="such as n3=0.3, or n3=0.3,rate=0.05")
     arguments = parser.parse_intermixed_args()
     data = read(arguments.dataset, data_dir=arguments.data_dir)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from tables import Report
 
-import whence
+import whereof
 
 N_FACTS, N_ENTITIES, N_RELATIONS, DIM = 4_200_000, 14_505, 237, 100
 _BLOCK = 100_000
@@ -38,7 +38,7 @@ def measure_memory(folder: Path) -> Report:
     return Report("Explaining from a trace of 5 GB", ("", "MiB"), rows, notes)
 
 
-def _arrays(folder: Path, rng: np.random.Generator) -> whence.Run:
+def _arrays(folder: Path, rng: np.random.Generator) -> whereof.Run:
     trace = np.lib.format.open_memmap(folder / "trace.npy", "w+", np.float32, (N_FACTS, 3, DIM))
     for start in range(0, N_FACTS, _BLOCK):
         shape = trace[start : start + _BLOCK].shape
@@ -48,7 +48,7 @@ def _arrays(folder: Path, rng: np.random.Generator) -> whence.Run:
     facts = np.column_stack(
         [rng.integers(0, n, N_FACTS) for n in (N_ENTITIES, N_RELATIONS, N_ENTITIES)]
     )
-    return whence.Run.from_arrays(
+    return whereof.Run.from_arrays(
         model="distmult",
         entities=range(N_ENTITIES),
         relations=range(N_RELATIONS),

@@ -41,7 +41,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--data-dir", type=Path, help="folder that holds fb15k-237/  [default: WHENCE_DATA]")
+    add("--data-dir", type=Path, help="folder that holds fb15k-237/  [default: WHEREOF_DATA]")
     add("--steps", type=_count, default=20_000, help="timed steps of each contender")
     add("--rounds", type=_count, default=20, help="rounds they are spread over")
     add("--order", choices=("file", "shuffle"), default="file", help="of the facts")
@@ -67,12 +67,12 @@ def _measure(options: argparse.Namespace) -> "list[Measured]":
     from problems import load_data
     from rounds import Plan
 
-    from whence import WhenceError
+    from whereof import WhereofError
 
     plan = Plan(options.steps, options.rounds)
     try:
         data = load_data(options.data_dir)
-    except WhenceError as error:
+    except WhereofError as error:
         _stop(str(error))
     if 2 * plan.total() > data.n_facts:  # traced and not traced: two halves of one epoch
         _stop(f"--steps {plan.steps} takes more than the {data.n_facts:,} facts of an epoch")

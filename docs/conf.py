@@ -1,17 +1,17 @@
 import re
 from pathlib import Path
 
-VERSION_FILE = Path(__file__).parents[1] / "src" / "whence" / "_version.py"
+VERSION_FILE = Path(__file__).parents[1] / "src" / "whereof" / "_version.py"
 found = re.search(r'__version__ = "([^"]+)"', VERSION_FILE.read_text(encoding="utf-8"))
 assert found, f"no version in {VERSION_FILE}"
 
-project = "Whence"
-author = "The Whence developers"
+project = "Whereof"
+author = "The Whereof developers"
 release = version = found.group(1)
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build"]
-# paper/*/tables.md are written by `whence paper`; paper.md says where they are.
+# paper/*/tables.md are written by `whereof paper`; paper.md says where they are.
 suppress_warnings = ["toc.not_included"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -19,4 +19,4 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 
 html_theme = "furo"
-html_title = f"Whence {release}"
+html_title = f"Whereof {release}"

@@ -9,8 +9,8 @@ if find_spec("hypothesis"):
     from hypothesis import settings
 
     # Compiling takes seconds and machines differ: no deadline. The same examples in every run.
-    settings.register_profile("whence", deadline=None, derandomize=True)
-    settings.load_profile("whence")
+    settings.register_profile("whereof", deadline=None, derandomize=True)
+    settings.load_profile("whereof")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import whence
+import whereof
 
 FAST: dict[str, Any] = {
     "model": "distmult",
@@ -21,18 +21,18 @@ FAST: dict[str, Any] = {
 }
 
 
-def train(path: Path, **settings: Any) -> whence.Run:
+def train(path: Path, **settings: Any) -> whereof.Run:
     """A run on Nations that takes some milliseconds."""
-    return whence.train("nations", out=path, **(FAST | settings))
+    return whereof.train("nations", out=path, **(FAST | settings))
 
 
-def train_ratings(folder: Path, epochs: int) -> whence.Run:
+def train_ratings(folder: Path, epochs: int) -> whereof.Run:
     """Four users who give items either 1 or 5 stars, and a model that is sure of it."""
     ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
     lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
     (folder / "ratings.tsv").write_text("".join(lines))
     settings = {"columns": "1,2", "rating": "3", "model": "mf-biased", "dim": 1, "l2": 0}
-    return whence.train(folder / "ratings.tsv", out=folder / "run", epochs=epochs, **settings)
+    return whereof.train(folder / "ratings.tsv", out=folder / "run", epochs=epochs, **settings)
 
 
 def outcome(run: Path) -> dict[str, str]:

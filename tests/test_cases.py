@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import runs
 
-import whence
-from whence.api._cases import machine_of, open_case, sibling
-from whence.engines import EngineOptions, Job, RetrainWatch, choose_engine
-from whence.explain import ExplainOptions
-from whence.explain._naming import find_situation
+import whereof
+from whereof.api._cases import machine_of, open_case, sibling
+from whereof.engines import EngineOptions, Job, RetrainWatch, choose_engine
+from whereof.explain import ExplainOptions
+from whereof.explain._naming import find_situation
 
 ENGINE = choose_engine(EngineOptions(threads=1))
 
@@ -39,7 +39,7 @@ def test_the_control_is_the_stored_run_to_the_bit_and_is_kept(tmp_path: Path) ->
 
 def test_a_run_of_arrays_cannot_be_retrained(tmp_path: Path) -> None:
     rows = np.ones((2, 3))
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="distmult",
         entities="ab",
         relations="r",
@@ -48,7 +48,7 @@ def test_a_run_of_arrays_cannot_be_retrained(tmp_path: Path) -> None:
         relation_rows=rows[:1],
     )
     with (
-        pytest.raises(whence.WhenceError, match="cannot be retrained"),
+        pytest.raises(whereof.WhereofError, match="cannot be retrained"),
         open_case(run, ENGINE, RetrainWatch()),
     ):
         pass
@@ -78,7 +78,7 @@ def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> Non
 def test_a_sibling_of_other_settings_is_refused(tmp_path: Path) -> None:
     run = runs.train(tmp_path / "run", seed=3)
     runs.train(tmp_path / "run" / "siblings" / "seed-4", seed=5)
-    with pytest.raises(whence.WhenceError, match="other settings; remove it"):
+    with pytest.raises(whereof.WhereofError, match="other settings; remove it"):
         sibling(run, seed=4)
 
 

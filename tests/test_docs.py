@@ -12,10 +12,10 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-import whence
-from whence.cli import cli
-from whence.data import CATALOGUE
-from whence.models import MODELS
+import whereof
+from whereof.cli import cli
+from whereof.data import CATALOGUE
+from whereof.models import MODELS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
@@ -35,8 +35,8 @@ def read(page: Path) -> str:
 
 
 def help_text(command: str) -> str:
-    arguments = ["--help"] if command == "whence" else [command, "--help"]
-    result = CliRunner().invoke(cli, arguments, prog_name="whence", terminal_width=WIDTH)
+    arguments = ["--help"] if command == "whereof" else [command, "--help"]
+    result = CliRunner().invoke(cli, arguments, prog_name="whereof", terminal_width=WIDTH)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -52,13 +52,13 @@ def prose() -> str:
 
 def test_cli_page_has_every_help_text_as_it_is() -> None:
     page = read(CLI_PAGE)
-    assert [found[2] for found in _HELP.finditer(page)] == ["whence", *COMMANDS]
+    assert [found[2] for found in _HELP.finditer(page)] == ["whereof", *COMMANDS]
     assert page == with_help_texts(page), "docs/cli.md is old; run: python tests/test_docs.py"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_documented(command: str) -> None:
-    assert f"\n## whence {command}\n" in read(CLI_PAGE)
+    assert f"\n## whereof {command}\n" in read(CLI_PAGE)
     assert f"`{command}`" in read(ROOT / "CHANGELOG.md")
 
 
@@ -78,7 +78,7 @@ def test_every_model_is_documented_and_cited(name: str) -> None:
     assert MODELS[name].citation in citation
 
 
-@pytest.mark.parametrize("setting", [item.name for item in fields(whence.TrainConfig)])
+@pytest.mark.parametrize("setting", [item.name for item in fields(whereof.TrainConfig)])
 def test_every_setting_is_explained_in_words(setting: str) -> None:
     flag = setting.replace("_", "-")
     names = rf"`{setting}`|`{setting}=|`--{flag}[ `]|`--no-{flag}`|\\texttt{{{setting}}}"
@@ -139,7 +139,7 @@ def test_every_page_stands_in_the_index() -> None:
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if page == "docs/run-folder.md":
-        whence.train("nations", preset="paper", epochs=1, out="runs/demo")
+        whereof.train("nations", preset="paper", epochs=1, out="runs/demo")
     blocks = _PYTHON.findall(read(ROOT / page))
     assert blocks
     with mock.patch.dict(MODELS):
@@ -151,8 +151,8 @@ def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_version_is_one() -> None:
     found = re.search(r"^version: (\S+)$", read(ROOT / "CITATION.cff"), re.MULTILINE)
     assert found
-    assert found[1] == whence.__version__
-    assert f"\n## [{whence.__version__}]" in read(ROOT / "CHANGELOG.md")
+    assert found[1] == whereof.__version__
+    assert f"\n## [{whereof.__version__}]" in read(ROOT / "CHANGELOG.md")
 
 
 if __name__ == "__main__":

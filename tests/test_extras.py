@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import whence
-from whence._extras import need
+import whereof
+from whereof._extras import need
 
 
 @pytest.mark.parametrize(
@@ -16,12 +16,12 @@ from whence._extras import need
         (
             "pyarrow",
             "facts.parquet",
-            "reading Parquet needs pyarrow; pip install pyarrow, or Whence with its extra parquet",
+            "reading Parquet needs pyarrow; pip install pyarrow, or Whereof with its extra parquet",
         ),
         (
             "pyoxigraph",
             "facts.ttl",
-            "reading RDF needs pyoxigraph; pip install pyoxigraph, or Whence with its extra rdf",
+            "reading RDF needs pyoxigraph; pip install pyoxigraph, or Whereof with its extra rdf",
         ),
     ],
 )
@@ -30,8 +30,8 @@ def test_a_missing_package_is_said_with_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(whence.WhenceError) as caught:
-        whence.read(tmp_path / name)
+    with pytest.raises(whereof.WhereofError) as caught:
+        whereof.read(tmp_path / name)
     assert str(caught.value) == message
 
 
@@ -40,7 +40,7 @@ def test_a_package_that_does_not_import_is_said_in_one_line(
 ) -> None:
     (tmp_path / "broken_one.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         need("broken_one", "parquet", "reading")
     wanted = "reading needs broken_one, which does not import (division by zero); install it anew"
     assert str(caught.value) == wanted
@@ -48,7 +48,7 @@ def test_a_package_that_does_not_import_is_said_in_one_line(
 
 def test_training_imports_none_of_them(tmp_path: Path) -> None:
     code = (
-        "import sys, whence; whence.train('nations', out='run', epochs=1, dim=2); "
+        "import sys, whereof; whereof.train('nations', out='run', epochs=1, dim=2); "
         "print(*{'pyarrow', 'pydantic', 'pyoxigraph', 'pandas', 'polars'} & sys.modules.keys())"
     )
     done = subprocess.run(

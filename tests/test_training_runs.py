@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import outcome, train
 
-import whence
-from whence.models import MODELS
-from whence.training.results import Interrupted, Watch
+import whereof
+from whereof.models import MODELS
+from whereof.training.results import Interrupted, Watch
 
 
 class StopAfter(Watch):
@@ -69,11 +69,11 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     whole = train(tmp_path / "whole", **choices)
     with pytest.raises(Interrupted):
         train(tmp_path / "cut", **choices, watch=StopAfter(stretches))
-    with pytest.raises(whence.WhenceError, match=r"not finished.*--resume"):
-        whence.Run.open(tmp_path / "cut")
+    with pytest.raises(whereof.WhereofError, match=r"not finished.*--resume"):
+        whereof.Run.open(tmp_path / "cut")
     with pytest.raises(Interrupted):
-        whence.resume(tmp_path / "cut", watch=StopAfter(1))
-    resumed = whence.resume(tmp_path / "cut")
+        whereof.resume(tmp_path / "cut", watch=StopAfter(1))
+    resumed = whereof.resume(tmp_path / "cut")
     assert outcome(tmp_path / "whole") == outcome(tmp_path / "cut")
     assert resumed.history == whole.history
     assert resumed.metrics == whole.metrics
@@ -82,7 +82,7 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
 def test_resuming_a_finished_run_opens_it(tmp_path: Path) -> None:
     trained = train(tmp_path / "run", epochs=1)
     before = outcome(tmp_path / "run")
-    assert whence.resume(tmp_path / "run").summary() == trained.summary()
+    assert whereof.resume(tmp_path / "run").summary() == trained.summary()
     assert outcome(tmp_path / "run") == before
 
 
@@ -119,25 +119,25 @@ def test_bookkeeping_adds_up(tmp_path: Path) -> None:
 
 
 def test_divergence_is_said_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(whence.WhenceError, match=r"diverged.*rate"):
+    with pytest.raises(whereof.WhereofError, match=r"diverged.*rate"):
         train(tmp_path / "run", optimizer="sgd", rate=1e6)
     assert not (tmp_path / "run").exists()
 
 
 def test_patience_without_validation_facts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("a\tr\tb\nb\tr\tc\n")
-    with pytest.raises(whence.WhenceError, match="patience needs validation"):
-        whence.train(tmp_path / "facts.tsv", out=tmp_path / "run", patience=1)
+    with pytest.raises(whereof.WhereofError, match="patience needs validation"):
+        whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", patience=1)
 
 
 def test_two_way_data_trains_matrix_factorisation(tmp_path: Path) -> None:
     lines = [f"u{u}\ti{i}" for u in range(8) for i in range(6) if (u + i) % 3]
     (tmp_path / "ratings.tsv").write_text("\n".join(lines) + "\n")
-    run = whence.train(
+    run = whereof.train(
         tmp_path / "ratings.tsv", out=tmp_path / "run", model="mf-biased", dim=4, inverse=True
     )
     assert run.summary()["n_relations"] == 0
-    assert whence.train(tmp_path / "ratings.tsv", out=tmp_path / "plain").config.model == "mf"
+    assert whereof.train(tmp_path / "ratings.tsv", out=tmp_path / "plain").config.model == "mf"
     assert {answer.entity for answer in run.predict("u1", top=None).answers} == {
         f"i{i}" for i in range(6)
     }
@@ -150,7 +150,7 @@ LONG = ["nations", "--dim", "12", "--negatives", "5", "--epochs", "400", "--vali
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "whence", "train", *arguments]
+    return [sys.executable, "-m", "whereof", "train", *arguments]
 
 
 def wait_for(found: object, process: subprocess.Popen) -> None:
@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, uninterrupted: dict[st
     process.send_signal(signal.SIGINT)
     _, messages = process.communicate()
     assert process.returncode == 130
-    assert f"whence: interrupted; go on with: whence train --resume {path}" in messages
+    assert f"whereof: interrupted; go on with: whereof train --resume {path}" in messages
     assert "Traceback" not in messages
     subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
     assert outcome(path) == uninterrupted
@@ -212,14 +212,14 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, options: lis
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("whence: cannot write")
+    assert done.stderr.splitlines()[-1].startswith("whereof: cannot write")
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
 
 
 def test_rows_that_overflow_in_the_last_update_are_noticed(tmp_path: Path) -> None:
     choices = {"optimizer": "sgd", "rate": 1e39, "batch_size": 2000, "epochs": 1}
-    with pytest.raises(whence.WhenceError, match="diverged"):
+    with pytest.raises(whereof.WhereofError, match="diverged"):
         train(tmp_path / "run", **choices)
     assert not (tmp_path / "run").exists()
 
@@ -246,8 +246,8 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, name: str, damage: str) -
     file.write_bytes(content[:-8] + (b"" if damage == "truncated" else b"damaged!"))
     if damage == "missing":
         file.unlink()
-    with pytest.raises(whence.WhenceError, match=name):
-        whence.resume(tmp_path / "run")
+    with pytest.raises(whereof.WhereofError, match=name):
+        whereof.resume(tmp_path / "run")
 
 
 def test_a_time_budget_stops_training_where_it_is(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 
-def whence(
+def whereof(
     *arguments: str, cwd: Path | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "whence", *arguments],
+        [sys.executable, "-m", "whereof", *arguments],
         capture_output=True,
         text=True,
         check=False,

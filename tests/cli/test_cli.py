@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from runs import outcome, train
 
-import whence as library
-from cli.helpers import whence
-from whence.cli import _with_flags
+import whereof as library
+from cli.helpers import whereof
+from whereof.cli import _with_flags
 
 FAST = ["--model", "distmult", "--no-inverse", "--dim", "4", "--epochs", "1", "--negatives", "3"]
 
@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_train_prints_one_json_document(tmp_path: Path) -> None:
-    done = whence("train", "nations", "--json", "-o", str(tmp_path / "run"), *FAST)
+    done = whereof("train", "nations", "--json", "-o", str(tmp_path / "run"), *FAST)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     expected = {
@@ -53,7 +53,7 @@ def test_train_prints_one_json_document(tmp_path: Path) -> None:
 
 
 def test_the_size_of_the_trace_is_said_before_training(tmp_path: Path) -> None:
-    done = whence("train", "nations", "-o", str(tmp_path / "run"), *FAST)
+    done = whereof("train", "nations", "-o", str(tmp_path / "run"), *FAST)
     lines = done.stderr.splitlines()
     said = next(i for i, line in enumerate(lines) if line.startswith("trace"))
     assert "1,592 facts x 12 numbers" in lines[said]
@@ -62,10 +62,10 @@ def test_the_size_of_the_trace_is_said_before_training(tmp_path: Path) -> None:
 
 def test_a_preset_gives_way_to_explicit_flags(tmp_path: Path) -> None:
     path = str(tmp_path / "run")
-    whence(
+    whereof(
         "train", "nations", "--preset", "paper", "--optimizer", "sgd", "--rate", "0.1", "-o", path
     )
-    config = json.loads(whence("info", path, "--json").stdout)["config"]
+    config = json.loads(whereof("info", path, "--json").stdout)["config"]
     assert (config["optimizer"], config["rate"]) == ("sgd", 0.1)
     assert (config["dim"], config["negatives"], config["sampling"]) == (10, 13, "independent")
 
@@ -73,7 +73,7 @@ def test_a_preset_gives_way_to_explicit_flags(tmp_path: Path) -> None:
 def test_a_config_file_gives_way_to_flags_and_overrides_a_preset(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text("[train]\ndim = 7\nepochs = 2\nbatch-size = 4\n")
     arguments = ["--config", str(tmp_path / "my.toml"), "--preset", "paper", "--epochs", "1"]
-    done = whence("train", "nations", "-o", str(tmp_path / "run"), *arguments)
+    done = whereof("train", "nations", "-o", str(tmp_path / "run"), *arguments)
     assert done.returncode == 0, done.stderr
     config = json.loads((tmp_path / "run" / "manifest.json").read_text())["config"]
     assert (config["dim"], config["epochs"], config["batch_size"]) == (7, 1, 4)
@@ -86,23 +86,23 @@ def test_the_top_level_of_a_config_file_holds_for_every_command(tmp_path: Path) 
         "[train]\nkeep-checkpoints = 0\ndim = 3\n[predict]\ntop = 1\n"
     )
     shared = ["--config", "my.toml"]
-    done = whence("train", "facts.tsv", "-o", "run", *shared, cwd=tmp_path)
+    done = whereof("train", "facts.tsv", "-o", "run", *shared, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     config = library.Run.open(tmp_path / "run").config
     assert (config.keep_checkpoints, config.epochs, config.dim) == (0, 2, 3)
-    found = whence("predict", "run", "a", "r", *shared, cwd=tmp_path)
+    found = whereof("predict", "run", "a", "r", *shared, cwd=tmp_path)
     assert len(json.loads(found.stdout)["answers"]) == 1, found.stderr
 
 
 def test_without_out_a_new_folder_is_made(tmp_path: Path) -> None:
     for name in ("nations-distmult", "nations-distmult-2"):
-        done = whence("train", "nations", *FAST, cwd=tmp_path)
+        done = whereof("train", "nations", *FAST, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "runs" / name / "manifest.json").exists()
 
 
 def test_predict_json(run: str) -> None:
-    result = json.loads(whence("predict", run, "egypt", "embassy", "--top", "3", "--json").stdout)
+    result = json.loads(whereof("predict", run, "egypt", "embassy", "--top", "3", "--json").stdout)
     assert result["query"] == {"subject": "egypt", "relation": "embassy", "object": None}
     assert len(result["answers"]) == 3
     expected = {"entity", "label", "probability", "score", "rank", "known"}
@@ -111,7 +111,7 @@ def test_predict_json(run: str) -> None:
 
 def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
     for arguments in (["predict", run, "egypt", "embassy"], ["info", run]):
-        done = whence(*arguments, COLUMNS="80")
+        done = whereof(*arguments, COLUMNS="80")
         assert done.returncode == 0, done.stderr
         lines = [line for line in done.stdout.splitlines() if run not in line]
         assert max(map(len, lines)) <= 80
@@ -119,7 +119,7 @@ def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
 
 
 def test_demo_trains_asks_explains_and_verifies(tmp_path: Path) -> None:
-    done = whence("demo", cwd=tmp_path)
+    done = whereof("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Where do students from india go?" in done.stdout
     assert "Why usa?\nindia students usa\n" in done.stdout
@@ -133,7 +133,7 @@ def test_demo_trains_asks_explains_and_verifies(tmp_path: Path) -> None:
 
 
 def test_demo_has_one_document(tmp_path: Path) -> None:
-    done = whence("demo", "--json", cwd=tmp_path)
+    done = whereof("demo", "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert found.keys() == {"train", "predict", "explain", "verify"}
     verdict, explained = found["verify"], found["explain"]
@@ -143,19 +143,19 @@ def test_demo_has_one_document(tmp_path: Path) -> None:
 
 
 def test_version_and_help() -> None:
-    assert whence("--version").stdout.startswith("whence, version ")
+    assert whereof("--version").stdout.startswith("whereof, version ")
     for command in ([], ["train"], ["predict"], ["info"], ["demo"]):
-        done = whence(*command, "--help")
+        done = whereof(*command, "--help")
         assert done.returncode == 0
-        assert done.stdout.startswith("Usage: whence")
+        assert done.stdout.startswith("Usage: whereof")
 
 
 def test_help_and_import_leave_the_compiler_out() -> None:
     code = (
-        "import sys, whence, whence.cli\n"
+        "import sys, whereof, whereof.cli\n"
         "from click.testing import CliRunner\n"
-        "assert CliRunner().invoke(whence.cli.cli, ['--help']).exit_code == 0\n"
-        "whence.train, whence.Run\n"
+        "assert CliRunner().invoke(whereof.cli.cli, ['--help']).exit_code == 0\n"
+        "whereof.train, whereof.Run\n"
         "heavy = {'numba', 'pyarrow', 'pydantic', 'torch', 'pandas'} & sys.modules.keys()\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)\n"
     )
@@ -165,8 +165,8 @@ def test_help_and_import_leave_the_compiler_out() -> None:
 
 def test_a_second_process_compiles_nothing(run: str, tmp_path: Path) -> None:
     arguments = ["train", "nations", *FAST, "-o"]
-    whence(*arguments, str(tmp_path / "one"))
-    done = whence(*arguments, str(tmp_path / "two"), NUMBA_DEBUG_CACHE="1")
+    whereof(*arguments, str(tmp_path / "one"))
+    done = whereof(*arguments, str(tmp_path / "two"), NUMBA_DEBUG_CACHE="1")
     assert "compiling" not in done.stderr
     assert "data saved" not in done.stdout + done.stderr
 
@@ -222,11 +222,11 @@ def test_bad_input_is_one_clear_line_and_exit_2(tmp_path: Path) -> None:
     before = sorted(folder.iterdir())
     for words, arguments in cases.items():
         extra = [] if {"-o", "--resume"} & set(arguments) else ["-o", str(tmp_path / "run")]
-        done = whence("train", *arguments, *extra)
+        done = whereof("train", *arguments, *extra)
         assert done.returncode == 2, (arguments, done.stderr)
         assert done.stdout == ""
         assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert done.stderr.startswith("whence: ")
+        assert done.stderr.startswith("whereof: ")
         assert words in done.stderr
     assert sorted(folder.iterdir()) == before
     assert not (tmp_path / "run").exists()
@@ -245,7 +245,7 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         "my.toml": ["train", "nations", "--config", str(tmp_path / "my.toml")],
     }
     for words, arguments in cases.items():
-        done = whence(*arguments)
+        done = whereof(*arguments)
         assert done.returncode == 2, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert words in done.stderr, done.stderr
@@ -261,8 +261,8 @@ def test_messages_name_options_and_leave_the_user_s_words() -> None:
 
 def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("[/b]\tis\tFoo [film]\nFoo [film]\tis\t:cat:\n")
-    whence("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / "run"), "--dim", "2")
-    done = whence("predict", str(tmp_path / "run"), "[/b]", "is")
+    whereof("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / "run"), "--dim", "2")
+    done = whereof("predict", str(tmp_path / "run"), "[/b]", "is")
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in ("[/b] is ?", "Foo [film]", ":cat:"))
 
@@ -273,7 +273,7 @@ def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
         ("train = 5", "unknown option 'train'"),
         ("dim = 2.5", "dim is 2.5; give a whole number"),
         ("epochs = true", "epochs is True"),
-        ("frobnicate = 1", "unknown option 'frobnicate'; see whence train --help"),
+        ("frobnicate = 1", "unknown option 'frobnicate'; see whereof train --help"),
         ("epoch = 1\n[train]\ndim = 2", "unknown option 'epoch'; did you mean 'epochs'?"),
         ("[train]\ntop = 5", "unknown option 'top'"),
         ("[trian]\ndim = 5", "unknown table 'trian'; did you mean 'train'?"),
@@ -283,7 +283,7 @@ def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
 )
 def test_a_bad_config_file_is_one_line(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "my.toml").write_text(text)
-    done = whence("train", "nations", "--config", str(tmp_path / "my.toml"))
+    done = whereof("train", "nations", "--config", str(tmp_path / "my.toml"))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert f"my.toml: {words}" in done.stderr
@@ -296,7 +296,7 @@ def test_the_process_that_compiles_gets_the_same_bits_as_those_that_load(tmp_pat
     (tmp_path / "facts.tsv").write_text(lines)
     outcomes = []
     for name in ("cold", "warm"):
-        done = whence(
+        done = whereof(
             *("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / name)),
             *("--dim", "20", "--epochs", "2"),
             NUMBA_CACHE_DIR=str(tmp_path / "cache"),
@@ -310,11 +310,11 @@ def test_two_processes_do_not_train_one_run(tmp_path: Path) -> None:
     path = tmp_path / "run"
     long = ["nations", "--epochs", "1000000", "--validate-every", "0", "-o", str(path)]
     first = subprocess.Popen(
-        [sys.executable, "-m", "whence", "train", *long], stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "whereof", "train", *long], stderr=subprocess.DEVNULL
     )
     while not (path / ".lock").exists() and first.poll() is None:
         time.sleep(0.01)
-    done = whence("train", "--resume", str(path))
+    done = whereof("train", "--resume", str(path))
     first.kill()
     first.wait()
     assert done.returncode == 2
@@ -322,7 +322,7 @@ def test_two_processes_do_not_train_one_run(tmp_path: Path) -> None:
 
 
 def test_facts_may_come_from_standard_input(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "whence", "train", "-", "--format", "csv", "--json"]
+    command = [sys.executable, "-m", "whereof", "train", "-", "--format", "csv", "--json"]
     done = subprocess.run(
         [*command, "-o", str(tmp_path / "run"), "--dim", "2", "--epochs", "1"],
         input="a,r,b\nb,r,c\nc,r,a\n",

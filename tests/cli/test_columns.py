@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 from rich.console import Console
 
-from whence.cli._columns import Column, aligned, fitted, middle, shared
+from whereof.cli._columns import Column, aligned, fitted, middle, shared
 
 
 def test_columns_share_what_room_there_is() -> None:

@@ -1,19 +1,19 @@
 """What the shell offers."""
 
-from cli.helpers import whence
+from cli.helpers import whereof
 
 
 def complete(words: str) -> list[str]:
     """What bash would offer for the last word."""
-    done = whence(
-        COMP_WORDS=words, COMP_CWORD=str(words.count(" ")), _WHENCE_COMPLETE="bash_complete"
+    done = whereof(
+        COMP_WORDS=words, COMP_CWORD=str(words.count(" ")), _WHEREOF_COMPLETE="bash_complete"
     )
     return done.stdout.split()
 
 
 def test_the_shell_completes_datasets_files_models_and_runs() -> None:
-    assert complete("whence train na") == ["plain,nations", "file,na"]
-    assert complete("whence datasets na") == ["plain,nations"]
-    assert complete("whence train nations --model mf") == ["plain,mf", "plain,mf-biased"]
+    assert complete("whereof train na") == ["plain,nations", "file,na"]
+    assert complete("whereof datasets na") == ["plain,nations"]
+    assert complete("whereof train nations --model mf") == ["plain,mf", "plain,mf-biased"]
     for command in ("predict", "info"):
-        assert complete(f"whence {command} ru") == ["dir,ru"]
+        assert complete(f"whereof {command} ru") == ["dir,ru"]

@@ -1,4 +1,4 @@
-"""`whence datasets`: the list, one in full, and downloads."""
+"""`whereof datasets`: the list, one in full, and downloads."""
 
 import json
 from dataclasses import replace
@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 from servers import serving
 
-from whence.cli import cli
-from whence.cli._downloads import show_download
-from whence.data import CATALOGUE, File
-from whence.errors import WhenceError
+from whereof.cli import cli
+from whereof.cli._downloads import show_download
+from whereof.data import CATALOGUE, File
+from whereof.errors import WhereofError
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"
 
@@ -19,8 +19,8 @@ FACTS = b"a\tr\tb\nb\tr\tc\n"
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and no data folder."""
-    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("WHENCE_DATA", raising=False)
+    monkeypatch.setenv("WHEREOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("WHEREOF_DATA", raising=False)
     return tmp_path / "cache"
 
 
@@ -102,6 +102,6 @@ def test_bad_input_is_one_clear_line(cache: Path, monkeypatch: pytest.MonkeyPatc
         }
         for words, arguments in cases.items():
             error = datasets(*arguments).exception
-            assert isinstance(error, WhenceError)
+            assert isinstance(error, WhereofError)
             assert words in str(error)
             assert "\n" not in str(error)

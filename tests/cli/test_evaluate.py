@@ -1,4 +1,4 @@
-"""`whence evaluate` as a user types it: tables that fit, JSON, files, bad input, a kill."""
+"""`whereof evaluate` as a user types it: tables that fit, JSON, files, bad input, a kill."""
 
 import csv
 import io
@@ -18,11 +18,11 @@ from rich.cells import cell_len
 from rich.console import Console
 from runs import train, train_ratings
 
-import whence as library
-from cli.helpers import whence
-from whence.cli import cli
-from whence.cli._evaluated import show_evaluation
-from whence.evaluate.results import (
+import whereof as library
+from cli.helpers import whereof
+from whereof.cli import cli
+from whereof.cli._evaluated import show_evaluation
+from whereof.evaluate.results import (
     Approximation,
     Change,
     Datamodelling,
@@ -88,7 +88,7 @@ def test_tables_say_what_the_document_says(run: str) -> None:
 
 def test_the_plan_and_progress_go_to_standard_error(run: str, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "run", ignore=shutil.ignore_patterns("retrained"))
-    done = whence("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
+    done = whereof("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(found["seeds"]) == 2
@@ -97,7 +97,7 @@ def test_the_plan_and_progress_go_to_standard_error(run: str, tmp_path: Path) ->
     said = [line for line in done.stderr.split("\n") if "retrainings, " in line]
     assert len(said) == 1
     assert said[0].startswith("at most 48 retrainings, ")
-    again = whence("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
+    again = whereof("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
     assert (again.returncode, again.stderr) == (0, "")
 
 
@@ -126,7 +126,7 @@ def test_retrainings_go_to_a_file(run: str, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(run: str, arguments: tuple[str, ...], said: str) -> None:
-    done = whence("evaluate", run, *arguments)
+    done = whereof("evaluate", run, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
@@ -279,7 +279,7 @@ def test_a_killed_evaluation_goes_on_where_it_stopped(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "killed", tmp_path / "whole")
     options = ("--limit", "12", "--k", "1,3,all", "--removals", "5", "--threads", "1")
     whole = document(str(tmp_path / "whole"), *options)
-    command = [sys.executable, "-m", "whence", "evaluate", str(tmp_path / "killed"), *options]
+    command = [sys.executable, "-m", "whereof", "evaluate", str(tmp_path / "killed"), *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while len(journal(tmp_path / "killed")) < 10:
         assert process.poll() is None

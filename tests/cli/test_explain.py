@@ -1,4 +1,4 @@
-"""`whence explain` as a user types it: tables that fit, JSON, CSV, pictures, files, bad input."""
+"""`whereof explain` as a user types it: tables that fit, JSON, CSV, pictures, files, bad input."""
 
 import csv
 import json
@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from rich.cells import cell_len
 from runs import train, train_ratings
 
-import whence as library
-from cli.helpers import whence
-from whence.cli import _with_flags, cli
+import whereof as library
+from cli.helpers import whereof
+from whereof.cli import _with_flags, cli
 
 EGYPT = ("egypt", "embassy", "usa")
 
@@ -238,7 +238,7 @@ def test_no_supporting_fact_is_one_line(run: str) -> None:
 
 def test_pictures_are_written_beside_the_table(run: str, tmp_path: Path) -> None:
     page, picture = tmp_path / "sub" / "why.html", tmp_path / "why.svg"
-    done = whence("explain", run, *EGYPT, "--html", str(page), "--svg", str(picture), "--json")
+    done = whereof("explain", run, *EGYPT, "--html", str(page), "--svg", str(picture), "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-2:] == [f"{page} is written", f"{picture} is written"]
     assert json.loads(done.stdout)["graph"] is None
@@ -246,10 +246,10 @@ def test_pictures_are_written_beside_the_table(run: str, tmp_path: Path) -> None
     assert "http://" not in page.read_text().replace("http://www.w3.org", "")
     assert picture.read_text().lstrip().startswith(("<svg", "<?xml"))
     before = picture.read_bytes()
-    again = whence("explain", run, *EGYPT, "--svg", str(picture))
+    again = whereof("explain", run, *EGYPT, "--svg", str(picture))
     assert again.returncode == 2
     assert "overwrite it with --force" in again.stderr
-    forced = whence("explain", run, "egypt", "embassy", "uk", "--svg", str(picture), "--force")
+    forced = whereof("explain", run, "egypt", "embassy", "uk", "--svg", str(picture), "--force")
     assert forced.returncode == 0, forced.stderr
     assert picture.read_bytes() != before
 
@@ -269,12 +269,12 @@ def test_no_picture_is_written_where_one_is_refused(run: str, tmp_path: Path) ->
     picture.write_text("mine")
     both = ["--html", str(page), "--svg", str(picture)]
     # The names are bad too: files are looked at before anything is computed.
-    done = whence("explain", run, "egyp", "embassy", "usa", *both)
+    done = whereof("explain", run, "egyp", "embassy", "usa", *both)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"whence: {picture} exists")
+    assert done.stderr.startswith(f"whereof: {picture} exists")
     assert not done.stdout
     assert not page.exists()
-    same = whence("explain", run, *EGYPT, "--html", str(page), "--svg", str(page), "--force")
+    same = whereof("explain", run, *EGYPT, "--html", str(page), "--svg", str(page), "--force")
     assert same.returncode == 2
     assert "--html and --svg name the same file" in same.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["why.svg"]
@@ -285,7 +285,7 @@ def test_no_picture_is_written_where_one_is_refused(run: str, tmp_path: Path) ->
 
 def test_the_table_is_printed_where_a_picture_cannot_be_written(run: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = whence("explain", run, *EGYPT, "--svg", str(tmp_path / "file" / "why.svg"))
+    done = whereof("explain", run, *EGYPT, "--svg", str(tmp_path / "file" / "why.svg"))
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert done.stdout.startswith("egypt embassy usa\n")
 
@@ -300,7 +300,7 @@ def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
     found = document(path, "ann", "_", "--without", "ann,up", "--without", "bob,up")
     assert found["prediction"]["relation"] is None
     assert len(found["without"]["fact_ids"]) == 2
-    done = whence("explain", path, "ann", "likes", "big")
+    done = whereof("explain", path, "ann", "likes", "big")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "a prediction is SUBJECT OBJECT; got ann likes big" in done.stderr
 
@@ -313,7 +313,7 @@ def test_ratings_are_said_as_ratings(tmp_path: Path) -> None:
 
 
 def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
-    config = tmp_path / "whence.toml"
+    config = tmp_path / "whereof.toml"
     config.write_text(
         'seed = 3\n[explain]\ntop = 2\nof = "score"\nrelation = "embassy"\n'
         'entity = ["uk", "usa"]\ncandidates = ["usa", "uk", "cuba"]\n'
@@ -334,11 +334,11 @@ def test_settings_come_from_a_file(run: str, tmp_path: Path) -> None:
     config.write_text('threads = 2\ndevice = "cuda"\n')  # of training
     assert document(run, *EGYPT, "--config", str(config))["facts"]
     config.write_text("[explain]\ntop = 0\n")
-    done = whence("explain", run, *EGYPT, "--config", str(config))
+    done = whereof("explain", run, *EGYPT, "--config", str(config))
     assert done.returncode == 2
     assert "give a number from 1 on, or all" in done.stderr
     config.write_text('[explain]\nmetod = "rollback"\n')
-    assert "did you mean 'method'?" in whence("explain", run, "--config", str(config)).stderr
+    assert "did you mean 'method'?" in whereof("explain", run, "--config", str(config)).stderr
 
 
 def test_lists_in_a_file_keep_names_with_commas(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_lists_in_a_file_keep_names_with_commas(tmp_path: Path) -> None:
     facts = [(a, "twin, of", b) for a in names for b in names if a != b]
     (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
     run = library.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=4, epochs=3)
-    config = tmp_path / "whence.toml"
+    config = tmp_path / "whereof.toml"
     common = f"[explain]\ncandidates = {json.dumps(names[:2])}\n"
     for chosen in (
         {"entity": names[1:], "relation": ["twin, of"]},
@@ -403,11 +403,11 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
     ]
     for words, arguments in cases:
         done = CliRunner().invoke(cli, ["explain", *arguments], standalone_mode=False)
-        assert isinstance(done.exception, library.WhenceError | click.ClickException), arguments
+        assert isinstance(done.exception, library.WhereofError | click.ClickException), arguments
         assert words in _with_flags(str(done.exception))
         assert not done.stdout
     for words, arguments in (cases[0], cases[3]):
-        ended = whence("explain", *arguments)
+        ended = whereof("explain", *arguments)
         assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
         assert words in ended.stderr
         assert not ended.stdout

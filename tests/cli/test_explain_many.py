@@ -1,4 +1,4 @@
-"""`whence explain --predictions`: many, into a file."""
+"""`whereof explain --predictions`: many, into a file."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from runs import train
 
-from cli.helpers import whence
+from cli.helpers import whereof
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +22,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_many_are_explained_into_a_file(run: str, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    done = whence("explain", run, "--predictions", "top", "-o", str(out), "--top", "2")
+    done = whereof("explain", run, "--predictions", "top", "-o", str(out), "--top", "2")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{out}: 286 facts for 143 predictions, in ")
     found = [json.loads(line) for line in out.read_text().splitlines()]
     places = ("subject", "relation", "object")
     names = (found[9]["prediction"][place] for place in places)
-    expected = json.loads(whence("explain", run, *names, "--top", "2", "--json").stdout)
+    expected = json.loads(whereof("explain", run, *names, "--top", "2", "--json").stdout)
     assert {name: expected[name] for name in found[9]} == found[9]
     more = ["--split", "valid", "--limit", "7", "--threads", "1", "--json", "--force"]
-    done = whence("explain", run, "--predictions", "true", "-o", str(out), *more)
+    done = whereof("explain", run, "--predictions", "true", "-o", str(out), *more)
     summary = json.loads(done.stdout)
     assert summary.pop("seconds") >= 0
     assert summary == {
@@ -47,12 +47,12 @@ def test_bad_lines_are_named_and_the_rest_is_done(run: str, tmp_path: Path) -> N
     file, out = tmp_path / "p.tsv", tmp_path / "out.csv"
     bad = "".join(f"land{number}\tembassy\tusa\n" for number in range(11))
     file.write_text("egypt\tembassy\tusa\n\negypt\tembassy\n" + bad + "uk\tembassy\t_\n")
-    done = whence("explain", run, "--predictions", str(file), "-o", str(out), "--json")
+    done = whereof("explain", run, "--predictions", str(file), "-o", str(out), "--json")
     assert done.returncode == 0
     lines = done.stderr.splitlines()
-    assert lines[0].startswith(f"whence: {file}:3: a prediction is SUBJECT RELATION OBJECT")
-    assert lines[1].startswith(f"whence: {file}:4: unknown entity 'land0'")
-    assert lines[10:] == ["whence: 2 other predictions could not be explained either"]
+    assert lines[0].startswith(f"whereof: {file}:3: a prediction is SUBJECT RELATION OBJECT")
+    assert lines[1].startswith(f"whereof: {file}:4: unknown entity 'land0'")
+    assert lines[10:] == ["whereof: 2 other predictions could not be explained either"]
     summary = json.loads(done.stdout)
     assert summary["n_predictions"] == 2
     assert [each["line"] for each in summary["failed"]] == list(range(3, 15))
@@ -64,7 +64,7 @@ def test_bad_lines_are_named_and_the_rest_is_done(run: str, tmp_path: Path) -> N
 def test_a_file_of_bad_lines_is_bad_input(run: str, tmp_path: Path) -> None:
     (tmp_path / "p.tsv").write_text("a\tb\tc\nusa\n")
     out = tmp_path / "out.csv"
-    done = whence("explain", run, "--predictions", str(tmp_path / "p.tsv"), "-o", str(out))
+    done = whereof("explain", run, "--predictions", str(tmp_path / "p.tsv"), "-o", str(out))
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "p.tsv:1: unknown" in done.stderr
     assert "(1 other bad one)" in done.stderr
@@ -79,7 +79,7 @@ def test_after_a_kill_the_same_command_goes_on(run: str, tmp_path: Path, how: st
     file.write_text("".join(lines))
     command = ["explain", run, "--predictions", str(file), "--top", "50", "-o"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "whence", *command, str(out)], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "whereof", *command, str(out)], stderr=subprocess.PIPE, text=True
     )
     journal = tmp_path / ".out.tsv.unfinished"
     while not journal.exists() or journal.read_bytes().count(b"\n") < 20:
@@ -87,16 +87,16 @@ def test_after_a_kill_the_same_command_goes_on(run: str, tmp_path: Path, how: st
     getattr(process, how)()
     said = process.communicate()[1]
     if how == "terminate":
-        assert said.endswith("whence: interrupted; the same command goes on where it stopped\n")
+        assert said.endswith("whereof: interrupted; the same command goes on where it stopped\n")
         assert process.returncode == 130
     assert not out.exists()
-    other = whence(*command, str(out), "--opposing")
+    other = whereof(*command, str(out), "--opposing")
     assert other.returncode == 2
     assert "has another set of options" in other.stderr
-    again = whence(*command, str(out), "--json")
+    again = whereof(*command, str(out), "--json")
     assert again.returncode == 0, again.stderr
     assert 0 < json.loads(again.stdout)["n_resumed"] < 450
     whole = tmp_path / "whole.tsv"
-    assert whence(*command, str(whole)).returncode == 0
+    assert whereof(*command, str(whole)).returncode == 0
     assert out.read_bytes() == whole.read_bytes()
     assert {each.name for each in tmp_path.iterdir()} == {"p.tsv", "out.tsv", "whole.tsv"}

@@ -1,4 +1,4 @@
-"""`whence info` as a user types it: one run, several side by side, one that is not finished."""
+"""`whereof info` as a user types it: one run, several side by side, one that is not finished."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from runs import train
 
-import whence as library
-from cli.helpers import whence
-from whence.run._files import lock
+import whereof as library
+from cli.helpers import whereof
+from whereof.run._files import lock
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def table(folder: Path, *arguments: str) -> dict[str, list[str]]:
     """Cells by the first two words or one of a row."""
-    done = whence("info", *arguments, cwd=folder)
+    done = whereof("info", *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
     return {" ".join(row[:-2]): row[-2:] for row in rows}
@@ -52,7 +52,7 @@ def test_all_shows_what_is_equal_too(runs: Path) -> None:
 
 
 def test_other_data_is_said_and_nothing_marked(runs: Path) -> None:
-    out = whence("info", "one", "other", cwd=runs).stdout
+    out = whereof("info", "one", "other", cwd=runs).stdout
     assert "The datasets differ (nations " in out
     assert "*" not in out
 
@@ -62,14 +62,14 @@ def test_sides_are_compared_with_their_like(runs: Path) -> None:
     alone = library.Run.open(runs / "one").metrics["test"]["mrr"]
     assert rows["test objects MRR"][0].rstrip("*") == f"{100 * alone:.1f}"
     assert "*" not in "".join(rows["test MRR"])
-    assert "compare objects" in whence("info", "one", "both", cwd=runs).stdout
+    assert "compare objects" in whereof("info", "one", "both", cwd=runs).stdout
 
 
 def test_runs_that_do_not_fit_go_on_below(runs: Path, tmp_path: Path) -> None:
     names = [f"{'long-' * 8}{name}" for name in "abcd"]
     for name in names:
         shutil.copytree(runs / "one", tmp_path / name)
-    out = whence("info", *names, cwd=tmp_path, COLUMNS="60").stdout
+    out = whereof("info", *names, cwd=tmp_path, COLUMNS="60").stdout
     assert max(map(len, out.splitlines()[:-3])) <= 60
     assert "…" not in out
     assert out.count("1,592") == 4
@@ -77,19 +77,21 @@ def test_runs_that_do_not_fit_go_on_below(runs: Path, tmp_path: Path) -> None:
 
 
 def test_sides_are_not_shown_of_other_data(runs: Path) -> None:
-    out = whence("info", "both", "other", cwd=runs).stdout
+    out = whereof("info", "both", "other", cwd=runs).stdout
     assert "objects" not in out
 
 
 def test_json_has_every_run_and_the_differences(runs: Path) -> None:
-    document = json.loads(whence("info", "one", "two", "--json", cwd=runs).stdout)
+    document = json.loads(whereof("info", "one", "two", "--json", cwd=runs).stdout)
     assert document["differences"] == {"dim": [6, 3], "rate": [0.003, 0.01], "epochs": [4, 2]}
-    single = json.loads(whence("info", "one", "--json", cwd=runs).stdout)
+    single = json.loads(whereof("info", "one", "--json", cwd=runs).stdout)
     assert document["runs"][0] == single
 
 
 def test_one_run_says_what_it_has_and_how_it_ended(runs: Path) -> None:
-    lines = {" ".join(line.split()) for line in whence("info", "one", cwd=runs).stdout.splitlines()}
+    lines = {
+        " ".join(line.split()) for line in whereof("info", "one", cwd=runs).stdout.splitlines()
+    }
     assert {"n_valid 199", "n_test 201", "sources no", "ended kept epoch 4 of 4"} <= lines
 
 
@@ -97,30 +99,30 @@ def test_one_run_says_what_it_has_and_how_it_ended(runs: Path) -> None:
 def test_a_run_in_training_is_said_to_be(runs: Path, tmp_path: Path) -> None:
     path = unfinished(runs / "one", tmp_path / "half")
     with lock(path / ".lock"):
-        assert "not finished; another process trains it" in whence("info", str(path)).stdout
-    assert "whence train --resume" in whence("info", str(path)).stdout
+        assert "not finished; another process trains it" in whereof("info", str(path)).stdout
+    assert "whereof train --resume" in whereof("info", str(path)).stdout
 
 
 def test_runs_of_one_name_are_told_apart(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "two", tmp_path / "one")
-    assert str(tmp_path)[:8] in whence("info", "one", str(tmp_path / "one"), cwd=runs).stdout
+    assert str(tmp_path)[:8] in whereof("info", "one", str(tmp_path / "one"), cwd=runs).stdout
 
 
 def test_an_unfinished_run_is_shown(runs: Path, tmp_path: Path) -> None:
     path = unfinished(runs / "one", tmp_path / "half")
-    done = whence("info", str(path))
+    done = whereof("info", str(path))
     assert done.returncode == 0, done.stderr
-    assert f"not finished; go on with: whence train --resume {path}" in done.stdout
+    assert f"not finished; go on with: whereof train --resume {path}" in done.stdout
     assert "distmult" in done.stdout
     assert "finished" in table(runs, "one", str(path))
-    refused = whence("predict", str(path), "egypt", "embassy")
+    refused = whereof("predict", str(path), "egypt", "embassy")
     assert refused.returncode == 2
-    assert "whence train --resume" in refused.stderr
+    assert "whereof train --resume" in refused.stderr
 
 
 def unfinished(run: Path, path: Path) -> Path:
     """A copy of a run as it was before its first checkpoint."""
-    from whence.run import Manifest
+    from whereof.run import Manifest
 
     shutil.copytree(run, path)
     about: dict[str, Any] = vars(Manifest.read(path)) | {"finished": False, "result": {}}

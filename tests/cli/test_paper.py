@@ -1,4 +1,4 @@
-"""`whence paper` as a user types it."""
+"""`whereof paper` as a user types it."""
 
 import json
 import re
@@ -9,10 +9,10 @@ import pytest
 from paper import hand_made
 from rich.console import Console
 
-from cli.helpers import whence
-from whence.cli._paper import show_paper
-from whence.paper import Paper, PaperOptions
-from whence.paper._results import Results
+from cli.helpers import whereof
+from whereof.cli._paper import show_paper
+from whereof.paper import Paper, PaperOptions
+from whereof.paper._results import Results
 
 FEW = ["--seeds", "1", "--limit", "2", "--models", "distmult"]
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_tables_fit_a_terminal_and_the_budget_comes_first(folder: Path) -> None:
-    done = whence("paper", *FEW, "-o", str(folder), COLUMNS="80")
+    done = whereof("paper", *FEW, "-o", str(folder), COLUMNS="80")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert max(map(len, lines[:-1])) <= 80
@@ -45,7 +45,7 @@ def test_tables_fit_a_terminal_and_the_budget_comes_first(folder: Path) -> None:
 
 
 def test_json_is_one_document_that_is_also_a_file(folder: Path) -> None:
-    done = whence("paper", "nations", *FEW, "-o", str(folder), "--json")
+    done = whereof("paper", "nations", *FEW, "-o", str(folder), "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout, parse_constant=pytest.fail)
     assert document == json.loads((folder / "paper.json").read_text())
@@ -61,12 +61,12 @@ def test_json_is_one_document_that_is_also_a_file(folder: Path) -> None:
 
 
 def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
-    done = whence("paper", *FEW, "-o", str(tmp_path / "out"), "--time-budget", "0.01s")
+    done = whereof("paper", *FEW, "-o", str(tmp_path / "out"), "--time-budget", "0.01s")
     assert done.returncode == 130
     assert not done.stdout
     last = done.stderr.splitlines()[-1]
     assert last == (
-        "whence: the time budget is spent; no part is finished; "
+        "whereof: the time budget is spent; no part is finished; "
         "the same command goes on where it stopped"
     )
 
@@ -84,7 +84,7 @@ def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
-    done = whence("paper", *arguments, cwd=tmp_path)
+    done = whereof("paper", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""`whence predict` as a user types it: labels, long tables, files of queries."""
+"""`whereof predict` as a user types it: labels, long tables, files of queries."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from runs import train, train_ratings
 
-import whence as library
-from cli.helpers import whence
+import whereof as library
+from cli.helpers import whereof
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def queries(tmp_path: Path) -> Path:
 
 def test_a_file_of_queries_becomes_a_file_of_answers(run: str, queries: Path) -> None:
     out = queries.with_name("answers.jsonl")
-    done = whence("predict", run, "--queries", str(queries), "-o", str(out), "--top", "3")
+    done = whereof("predict", run, "--queries", str(queries), "-o", str(out), "--top", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{out}: 7 answers to 3 queries in ")
     found = [json.loads(line) for line in out.read_text().splitlines()]
@@ -39,20 +39,22 @@ def test_a_file_of_queries_becomes_a_file_of_answers(run: str, queries: Path) ->
 
 
 def test_new_leaves_out_what_is_known(run: str, queries: Path) -> None:
-    shown = json.loads(whence("predict", run, "egypt", "embassy", "--new", "--json").stdout)
+    shown = json.loads(whereof("predict", run, "egypt", "embassy", "--new", "--json").stdout)
     opened = library.Run.open(run)
     assert shown == opened.predict("egypt", "embassy", new=True).to_dict()
     out = queries.with_name("answers.jsonl")
-    whence("predict", run, "--queries", str(queries), "-o", str(out), "--new")
+    whereof("predict", run, "--queries", str(queries), "-o", str(out), "--new")
     assert json.loads(out.read_text().splitlines()[0]) == shown
     known = next(a for a in opened.predict("egypt", "embassy").answers if a.known == "train")
-    assert "nothing new" in whence("predict", run, "egypt", "embassy", known.entity, "--new").stdout
+    assert (
+        "nothing new" in whereof("predict", run, "egypt", "embassy", known.entity, "--new").stdout
+    )
 
 
 def test_json_is_one_summary(run: str, queries: Path) -> None:
     out = queries.with_name("answers.tsv")
     arguments = ["--queries", str(queries), "-o", str(out), "--top", "all", "--json"]
-    summary = json.loads(whence("predict", run, *arguments).stdout)
+    summary = json.loads(whereof("predict", run, *arguments).stdout)
     assert summary.pop("seconds") >= 0
     assert summary == {"path": str(out), "n_queries": 3, "n_answers": 14 + 14 + 1}
     assert len(out.read_text().splitlines()) == 1 + summary["n_answers"]
@@ -74,7 +76,7 @@ def test_bad_input_is_one_clear_line(run: str, queries: Path) -> None:
         "--queries FILE": [],
     }
     for words, arguments in cases.items():
-        done = whence("predict", run, *arguments)
+        done = whereof("predict", run, *arguments)
         assert done.returncode == 2, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert words in done.stderr
@@ -90,14 +92,24 @@ def test_an_interruption_leaves_nothing(run: str, queries: Path) -> None:
     queries.write_text("egypt\tembassy\n" * 200_000)
     out = queries.with_name("answers.tsv")
     process = subprocess.Popen(
-        [sys.executable, "-m", "whence", "predict", run, "--queries", str(queries), "-o", str(out)],
+        [
+            sys.executable,
+            "-m",
+            "whereof",
+            "predict",
+            run,
+            "--queries",
+            str(queries),
+            "-o",
+            str(out),
+        ],
         stderr=subprocess.PIPE,
         text=True,
     )
     while not list(queries.parent.glob(".answers.tsv-*")):
         assert process.poll() is None
     process.terminate()
-    assert process.communicate()[1].endswith("whence: interrupted\n")
+    assert process.communicate()[1].endswith("whereof: interrupted\n")
     assert process.returncode == 130
     assert [file.name for file in queries.parent.iterdir()] == ["queries.tsv"]
 
@@ -114,8 +126,8 @@ def test_the_heading_has_labels(tmp_path: Path) -> None:
         dim=2,
     )
     path = str(tmp_path / "run")
-    assert "Ada (q1) knows (p1) ?" in whence("predict", path, "Ada", "p1").stdout
-    assert "q2 knows (p1) q3" in whence("predict", path, "q2", "p1", "q3").stdout
+    assert "Ada (q1) knows (p1) ?" in whereof("predict", path, "Ada", "p1").stdout
+    assert "q2 knows (p1) q3" in whereof("predict", path, "q2", "p1", "q3").stdout
 
 
 def test_ratings_are_held_to_their_scale(tmp_path: Path) -> None:
@@ -123,7 +135,7 @@ def test_ratings_are_held_to_their_scale(tmp_path: Path) -> None:
     found = {item: run.predict("u3", item).answers[0].score for item in ("m1", "m2", "m3")}
     assert min(found.values()) < 1
     for item, score in found.items():
-        shown = whence("predict", str(run.path), "u3", item).stdout.splitlines()
+        shown = whereof("predict", str(run.path), "u3", item).stdout.splitlines()
         assert "probability" not in shown[1]
         assert float(shown[2].split()[1]) == pytest.approx(min(max(score, 1), 5), abs=1e-3)
 
@@ -133,8 +145,8 @@ def test_a_long_table_looks_like_a_short_one(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text(lines)
     library.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=1, trace=False)
     path = str(tmp_path / "run")
-    short = whence("predict", path, "e7", "r", "--top", "5").stdout.splitlines()
-    long = whence("predict", path, "e7", "r", "--top", "all").stdout.splitlines()
+    short = whereof("predict", path, "e7", "r", "--top", "5").stdout.splitlines()
+    long = whereof("predict", path, "e7", "r", "--top", "all").stdout.splitlines()
     assert len(long) == 2 + 1201
     assert [line.split() for line in long[: len(short)]] == [line.split() for line in short]
     assert len({len(line) for line in long[1:]}) == 1

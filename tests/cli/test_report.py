@@ -1,4 +1,4 @@
-"""`whence report` as a user types it."""
+"""`whereof report` as a user types it."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from report.documents import FULL, document
 from report.pages import read_page
 from runs import outcome, train, train_ratings
 
-from cli.helpers import whence
-from whence import Run
+from cli.helpers import whereof
+from whereof import Run
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_alone_has_a_page_with_examples(folder: Path) -> None:
-    done = whence("report", "run", "-o", "alone.html", "--examples", "2", cwd=folder)
+    done = whereof("report", "run", "-o", "alone.html", "--examples", "2", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "alone.html is written\n"
     found = read_page((folder / "alone.html").read_text())
@@ -43,7 +43,7 @@ def test_evaluations_come_from_the_run_and_from_files(folder: Path) -> None:
     kept.mkdir()
     (kept / "a.json").write_text(json.dumps(document(n_predictions=77)))
     try:
-        done = whence(
+        done = whereof(
             *("report", "run", "-o", "both.html", "--examples", "0", "--json"),
             *("--evaluation", "evaluation.json"),
             cwd=folder,
@@ -70,7 +70,7 @@ def test_a_kept_evaluation_of_another_version_is_left_out_and_noted(
     (kept / "old.json").write_text(json.dumps(old))
     (kept / "torn.json").write_text("{")
     (kept / "whole.json").write_text(json.dumps(document(n_predictions=77)))
-    done = whence("report", "run", "--examples", "0", "--json", cwd=tmp_path)
+    done = whereof("report", "run", "--examples", "0", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"report": "report.html"}
     first, second = sorted(done.stderr.splitlines())
@@ -80,7 +80,7 @@ def test_a_kept_evaluation_of_another_version_is_left_out_and_noted(
     assert "Evaluation" in found.headings
     assert "77 predictions" in found.text
     assert found.text.count("evaluate again") == 2
-    named = whence(
+    named = whereof(
         *("report", "run", "--evaluation", str(kept / "old.json"), "-o", "other.html"), cwd=tmp_path
     )
     assert named.returncode == 2
@@ -91,23 +91,23 @@ def test_a_kept_evaluation_of_another_version_is_left_out_and_noted(
 def test_the_command_on_the_page_trains_the_same_run(
     folder: Path, tmp_path: Path, made: str
 ) -> None:
-    whence("report", made, "-o", str(tmp_path / "r.html"), "--examples", "0", cwd=folder)
+    whereof("report", made, "-o", str(tmp_path / "r.html"), "--examples", "0", cwd=folder)
     html = (tmp_path / "r.html").read_text()
-    found = re.search(r"<pre><code>whence (train .*)", html)
+    found = re.search(r"<pre><code>whereof (train .*)", html)
     assert found
     *arguments, _ = shlex.split(unescape(found[1]))
-    done = whence(*arguments, str(tmp_path / "again"))
+    done = whereof(*arguments, str(tmp_path / "again"))
     assert done.returncode == 0, done.stderr
     assert outcome(tmp_path / "again") == outcome(folder / made)
 
 
 def test_a_file_that_exists_is_kept_unless_forced(folder: Path) -> None:
     (folder / "report.html").write_text("mine")
-    done = whence("report", "run", "--examples", "0", cwd=folder)
+    done = whereof("report", "run", "--examples", "0", cwd=folder)
     assert done.returncode == 2
     assert "report.html exists" in done.stderr
     assert (folder / "report.html").read_text() == "mine"
-    assert whence("report", "run", "--examples", "0", "--force", cwd=folder).returncode == 0
+    assert whereof("report", "run", "--examples", "0", "--force", cwd=folder).returncode == 0
     assert read_page((folder / "report.html").read_text()).headings
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_exists_is_kept_unless_forced(folder: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:
-    done = whence("report", *arguments, "-o", "bad.html", cwd=folder)
+    done = whereof("report", *arguments, "-o", "bad.html", cwd=folder)
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -129,7 +129,7 @@ def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], words: 
 
 
 def test_a_run_without_a_trace_says_why_nothing_is_explained(folder: Path) -> None:
-    assert whence("report", "untraced", "-o", "untraced.html", cwd=folder).returncode == 0
+    assert whereof("report", "untraced", "-o", "untraced.html", cwd=folder).returncode == 0
     found = read_page((folder / "untraced.html").read_text())
     assert "trained without a trace" in found.text
     assert "Examples" not in found.headings

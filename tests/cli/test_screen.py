@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.cli._screen import counted, program
+from whereof.cli._screen import counted, program
 
 
 def test_one_is_not_several() -> None:
@@ -18,14 +18,14 @@ def test_one_is_not_several() -> None:
 def test_the_program_is_called_as_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = tmp_path / ".venv" / "bin" / "whence"
+    script = tmp_path / ".venv" / "bin" / "whereof"
     script.parent.mkdir(parents=True)
     script.touch(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [str(script)])
     monkeypatch.setenv("PATH", str(tmp_path))
     assert program() == str(script.relative_to(tmp_path))
-    monkeypatch.setattr("sys.argv", [str(tmp_path / "whence" / "__main__.py")])
-    assert program() == "python -m whence"
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "whereof" / "__main__.py")])
+    assert program() == "python -m whereof"
     monkeypatch.setenv("PATH", str(script.parent))
-    assert program() == "whence"
+    assert program() == "whereof"

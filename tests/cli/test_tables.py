@@ -4,8 +4,8 @@ from typing import Any
 
 from rich.console import Console
 
-from whence.cli._tables import metrics_table
-from whence.drawing._metrics import MetricRow, best_value, metric_names, metric_text, metric_title
+from whereof.cli._tables import metrics_table
+from whereof.drawing._metrics import MetricRow, best_value, metric_names, metric_text, metric_title
 
 
 def printed(metrics: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`whence verify` as a user types it: tables that fit, JSON, what it takes, bad input, Ctrl-C."""
+"""`whereof verify` as a user types it: tables that fit, JSON, what it takes, bad input, Ctrl-C."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from click.testing import CliRunner, Result
 from rich.cells import cell_len
 from runs import train, train_ratings
 
-import whence as library
-from cli.helpers import whence
-from whence.cli import cli
-from whence.cli._retraining import RetrainScreen, plan_text, time_text
-from whence.engines import Plan
-from whence.training.results import Interrupted
+import whereof as library
+from cli.helpers import whereof
+from whereof.cli import cli
+from whereof.cli._retraining import RetrainScreen, plan_text, time_text
+from whereof.engines import Plan
+from whereof.training.results import Interrupted
 
 EGYPT = ("egypt", "embassy", "usa")
 
@@ -61,12 +61,12 @@ def test_json_is_what_the_library_says(run: str) -> None:
 def test_facts_may_be_given_again_or_stand_in_a_file(run: str, tmp_path: Path) -> None:
     found = document(run, *EGYPT, "--facts", "3,4", "--facts", "burma,embassy,uk")
     assert {3, 4} < set(found["removed"])
-    (tmp_path / "whence.toml").write_text(
+    (tmp_path / "whereof.toml").write_text(
         '[verify]\nfacts = [3, 4, ["burma", "embassy", "uk"]]\nthreads = 1\n[train]\ndim = 5\n'
     )
-    again = document(run, *EGYPT, "--config", str(tmp_path / "whence.toml"))
+    again = document(run, *EGYPT, "--config", str(tmp_path / "whereof.toml"))
     assert again["removed"] == found["removed"]
-    typed = document(run, *EGYPT, "--config", str(tmp_path / "whence.toml"), "--top", "2")
+    typed = document(run, *EGYPT, "--config", str(tmp_path / "whereof.toml"), "--top", "2")
     assert len(typed["removed"]) == 2  # comes before the facts of the file
 
 
@@ -191,7 +191,7 @@ def test_exact_explanations_say_what_they_take(run: str) -> None:
 def test_bad_input_is_one_line(
     run: str, arguments: list[str], message: str, tmp_path: Path
 ) -> None:
-    done = whence(arguments[0], run, *arguments[1:], cwd=tmp_path)
+    done = whereof(arguments[0], run, *arguments[1:], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
@@ -215,7 +215,7 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     run = train(tmp_path / "run", epochs=40)
     arguments = ["explain", str(run.path), *EGYPT, "--method", "retrain", "--threads", "1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "whence", *arguments],
+        [sys.executable, "-m", "whereof", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -230,5 +230,5 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     rest = process.communicate()[1]
     assert process.returncode == 130, [*lines, rest]
     assert rest.splitlines()[-1] == (
-        "whence: interrupted; the same command goes on where it stopped"
+        "whereof: interrupted; the same command goes on where it stopped"
     )

@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from whence.cli._screen import ending
-from whence.cli._watch import TerminalWatch
-from whence.training import TrainConfig
-from whence.training.results import Start
+from whereof.cli._screen import ending
+from whereof.cli._watch import TerminalWatch
+from whereof.training import TrainConfig
+from whereof.training.results import Start
 
 
 def said(budget: float | None, monkeypatch: pytest.MonkeyPatch) -> str:
     """The line after 20 seconds, at 10 facts a second, of 100 epochs of 10 facts."""
     now = 0.0
-    monkeypatch.setattr("whence.cli._watch.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("whereof.cli._watch.time", SimpleNamespace(monotonic=lambda: now))
     config = TrainConfig(epochs=100, time_budget=budget)
     with TerminalWatch() as watch:
         watch.console = Console(file=io.StringIO(), width=200)

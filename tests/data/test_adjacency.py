@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import whence
-from whence.data import Adjacency
+import whereof
+from whereof.data import Adjacency
 
 facts_lists = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 5)), max_size=40
@@ -61,7 +61,7 @@ def test_nothing_is_adjacent_where_there_are_no_facts() -> None:
 def test_fb15k_237_has_about_five_thousand_facts_around_a_prediction(
     shared_data: Callable[[str], Path],
 ) -> None:
-    data = whence.read("fb15k-237", data_dir=shared_data("fb15k-237"))
+    data = whereof.read("fb15k-237", data_dir=shared_data("fb15k-237"))
     index = Adjacency.of(data.train, data.n_entities, data.n_relations)
     chosen = np.random.default_rng(0).choice(len(data.test), 200, replace=False)
     sizes = [len(index.adjacent([s, o], r)) for s, r, o in data.test[chosen].tolist()]

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from whence.data import read_dataset
-from whence.errors import WhenceError
+from whereof.data import read_dataset
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 COLUMNS = {"tail": ["b", "c"], "head": ["a", "b"], "rel": ["r", "r"], "note": [None, "x"]}
@@ -54,10 +54,12 @@ def test_names_that_stand_for_more_than_one_column(tmp_path: Path, names: list[s
 
 def test_bad_files(write: Write, content: bytes) -> None:
     for damaged in (b"", b"PAR1", content[:-50], b"\xff" * 100):
-        with pytest.raises(WhenceError, match=r"bad.parquet: cannot be read as Parquet: .*"):
+        with pytest.raises(WhereofError, match=r"bad.parquet: cannot be read as Parquet: .*"):
             read_dataset(write("bad.parquet", damaged))
     path = write("facts.parquet", content)
-    with pytest.raises(WhenceError, match=r"no column 'hed'; did you mean 'head'\? there are tail"):
+    with pytest.raises(
+        WhereofError, match=r"no column 'hed'; did you mean 'head'\? there are tail"
+    ):
         read_dataset(path, columns="hed,rel,tail")
-    with pytest.raises(WhenceError, match=r"facts.parquet: row 1: column 'note' is empty"):
+    with pytest.raises(WhereofError, match=r"facts.parquet: row 1: column 'note' is empty"):
         read_dataset(path, source="note")

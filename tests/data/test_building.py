@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import Dataset, build_dataset
-from whence.errors import WhenceError
-from whence.types import Facts
+from whereof.data import Dataset, build_dataset
+from whereof.errors import WhereofError
+from whereof.types import Facts
 
 names = st.text(min_size=1, max_size=3)
 triples = st.lists(st.tuples(names, names, names), max_size=20)
@@ -86,7 +86,7 @@ def test_labels_of_unknown_names_are_left_out() -> None:
 
 @pytest.mark.parametrize("labels", [{"a": 1}, {1: "Ada"}])
 def test_labels_are_text(labels: dict[Any, Any]) -> None:
-    with pytest.raises(WhenceError, match=r"entity label .* for .*; give both as text"):
+    with pytest.raises(WhereofError, match=r"entity label .* for .*; give both as text"):
         build_dataset("any", (["a"], ["r"], ["b"]), entity_labels=labels)
 
 
@@ -125,10 +125,10 @@ def test_two_way_labels_are_for_objects_where_names_are_shared() -> None:
 def test_columns_that_make_no_dataset(
     train: tuple[list[str], ...], valid: tuple[list[str], ...], message: str
 ) -> None:
-    with pytest.raises(WhenceError, match=message):
+    with pytest.raises(WhereofError, match=message):
         build_dataset("any", train, valid)
 
 
 def test_relation_labels_make_no_sense_without_relations() -> None:
-    with pytest.raises(WhenceError, match="two-way data has no relations"):
+    with pytest.raises(WhereofError, match="two-way data has no relations"):
         build_dataset("any", (["u", "u"], ["i", "j"]), relation_labels={"r": "rates"})

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from whence.data import CATALOGUE, Entry, Place, find_entry, locate, read_dataset
-from whence.data._cache import cache_folder
-from whence.data._label_files import before_comma, from_json
-from whence.data._streams import open_bytes
-from whence.errors import WhenceError
+from whereof.data import CATALOGUE, Entry, Place, find_entry, locate, read_dataset
+from whereof.data._cache import cache_folder
+from whereof.data._label_files import before_comma, from_json
+from whereof.data._streams import open_bytes
+from whereof.errors import WhereofError
 
 HELD = [name for name, entry in CATALOGUE.items() if any(file.sha256 for file in entry.files)]
 
@@ -72,15 +72,15 @@ def test_labels_are_made_from_what_the_sources_have() -> None:
 
 
 def test_a_data_folder_named_by_hand_must_have_it(tmp_path: Path) -> None:
-    with pytest.raises(WhenceError, match=re.escape(f"no folder {tmp_path / 'kinship'}")):
+    with pytest.raises(WhereofError, match=re.escape(f"no folder {tmp_path / 'kinship'}")):
         read_dataset("kinship", data_dir=tmp_path)
     assert locate(CATALOGUE["kinship"], tmp_path) == Place("absent")
 
 
 def test_where_a_dataset_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry, mine, cache = CATALOGUE["kinship"], tmp_path / "mine", tmp_path / "cache"
-    monkeypatch.setenv("WHENCE_DATA", str(mine))
-    monkeypatch.setenv("WHENCE_CACHE", str(cache))
+    monkeypatch.setenv("WHEREOF_DATA", str(mine))
+    monkeypatch.setenv("WHEREOF_CACHE", str(cache))
     assert locate(CATALOGUE["nations"], mine).kind == "bundled"
     assert locate(entry) == Place("absent")
     (cache / "kinship").mkdir(parents=True)
@@ -95,25 +95,25 @@ def test_a_copy_from_the_environment_is_read_as_it_is(
 ) -> None:
     (tmp_path / "kinship").mkdir()
     (tmp_path / "kinship" / "train.txt").write_text("a\tr\tb\n")
-    monkeypatch.setenv("WHENCE_DATA", str(tmp_path))
+    monkeypatch.setenv("WHEREOF_DATA", str(tmp_path))
     assert read_dataset("kinship").n_facts == 1
 
 
 def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("WHENCE_CACHE", "")
-    assert cache_folder() == tmp_path / "whence"
-    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "here"))
+    monkeypatch.setenv("WHEREOF_CACHE", "")
+    assert cache_folder() == tmp_path / "whereof"
+    monkeypatch.setenv("WHEREOF_CACHE", str(tmp_path / "here"))
     assert cache_folder() == tmp_path / "here"
 
 
 def test_a_name_is_found_in_any_case_and_near_ones_offered() -> None:
     assert find_entry("UMLS").name == "umls"
-    with pytest.raises(WhenceError, match="did you mean 'kinship'"):
+    with pytest.raises(WhereofError, match="did you mean 'kinship'"):
         find_entry("kinships")
 
 
 def test_catalogue_folder_without_a_train_file(tmp_path: Path) -> None:
     (tmp_path / "wn18rr").mkdir()
-    with pytest.raises(WhenceError, match="no train file in this folder"):
+    with pytest.raises(WhereofError, match="no train file in this folder"):
         read_dataset("wn18rr", data_dir=tmp_path)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import ReadOptions
-from whence.data._formats import read_facts
-from whence.errors import WhenceError
+from whereof.data import ReadOptions
+from whereof.data._formats import read_facts
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 cell = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
@@ -46,6 +46,6 @@ def test_round_trip(
 )
 def test_bad_file(write: Write, content: str, message: str) -> None:
     path = write("facts.csv", content)
-    with pytest.raises(WhenceError) as caught:
+    with pytest.raises(WhereofError) as caught:
         read_facts(path, ReadOptions(), "train")
     assert str(caught.value).startswith(f"{path}{message}")

@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from whence.data import Dataset, Vocabulary, build_dataset
-from whence.errors import WhenceError
+from whereof.data import Dataset, Vocabulary, build_dataset
+from whereof.errors import WhereofError
 
 TRAIN = (["b", "a"], ["knows", "likes"], ["a", "a"])
 SMALL = build_dataset("small", TRAIN, test=(["a"], ["knows"], ["b"]))
@@ -70,7 +70,7 @@ def test_hash_sees_every_change_of_names_and_facts(changed: Dataset) -> None:
     ],
 )
 def test_facts_that_do_not_fit_are_refused(facts: np.ndarray, message: str) -> None:
-    with pytest.raises(WhenceError, match=message):
+    with pytest.raises(WhereofError, match=message):
         dataclasses.replace(SMALL, test=facts)
 
 
@@ -78,7 +78,7 @@ def test_object_ids_of_two_way_data_start_after_the_users() -> None:
     no_facts = np.empty((0, 3), np.int32)
     entities = Vocabulary(("u", "i", "j"))
     user_as_item = np.array([[0, 0, 0]], np.int32)
-    with pytest.raises(WhenceError, match="object id 0 is not one of 1 to 2"):
+    with pytest.raises(WhereofError, match="object id 0 is not one of 1 to 2"):
         Dataset(
             name="pairs",
             entities=entities,

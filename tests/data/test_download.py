@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from servers import serving
 
-from whence.data import Entry, File, read_dataset
-from whence.data._catalogue import CATALOGUE, find_folder
-from whence.data._download import fetch
-from whence.errors import WhenceError
+from whereof.data import Entry, File, read_dataset
+from whereof.data._catalogue import CATALOGUE, find_folder
+from whereof.data._download import fetch
+from whereof.errors import WhereofError
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"
 SHA256 = hashlib.sha256(FACTS).hexdigest()
@@ -47,8 +47,8 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and no data folder."""
-    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("WHENCE_DATA", raising=False)
+    monkeypatch.setenv("WHEREOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("WHEREOF_DATA", raising=False)
     return tmp_path / "cache"
 
 
@@ -92,13 +92,13 @@ def test_progress_is_told_to_the_end(cache: Path) -> None:
 
 def refused(bad: Entry, cache: Path) -> str:
     """The one line of a download that fails, and leaves nothing behind."""
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         fetch(bad, cache)
     assert list(cache.iterdir()) == []
     line = str(error.value)
     assert "\n" not in line
     assert "nothing was kept" in line
-    assert "--data-dir DIR or WHENCE_DATA=DIR" in line
+    assert "--data-dir DIR or WHEREOF_DATA=DIR" in line
     return line
 
 
@@ -148,7 +148,7 @@ def test_a_download_that_is_too_large(
         "all.zip": zipped({"train.txt": plain}),
     }
     for module in ("_download", "_unpack"):
-        monkeypatch.setattr(f"whence.data.{module}.LARGEST", 50_000)
+        monkeypatch.setattr(f"whereof.data.{module}.LARGEST", 50_000)
     with serving(packed) as address:
         line = refused(entry(File("train.txt", f"{address}/{name}")), cache)
     assert "more than 50,000 bytes" in line
@@ -198,7 +198,10 @@ def test_the_faster_of_two_downloads_stays(cache: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with serving({"train.txt": FACTS}) as address, pytest.raises(WhenceError, match="WHENCE_CACHE"):
+    with (
+        serving({"train.txt": FACTS}) as address,
+        pytest.raises(WhereofError, match="WHEREOF_CACHE"),
+    ):
         fetch(entry(File("train.txt", f"{address}/train.txt")), tmp_path / "file")
 
 
@@ -229,6 +232,6 @@ def test_a_cached_file_is_checked_against_its_record(
 ) -> None:
     ours = fetched(cache)
     damage(cache / "little")
-    with pytest.raises(WhenceError, match=words) as error:
+    with pytest.raises(WhereofError, match=words) as error:
         find_folder(ours)
     assert f"delete {cache / 'little'} to fetch the dataset again" in str(error.value)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import _streams, _tsv, read_dataset
-from whence.data._columns import Cells, Encoder
-from whence.data._encoding import ByteEncoder
-from whence.errors import WhenceError
+from whereof.data import _streams, _tsv, read_dataset
+from whereof.data._columns import Cells, Encoder
+from whereof.data._encoding import ByteEncoder
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 texts = st.lists(st.text(max_size=3) | st.sampled_from(["a", "b", "ab", "abcdefghijkl"]))
@@ -55,7 +55,7 @@ def test_a_large_csv_file_with_some_quotes(write: Write, monkeypatch: pytest.Mon
     large = read_dataset(path)
     assert (large.hash, large.notes) == (small.hash, small.notes)
     write("facts.csv", "\n".join([*lines, *quoted, "c,d"]))
-    with pytest.raises(WhenceError, match=r"facts.csv:10551: 2 columns, expected 3 as on line 1"):
+    with pytest.raises(WhereofError, match=r"facts.csv:10551: 2 columns, expected 3 as on line 1"):
         read_dataset(path)
 
 
@@ -72,11 +72,11 @@ def test_a_large_file_is_read_like_a_small_one(
     rated = read_dataset(path, columns="1,2", source="3")
     assert rated.sources is not None
     assert list(rated.sources)[:2] == ["é0", "é1"]
-    with pytest.raises(WhenceError, match=r"facts.tsv:1: rating 'é0' is not a finite number"):
+    with pytest.raises(WhereofError, match=r"facts.tsv:1: rating 'é0' is not a finite number"):
         read_dataset(path, rating="3")
     write("facts.tsv", "\n".join([*lines, "a\t \tb"]))
-    with pytest.raises(WhenceError, match=r"facts.tsv:2001: column 2 is empty"):
+    with pytest.raises(WhereofError, match=r"facts.tsv:2001: column 2 is empty"):
         read_dataset(path)
     write("facts.tsv", "\n".join([*lines, "a\tb"]))
-    with pytest.raises(WhenceError, match=r"facts.tsv:2001: 2 columns, expected 3 as on line 1"):
+    with pytest.raises(WhereofError, match=r"facts.tsv:2001: 2 columns, expected 3 as on line 1"):
         read_dataset(path)

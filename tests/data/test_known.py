@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from whence.data import KnownAnswers
-from whence.errors import WhenceError
-from whence.types import Facts
+from whereof.data import KnownAnswers
+from whereof.errors import WhereofError
+from whereof.types import Facts
 
 N_RELATIONS = 3
 facts = hnp.arrays(
@@ -57,5 +57,5 @@ def test_ids_whose_product_leaves_int32() -> None:
 
 @pytest.mark.parametrize("relation", [-1, 2])
 def test_relation_out_of_range(relation: int) -> None:
-    with pytest.raises(WhenceError, match=f"relation id {relation} is not one of 0 to 1"):
+    with pytest.raises(WhereofError, match=f"relation id {relation} is not one of 0 to 1"):
         KnownAnswers.of(np.array([[0, relation, 0]], np.int32), n_relations=2)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.data._labels import read_labels
-from whence.errors import WhenceError
+from whereof.data._labels import read_labels
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -23,13 +23,13 @@ def test_labels(write: Write) -> None:
 
 def test_two_labels_for_one_name(write: Write) -> None:
     path = write("labels.tsv", "\n/m/1\tParis\n\n/m/1\tLondon\n")
-    with pytest.raises(WhenceError, match=r"labels.tsv:4: second label 'London' for '/m/1', alre"):
+    with pytest.raises(WhereofError, match=r"labels.tsv:4: second label 'London' for '/m/1', alre"):
         read_labels(path)
 
 
 def test_labels_have_two_columns(write: Write) -> None:
     path = write("labels.tsv", "/m/1\tParis\tcity\n")
-    with pytest.raises(WhenceError, match=r"labels.tsv:1: 3 columns, expected 2 \(name, label\)"):
+    with pytest.raises(WhereofError, match=r"labels.tsv:1: 3 columns, expected 2 \(name, label\)"):
         read_labels(path)
 
 
@@ -42,5 +42,5 @@ def test_labels_have_two_columns(write: Write) -> None:
     ],
 )
 def test_labels_that_are_empty(write: Write, content: str, message: str) -> None:
-    with pytest.raises(WhenceError, match=message):
+    with pytest.raises(WhereofError, match=message):
         read_labels(write("labels.tsv", content))

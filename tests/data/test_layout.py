@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from whence.data import FactTable, ReadOptions
-from whence.data._formats import read_facts
-from whence.errors import WhenceError
+from whereof.data import FactTable, ReadOptions
+from whereof.data._formats import read_facts
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -172,7 +172,7 @@ BAD = {
 @pytest.mark.parametrize(("content", "options", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_columns(write: Write, content: str, options: dict[str, str], message: str) -> None:
     path = write("facts.csv", content)
-    with pytest.raises(WhenceError) as caught:
+    with pytest.raises(WhereofError) as caught:
         read_facts(path, ReadOptions(**options), "train")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whence.data import CATALOGUE, read_dataset
-from whence.data._movielens import read_movielens
-from whence.errors import WhenceError
+from whereof.data import CATALOGUE, read_dataset
+from whereof.data._movielens import read_movielens
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -60,7 +60,7 @@ def test_bad_lines_are_named(
 ) -> None:
     (folder / name.removesuffix(".gz")).unlink()
     write(name, content)
-    with pytest.raises(WhenceError, match=words):
+    with pytest.raises(WhereofError, match=words):
         read_movielens(folder)
 
 
@@ -71,14 +71,16 @@ def test_there_is_nothing_to_choose(option: str, folder: Path) -> None:
     for name in ("ua.base", "ua.test", "u.item"):
         (folder / name).rename(named / name)
     value = {"format": "csv", "header": True}.get(option, "1,2")
-    with pytest.raises(WhenceError, match=f"read as it is published; leave out {option}"):
+    with pytest.raises(WhereofError, match=f"read as it is published; leave out {option}"):
         read_dataset(named.name, data_dir=folder, **{option: value})
     assert read_dataset(named.name, data_dir=folder).n_facts == 2
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:
     (folder / "u.item").unlink()
-    with pytest.raises(WhenceError, match=r"no u\.item in this folder; put u\.item or u\.item\.gz"):
+    with pytest.raises(
+        WhereofError, match=r"no u\.item in this folder; put u\.item or u\.item\.gz"
+    ):
         read_movielens(folder)
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from whence.data import Column, Dataset, FactTable, build_dataset, read_dataset
-from whence.data._ratings import ratings_as_objects
-from whence.errors import WhenceError
+from whereof.data import Column, Dataset, FactTable, build_dataset, read_dataset
+from whereof.data._ratings import ratings_as_objects
+from whereof.errors import WhereofError
 
 
 def table(*rows: tuple[str, str, float]) -> FactTable:
@@ -63,7 +63,7 @@ def test_text_of_a_rating_is_the_shortest() -> None:
 
 
 def test_data_without_ratings() -> None:
-    with pytest.raises(WhenceError, match=r"has no ratings .* leave out ratings_as_objects"):
+    with pytest.raises(WhereofError, match=r"has no ratings .* leave out ratings_as_objects"):
         read_dataset("nations", ratings_as_objects=True)
 
 
@@ -75,5 +75,5 @@ def test_a_repeated_pair_keeps_its_first_rating() -> None:
 
 
 def test_all_splits_are_rated_or_none() -> None:
-    with pytest.raises(WhenceError, match="some splits have ratings and some have none"):
+    with pytest.raises(WhereofError, match="some splits have ratings and some have none"):
         build_dataset("r", table(("a", "x", 1), ("a", "y", 2)), test=(["a"], ["x"]))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.data import read_dataset
-from whence.errors import WhenceError
+from whereof.data import read_dataset
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 PREFIXES = """\
@@ -73,13 +73,13 @@ def test_blank_nodes_are_numbered_and_belong_to_their_file(write: Write) -> None
     ],
 )
 def test_bad_file(write: Write, name: str, content: str | bytes, message: str) -> None:
-    with pytest.raises(WhenceError, match=message) as caught:
+    with pytest.raises(WhereofError, match=message) as caught:
         read_dataset(write(name, content))
     assert "\n" not in str(caught.value)
 
 
 def test_there_are_no_columns_to_choose_from(write: Write) -> None:
-    with pytest.raises(WhenceError, match=r"facts.nt: RDF has no columns .* leave out columns"):
+    with pytest.raises(WhereofError, match=r"facts.nt: RDF has no columns .* leave out columns"):
         read_dataset(write("facts.nt", FACTS), columns="1,2,3")
 
 
@@ -90,5 +90,5 @@ def test_a_missing_dot_is_named_with_its_own_line(
 ) -> None:
     whole = "<http://a> <http://b> <http://c> .\n"
     path = write("f.nt", whole * n_before + "<http://a> <http://b> <http://d>\n" + whole * n_after)
-    with pytest.raises(WhenceError, match=rf"f\.nt:{n_before + 1}: A triple must be followed"):
+    with pytest.raises(WhereofError, match=rf"f\.nt:{n_before + 1}: A triple must be followed"):
         read_dataset(path)

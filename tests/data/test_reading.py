@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whence.data import read_dataset
-from whence.errors import WhenceError
+from whereof.data import read_dataset
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 FACTS = "a\tr\tb\nb\tr\tc\n"
@@ -42,7 +42,7 @@ def test_folder(write: Write, tmp_path: Path, second: str) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "../../evil", "a\\b", "a\0"])
 def test_a_name_is_no_path(write: Write, name: str) -> None:
-    with pytest.raises(WhenceError, match=re.escape(f"name is {name!r}; give one that is not")):
+    with pytest.raises(WhereofError, match=re.escape(f"name is {name!r}; give one that is not")):
         read_dataset(write("mine.tsv", FACTS), name=name)
 
 
@@ -100,13 +100,13 @@ def test_two_way_file(write: Write) -> None:
 def test_splits_of_different_width(write: Write, tmp_path: Path) -> None:
     write("mine/train.txt", FACTS)
     write("mine/test.txt", "a\tb\n")
-    with pytest.raises(WhenceError, match="test has 2 columns but train has 3"):
+    with pytest.raises(WhereofError, match="test has 2 columns but train has 3"):
         read_dataset(tmp_path / "mine")
 
 
 def test_folder_without_train_file(write: Write, tmp_path: Path) -> None:
     write("mine/test.txt", FACTS)
-    with pytest.raises(WhenceError, match="no train file in this folder; expected train"):
+    with pytest.raises(WhereofError, match="no train file in this folder; expected train"):
         read_dataset(tmp_path / "mine")
 
 
@@ -114,7 +114,7 @@ def test_two_files_for_one_split(write: Write, tmp_path: Path) -> None:
     write("mine/train.txt", FACTS)
     write("mine/valid.txt", FACTS)
     write("mine/dev.tsv", FACTS)
-    with pytest.raises(WhenceError, match=r"2 files for valid: valid.txt, dev.tsv; keep one"):
+    with pytest.raises(WhereofError, match=r"2 files for valid: valid.txt, dev.tsv; keep one"):
         read_dataset(tmp_path / "mine")
 
 
@@ -133,13 +133,13 @@ def test_unknown_source_offers_the_nearest(source: str) -> None:
     expected = (
         f"{source!r} is neither a file, a folder nor a catalogue name; did you mean 'nations'?"
     )
-    with pytest.raises(WhenceError, match=re.escape(expected)):
+    with pytest.raises(WhereofError, match=re.escape(expected)):
         read_dataset(source)
 
 
 @pytest.mark.parametrize("source", ["", "no/such/path", "\0", "x" * 5000])
 def test_impossible_source(source: str) -> None:
-    with pytest.raises(WhenceError, match="the catalogue has nations, kinship"):
+    with pytest.raises(WhereofError, match="the catalogue has nations, kinship"):
         read_dataset(source)
 
 

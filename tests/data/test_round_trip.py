@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import whence
-from whence.data import Dataset, read_dataset
+import whereof
+from whereof.data import Dataset, read_dataset
 
 Rows = list[tuple[str, str, str]]
 HEADER = ("subject", "relation", "object")
@@ -78,8 +78,8 @@ def test_every_format_gives_the_same_dataset(
 def test_the_same_model_comes_of_them(tmp_path: Path, rows: Rows, expected: Dataset) -> None:
     _ntriples(tmp_path / "facts.nt", rows)
     settings = {"epochs": 2, "dim": 4, "seed": 1}
-    first = whence.train(expected, out=tmp_path / "first", **settings)
-    second = whence.train(
+    first = whereof.train(expected, out=tmp_path / "first", **settings)
+    second = whereof.train(
         tmp_path / "facts.nt",
         out=tmp_path / "second",
         valid_fraction=0.1,

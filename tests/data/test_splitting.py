@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import Column, FactTable, build_dataset, read_dataset
-from whence.data._splitting import _draws, hold_out
-from whence.errors import WhenceError
+from whereof.data import Column, FactTable, build_dataset, read_dataset
+from whereof.data._splitting import _draws, hold_out
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 letter = st.sampled_from("abcde")
@@ -79,8 +79,8 @@ def test_a_file_is_split_when_asked(write: Write, tmp_path: Path) -> None:
     split = read_dataset(alone, valid_fraction=0.1, split_seed=3)
     assert (split.n_facts, len(split.valid), len(split.test)) == (90, 10, 0)
     assert read_dataset(folder, valid_fraction=0.1, split_seed=3).hash == split.hash
-    with pytest.raises(WhenceError, match="split_seed is 3, and nothing is held out; give valid"):
+    with pytest.raises(WhereofError, match="split_seed is 3, and nothing is held out; give valid"):
         read_dataset(alone, split_seed=3)
     write("grid/test.tsv", "1\tr\t2\n")
-    with pytest.raises(WhenceError, match=r"test.tsv: held out already; leave out valid_fraction"):
+    with pytest.raises(WhereofError, match=r"test.tsv: held out already; leave out valid_fraction"):
         read_dataset(folder, valid_fraction=0.1)

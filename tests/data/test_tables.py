@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import whence
-from whence.errors import WhenceError
+import whereof
+from whereof.errors import WhereofError
 
 COLUMNS = {"head": ["a", "b", "c"], "rel": ["r", "r", "q"], "tail": ["b", "c", "a"]}
 PAIRS = {"user": [1, 2, 2**62], "item": [7, 7, 8], "rating": [1.0, 2.5, 3.0]}
@@ -36,12 +36,12 @@ EXOTIC = {
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 def test_every_kind_of_table_gives_the_same_facts(make: Callable[..., Any]) -> None:
-    dataset = whence.read(make(COLUMNS))
+    dataset = whereof.read(make(COLUMNS))
     assert [dataset.fact_names(fact) for fact in dataset.train] == list(
         zip(*COLUMNS.values(), strict=True)
     )
     assert dataset.name == "table"
-    rated = whence.read(make(PAIRS), name="films")
+    rated = whereof.read(make(PAIRS), name="films")
     assert rated.entities.names == ("1", "2", str(2**62), "7", "8")
     assert rated.ratings is not None
     assert rated.ratings.train.tolist() == [1, 2.5, 3]
@@ -50,28 +50,28 @@ def test_every_kind_of_table_gives_the_same_facts(make: Callable[..., Any]) -> N
 
 @pytest.mark.parametrize("table", EXOTIC.values(), ids=EXOTIC.keys())
 def test_text_in_any_encoding(table: Any) -> None:
-    assert whence.read(table).hash == whence.read(COLUMNS).hash
+    assert whereof.read(table).hash == whereof.read(COLUMNS).hash
 
 
 def test_numbers_of_any_size() -> None:
     frame = pd.DataFrame({"user": [2**70, 1], "item": np.array([2**64 - 1, 2], np.uint64)})
-    assert whence.read(frame).entities.names == ("1", str(2**70), str(2**64 - 1), "2")
+    assert whereof.read(frame).entities.names == ("1", str(2**70), str(2**64 - 1), "2")
 
 
 def test_columns_and_sources() -> None:
     frame = pd.DataFrame({"a": range(20), "b": [0, 1] * 10, "doc": ["x", "y"] * 10, "n": 0})
-    dataset = whence.read(frame, columns=["a", "b"], source="doc")
+    dataset = whereof.read(frame, columns=["a", "b"], source="doc")
     assert dataset.sources is not None
     assert list(dataset.sources) == ["x", "y"] * 10
-    with pytest.raises(WhenceError, match="no header line to choose; leave out header"):
-        whence.read(frame, header=True)
+    with pytest.raises(WhereofError, match="no header line to choose; leave out header"):
+        whereof.read(frame, header=True)
 
 
 def test_two_pandas_columns_of_one_name() -> None:
     frame = pd.DataFrame([["a", "r", "b"], ["b", "r", "c"]], columns=["x", "y", "x"])
-    assert whence.read(frame).fact_names((0, 0, 1)) == ("a", "r", "b")
-    with pytest.raises(WhenceError, match="2 columns named 'x'; give its number"):
-        whence.read(frame, columns="x,y")
+    assert whereof.read(frame).fact_names((0, 0, 1)) == ("a", "r", "b")
+    with pytest.raises(WhereofError, match="2 columns named 'x'; give its number"):
+        whereof.read(frame, columns="x,y")
 
 
 BAD = {
@@ -120,7 +120,7 @@ BAD = {
 
 @pytest.mark.parametrize(("table", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_table(table: Any, message: str) -> None:
-    with pytest.raises(WhenceError) as caught:
-        whence.read(table)
+    with pytest.raises(WhereofError) as caught:
+        whereof.read(table)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import ReadOptions
-from whence.data._formats import read_facts
-from whence.errors import WhenceError
+from whereof.data import ReadOptions
+from whereof.data._formats import read_facts
+from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -85,7 +85,7 @@ BAD = {
 @pytest.mark.parametrize(("name", "content", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_file(write: Write, name: str, content: bytes, message: str) -> None:
     path = write(name, content)
-    with pytest.raises(WhenceError) as caught:
+    with pytest.raises(WhereofError) as caught:
         read_tsv(path)
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
@@ -93,9 +93,9 @@ def test_bad_file(write: Write, name: str, content: bytes, message: str) -> None
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    with pytest.raises(WhenceError, match=re.escape(f"{tmp_path / 'gone.txt'}: no such file")):
+    with pytest.raises(WhereofError, match=re.escape(f"{tmp_path / 'gone.txt'}: no such file")):
         read_tsv(tmp_path / "gone.txt")
-    with pytest.raises(WhenceError, match="a folder, expected a file"):
+    with pytest.raises(WhereofError, match="a folder, expected a file"):
         read_tsv(tmp_path)
 
 
@@ -105,5 +105,5 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 def test_file_without_permission(write: Write) -> None:
     path = write("train.txt", "a\tb\n")
     path.chmod(0)
-    with pytest.raises(WhenceError, match="cannot be read: Permission denied"):
+    with pytest.raises(WhereofError, match="cannot be read: Permission denied"):
         read_tsv(path)

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import Vocabulary
-from whence.errors import WhenceError
+from whereof.data import Vocabulary
+from whereof.errors import WhereofError
 
 NATIONS = Vocabulary(("brazil", "egypt", "uk", "usa"), {"uk": "United Kingdom", "usa": "America"})
 
 
 def failure(vocabulary: Vocabulary, text: str, among: range | None = None) -> str:
     """The one line that looking for the text raises."""
-    with pytest.raises(WhenceError) as caught:
+    with pytest.raises(WhereofError) as caught:
         vocabulary.find(text, among)
     message = str(caught.value)
     assert "\n" not in message
@@ -85,11 +85,11 @@ def test_unknown_with_nothing_near_says_how_many_there_are() -> None:
 
 @pytest.mark.parametrize("index", [-1, 4])
 def test_id_out_of_range(index: int) -> None:
-    with pytest.raises(WhenceError, match=f"no entity has id {index}; ids go from 0 to 3"):
+    with pytest.raises(WhereofError, match=f"no entity has id {index}; ids go from 0 to 3"):
         NATIONS.name(index)
 
 
 def test_the_last_part_of_an_iri_is_enough_to_be_offered() -> None:
     relations = Vocabulary(("http://ex.org/born_in", "http://ex.org/ns#knows"), kind="relation")
-    with pytest.raises(WhenceError, match=r"did you mean 'http://ex\.org/ns#knows'\?"):
+    with pytest.raises(WhereofError, match=r"did you mean 'http://ex\.org/ns#knows'\?"):
         relations.find("know")

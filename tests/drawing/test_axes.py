@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.drawing._axes import Scale, nice_ticks, tick_texts
+from whereof.drawing._axes import Scale, nice_ticks, tick_texts
 
 FINITE = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-100)
 

@@ -8,9 +8,9 @@ import matplotlib as mpl
 import pytest
 
 from tests.drawing.documents import explanation, fact, small
-from whence.drawing import plot_explanation
-from whence.drawing._colours import OPPOSES, SUPPORTS
-from whence.errors import WhenceError
+from whereof.drawing import plot_explanation
+from whereof.drawing._colours import OPPOSES, SUPPORTS
+from whereof.errors import WhereofError
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +66,6 @@ def test_odd_names_and_none_are_drawn(facts: list[Any]) -> None:
 
 def test_matplotlib_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    expected = "plotting needs matplotlib; pip install matplotlib, or Whence with its extra"
-    with pytest.raises(WhenceError, match=expected):
+    expected = "plotting needs matplotlib; pip install matplotlib, or Whereof with its extra"
+    with pytest.raises(WhereofError, match=expected):
         plot_explanation(small())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.drawing.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
-from whence.drawing import (
+from whereof.drawing import (
     Bar,
     Box,
     Curve,

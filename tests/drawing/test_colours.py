@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from whence.drawing._colours import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
-from whence.drawing._page_parts import STYLE
+from whereof.drawing._colours import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
+from whereof.drawing._page_parts import STYLE
 
 DARK = dict(re.findall(r"--(\w+): (#\w+)", STYLE.partition("dark)")[2].partition("@media")[0]))
 

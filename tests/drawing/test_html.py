@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import whence
+import whereof
 from tests.drawing.documents import HOSTILE, explanation, fact, joint, ratings, small
 from tests.runs import train
-from whence.drawing import explanation_html, explanation_page
-from whence.drawing._text import fact_text
+from whereof.drawing import explanation_html, explanation_page
+from whereof.drawing._text import fact_text
 
 VOID = {"meta", "br"}
 
@@ -216,5 +216,5 @@ def test_no_facts() -> None:
 
 def test_a_notebook_shows_it(tmp_path: Any) -> None:
     explained = train(tmp_path / "run").explain("egypt", "embassy", "usa")
-    assert isinstance(explained, whence.explain.Explanation)
+    assert isinstance(explained, whereof.explain.Explanation)
     assert explained._repr_html_() == explanation_html(explained.to_dict())

@@ -7,22 +7,22 @@ from xml.etree import ElementTree
 
 import pytest
 
-import whence
+import whereof
 from tests.drawing.documents import HOSTILE, explanation, fact, ratings, small
 from tests.runs import train
-from whence.drawing import explanation_svg
-from whence.drawing._choosing import choose
-from whence.drawing._colours import OPPOSES, SUPPORTS
-from whence.drawing._fitting import text_width
-from whence.drawing._layout import lay_out
-from whence.drawing._text import Document
+from whereof.drawing import explanation_svg
+from whereof.drawing._choosing import choose
+from whereof.drawing._colours import OPPOSES, SUPPORTS
+from whereof.drawing._fitting import text_width
+from whereof.drawing._layout import lay_out
+from whereof.drawing._text import Document
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "/travel/travel_destination/climate./travel/travel_destination_monthly_climate/month"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("drawn") / "run")
 
 
@@ -211,7 +211,7 @@ def test_texts_do_not_overlap_and_stay_inside(document: Document) -> None:
 
 
 @pytest.mark.parametrize("names", [("egypt", "embassy", "usa"), ("usa", "embassy", "usa")])
-def test_a_real_graph_is_drawn_whole(run: whence.Run, names: tuple[str, ...]) -> None:
+def test_a_real_graph_is_drawn_whole(run: whereof.Run, names: tuple[str, ...]) -> None:
     document = run.explain(*names, graph=True, stability=True).to_dict()
     graph = document["graph"]
     facts = [*document["facts"], *graph["between"], *graph["same_relation"]]
@@ -222,7 +222,7 @@ def test_a_real_graph_is_drawn_whole(run: whence.Run, names: tuple[str, ...]) ->
     assert explanation_svg(document) == explanation_svg(document)
 
 
-def test_opposing_facts_of_a_real_run(run: whence.Run) -> None:
+def test_opposing_facts_of_a_real_run(run: whereof.Run) -> None:
     document = run.explain("egypt", "embassy", "usa", opposing=True).to_dict()
     looks = [edge.look for edge in lay_out(document).edges]
     assert [look.sign for look in looks[1:]] == [OPPOSES] * 10

@@ -3,15 +3,15 @@
 import pytest
 
 from tests.drawing.documents import explanation, fact, ratings, small
-from whence.drawing import (
+from whereof.drawing import (
     explanation_html,
     explanation_page,
     explanation_svg,
     named,
     plot_explanation,
 )
-from whence.drawing._fitting import fit, text_width, wrap
-from whence.drawing._text import (
+from whereof.drawing._fitting import fit, text_width, wrap
+from whereof.drawing._text import (
     fact_text,
     fall_text,
     influence_text,
@@ -19,7 +19,7 @@ from whence.drawing._text import (
     percent,
     prediction_text,
 )
-from whence.errors import WhenceError
+from whereof.errors import WhereofError
 
 
 @pytest.mark.parametrize(
@@ -110,5 +110,5 @@ def test_words_are_kept_whole_where_they_can_be() -> None:
 def test_what_is_no_explanation_is_said(draw: object) -> None:
     document = explanation(("a", "r", "b"), [])
     del document["of"]
-    with pytest.raises(WhenceError, match="no explanation: of missing; give what"):
+    with pytest.raises(WhereofError, match="no explanation: of missing; give what"):
         draw(document)  # type: ignore[operator]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from whence.engines import Engine
-from whence.engines._local import LocalEngine
+from whereof.engines import Engine
+from whereof.engines._local import LocalEngine
 
 
 @pytest.fixture(scope="package")
@@ -33,6 +33,6 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         return LocalEngine(2)
     request.getfixturevalue("cluster")
-    from whence.engines._ray import RayEngine
+    from whereof.engines._ray import RayEngine
 
     return RayEngine()

@@ -7,12 +7,12 @@ from typing import Any
 
 import runs
 
-import whence
-from whence.api._cases import _recipe
-from whence.engines import Engine, Job, Journal, Retrainer, RetrainWatch
-from whence.predict import Place, Predictions, Standings
-from whence.training.results import Parameters
-from whence.training.retraining import Recipe
+import whereof
+from whereof.api._cases import _recipe
+from whereof.engines import Engine, Job, Journal, Retrainer, RetrainWatch
+from whereof.predict import Place, Predictions, Standings
+from whereof.training.results import Parameters
+from whereof.training.retraining import Recipe
 
 
 def never() -> bool:
@@ -32,7 +32,7 @@ class Subject:
         return self.predictions.stand(rows, job.which, job.removed).tolist()
 
 
-def subject_of(run: whence.Run, n: int = 4) -> Subject:
+def subject_of(run: whereof.Run, n: int = 4) -> Subject:
     places = [Place(int(s), int(r), int(o)) for s, r, o in run.dataset.train[:n]]
     if run.config.inverse:
         places += [Place(p.target, p.relation, p.given, asks_subject=True) for p in places]

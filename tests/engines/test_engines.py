@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import runs
 
-import whence
+import whereof
 from engines.helpers import Subject, make_subject, never, subject_of
-from whence.engines import Engine, EngineOptions, Job, choose_engine
-from whence.engines._local import LocalEngine, processor_name
-from whence.training.results import Diverged, Interrupted, Parameters
-from whence.training.retraining import Recipe
+from whereof.engines import Engine, EngineOptions, Job, choose_engine
+from whereof.engines._local import LocalEngine, processor_name
+from whereof.training.results import Diverged, Interrupted, Parameters
+from whereof.training.retraining import Recipe
 
 JOBS = [Job.of([], [0, 1, 2, 3]), Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], [1])]
 ENDLESS = 10**12
@@ -48,7 +48,7 @@ def test_standings_are_those_of_retraining_one_by_one(
 
 
 def test_the_default_settings_too(engine: Engine, tmp_path: Path) -> None:
-    run = whence.train("nations", out=tmp_path / "run", epochs=2)
+    run = whereof.train("nations", out=tmp_path / "run", epochs=2)
     assert run.config.precision == "float32"
     check_standings(engine, subject_of(run), JOBS)
 
@@ -61,7 +61,7 @@ def test_ratings_too(engine: Engine, tmp_path: Path, loss: str) -> None:
         (tmp_path / "pairs.tsv").write_text(
             "".join(f"u{u}\tm{m}\n" for u in range(6) for m in range(6) if (u * m) % 4)
         )
-        run = whence.train(tmp_path / "pairs.tsv", out=tmp_path / "run", model="mf", epochs=20)
+        run = whereof.train(tmp_path / "pairs.tsv", out=tmp_path / "run", model="mf", epochs=20)
     assert run.config.loss == loss
     check_standings(engine, subject_of(run), JOBS)
 
@@ -180,6 +180,6 @@ def test_local_is_what_auto_means() -> None:
     ],
 )
 def test_bad_options_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         EngineOptions(**settings)
     assert str(caught.value) == message

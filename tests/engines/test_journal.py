@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import runs
 
-import whence
+import whereof
 from engines.helpers import Counting, Seen, Subject, make_subject, retrainer, subject_of
-from whence.engines import Engine, Job, Journal, open_journal, recipe_key
-from whence.engines._local import LocalEngine
-from whence.predict import STANDING
-from whence.training.results import Interrupted
+from whereof.engines import Engine, Job, Journal, open_journal, recipe_key
+from whereof.engines._local import LocalEngine
+from whereof.predict import STANDING
+from whereof.training.results import Interrupted
 
 ALL = [0, 1, 2, 3]
 JOBS = [Job.of([fact], [fact % 4]) for fact in range(6)]
@@ -149,10 +149,10 @@ def test_facts_that_cannot_be_removed_are_refused(
     tmp_path: Path, removed: Any, message: str
 ) -> None:
     subject, counting = make_subject(tmp_path), Counting(LocalEngine(1))
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         retrainer(subject, counting).ask(subject.predictions, [Job.of(removed, [0])])
     assert str(caught.value) == message
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         list(retrainer(subject, counting).rows([np.array(removed)]))
     assert str(caught.value) == message
     assert counting.jobs == []
@@ -188,7 +188,7 @@ def test_the_journal_is_named_after_what_is_repeated(tmp_path: Path) -> None:
     local = LocalEngine(1)
     (tmp_path / "other").mkdir()
     first, other = make_subject(tmp_path), make_subject(tmp_path / "other", seed=4)
-    again = subject_of(whence.Run.open(tmp_path / "run"))
+    again = subject_of(whereof.Run.open(tmp_path / "run"))
     elsewhere = Counting(local)
     elsewhere.identity = "another machine"
     assert key(first, local) == key(again, LocalEngine(2))
@@ -199,9 +199,9 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from engines.helpers import subject_of, retrainer
-import whence
-from whence.engines import Job, RetrainWatch, open_journal
-from whence.engines._local import LocalEngine
+import whereof
+from whereof.engines import Job, RetrainWatch, open_journal
+from whereof.engines._local import LocalEngine
 
 class Hang(RetrainWatch):
     def retrained(self, n_done, n_retrainings):
@@ -209,7 +209,7 @@ class Hang(RetrainWatch):
             print("ready", flush=True)
             sys.stdin.read()
 
-subject = subject_of(whence.Run.open(sys.argv[1]))
+subject = subject_of(whereof.Run.open(sys.argv[1]))
 jobs = [Job.of([number, number + 1], [number % 4]) for number in range(30)]
 with open_journal(Path(sys.argv[1]) / "j.jsonl") as journal:
     found = retrainer(subject, LocalEngine(2), journal, Hang()).ask(subject.predictions, jobs)
@@ -220,7 +220,7 @@ print(json.dumps([found.n_retrained, found.n_known, standings]))
 
 def start(run: Path, how: str) -> subprocess.Popen[str]:
     tests = Path(__file__).parents[1]
-    paths = os.pathsep.join([str(tests), str(Path(whence.__file__).parents[1])])
+    paths = os.pathsep.join([str(tests), str(Path(whereof.__file__).parents[1])])
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(run), how],
         env=os.environ | {"PYTHONPATH": paths},

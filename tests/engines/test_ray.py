@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-import whence
+import whereof
 from engines.helpers import make_subject, never
-from whence.engines import EngineOptions, Job, choose_engine
-from whence.training.results import Parameters
-from whence.training.retraining import Recipe
-from whence.types import FactIds
+from whereof.engines import EngineOptions, Job, choose_engine
+from whereof.training.results import Parameters
+from whereof.training.retraining import Recipe
+from whereof.types import FactIds
 
 pytest.importorskip("ray", reason="ray is not installed")
 
@@ -23,7 +23,7 @@ import signal, sys
 import ray
 from engines.helpers import make_subject, never
 from pathlib import Path
-from whence.engines import EngineOptions, Job, choose_engine
+from whereof.engines import EngineOptions, Job, choose_engine
 
 if __name__ == "__main__":
     before = signal.getsignal(signal.SIGTERM)
@@ -42,7 +42,7 @@ if __name__ == "__main__":
 def retrain_elsewhere(folder: Path, *address: str) -> tuple[str, str]:
     """What another process prints that retrains on a cluster."""
     tests = Path(__file__).parents[1]
-    paths = os.pathsep.join([str(tests), str(Path(whence.__file__).parents[1])])
+    paths = os.pathsep.join([str(tests), str(Path(whereof.__file__).parents[1])])
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(folder), *address],
         env=os.environ | {"PYTHONPATH": paths},
@@ -72,7 +72,7 @@ def test_a_cluster_of_this_process_is_left_alone(cluster: Any) -> None:
 
 
 def test_another_cluster_than_that_of_this_process_is_refused(cluster: Any) -> None:
-    with pytest.raises(whence.WhenceError, match=r"connected to .*; leave it out"):
+    with pytest.raises(whereof.WhereofError, match=r"connected to .*; leave it out"):
         choose_engine(EngineOptions(engine="ray", ray_address="10.0.0.5:6379"))
 
 
@@ -106,17 +106,17 @@ def test_machines_that_differ_are_refused(cluster: Any, tmp_path: Path) -> None:
     subject = make_subject(tmp_path)
     engine = choose_engine(EngineOptions(engine="ray"))
     vars(engine)["_machine"] = "other kernels"
-    with pytest.raises(whence.WhenceError, match="machines of the Ray cluster differ"):
+    with pytest.raises(whereof.WhereofError, match="machines of the Ray cluster differ"):
         list(engine.retrain(subject.recipe, [Job.of([], [0])], subject.predictions, never))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "rubbish", ""])
 def test_an_address_without_a_cluster_is_one_line(address: str) -> None:
     code = (
-        "from whence.engines import EngineOptions, choose_engine\n"
-        "from whence.errors import WhenceError\n"
+        "from whereof.engines import EngineOptions, choose_engine\n"
+        "from whereof.errors import WhereofError\n"
         f"try: choose_engine(EngineOptions(engine='ray', ray_address={address!r}))\n"
-        "except WhenceError as error: print(error)"
+        "except WhereofError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"no Ray cluster at {address!r} (")
@@ -126,8 +126,8 @@ def test_an_address_without_a_cluster_is_one_line(address: str) -> None:
 
 def test_a_missing_ray_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         choose_engine(EngineOptions(engine="ray"))
     assert (
-        str(caught.value) == "engine ray needs ray; pip install ray, or Whence with its extra ray"
+        str(caught.value) == "engine ray needs ray; pip install ray, or Whereof with its extra ray"
     )

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import whence
-from whence.api._cases import _recipe, open_case
-from whence.engines import EngineOptions, RetrainWatch, choose_engine
-from whence.training.results import Parameters
-from whence.types import Facts
-from whence.verify import Case
+import whereof
+from whereof.api._cases import _recipe, open_case
+from whereof.engines import EngineOptions, RetrainWatch, choose_engine
+from whereof.training.results import Parameters
+from whereof.types import Facts
+from whereof.verify import Case
 
 
 class Plans(RetrainWatch):
@@ -35,7 +35,7 @@ class Plans(RetrainWatch):
 
 
 @contextmanager
-def case_of(run: whence.Run, watch: RetrainWatch | None = None) -> Iterator[Case]:
+def case_of(run: whereof.Run, watch: RetrainWatch | None = None) -> Iterator[Case]:
     with open_case(run, choose_engine(EngineOptions()), watch or RetrainWatch()) as case:
         yield case
 
@@ -43,7 +43,7 @@ def case_of(run: whence.Run, watch: RetrainWatch | None = None) -> Iterator[Case
 class Naive:
     """Removes, retrains and looks, one prediction at a time, for DistMult asked for objects."""
 
-    def __init__(self, run: whence.Run) -> None:
+    def __init__(self, run: whereof.Run) -> None:
         self.data, self.recipe = run.dataset, _recipe(run)
         self.trained: dict[tuple[int, ...], Parameters] = {}
 

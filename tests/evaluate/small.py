@@ -10,12 +10,12 @@ from models.formulas import distmult
 from numpy.typing import NDArray
 from training.helpers import make_facts
 
-import whence
-from whence.api._cases import open_case
-from whence.engines import EngineOptions, RetrainWatch, choose_engine
-from whence.evaluate.sample import Sample
-from whence.explain import situate, top_questions, true_questions
-from whence.training.results import Parameters
+import whereof
+from whereof.api._cases import open_case
+from whereof.engines import EngineOptions, RetrainWatch, choose_engine
+from whereof.evaluate.sample import Sample
+from whereof.explain import situate, top_questions, true_questions
+from whereof.training.results import Parameters
 
 Array = NDArray[np.float64]
 N_FACTS, N_TEST = 40, 9
@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def train(folder: Path, **settings: Any) -> whence.Run:
+def train(folder: Path, **settings: Any) -> whereof.Run:
     """DistMult on 40 facts of 8 entities and 3 relations, and 9 to test."""
     data = folder / "data"
     if not data.exists():
@@ -43,11 +43,11 @@ def train(folder: Path, **settings: Any) -> whence.Run:
         (data / "train.txt").write_text("".join(lines[:N_FACTS]))
         (data / "test.txt").write_text("".join(lines[N_FACTS:]))
     name = "-".join(f"{key}-{value}" for key, value in settings.items()).replace(":", "")
-    return whence.train(data, out=folder / f"run-{name}", **(SETTINGS | settings))
+    return whereof.train(data, out=folder / f"run-{name}", **(SETTINGS | settings))
 
 
 @contextmanager
-def sampled(run: whence.Run, *, true: bool = False, split: str = "test") -> Iterator[Sample]:
+def sampled(run: whereof.Run, *, true: bool = False, split: str = "test") -> Iterator[Sample]:
     """A sample of the top answers of a split's queries, or of its facts."""
     with open_case(run, choose_engine(EngineOptions()), RetrainWatch()) as case:
         trained, choose = case.trained, true_questions if true else top_questions
@@ -90,7 +90,7 @@ def ranks(sample: Sample, rows: Parameters) -> Array:
     return np.array(found, float)
 
 
-def influences(run: whence.Run, sample: Sample, method: str) -> Array:
+def influences(run: whereof.Run, sample: Sample, method: str) -> Array:
     """(n_predictions, n_facts) as single explanations say; 0 elsewhere."""
     found = np.zeros((len(sample.situations), run.dataset.n_facts))
     for row, situation in zip(found, sample.situations, strict=True):
@@ -100,7 +100,7 @@ def influences(run: whence.Run, sample: Sample, method: str) -> Array:
     return found
 
 
-def names_of(run: whence.Run, situation: Any) -> tuple[str, str, str]:
+def names_of(run: whereof.Run, situation: Any) -> tuple[str, str, str]:
     entities, relations = run.dataset.entities, run.dataset.relations
     return (
         entities.name(situation.subject),
@@ -109,7 +109,7 @@ def names_of(run: whence.Run, situation: Any) -> tuple[str, str, str]:
     )
 
 
-def is_adjacent(run: whence.Run, situation: Any) -> NDArray[np.bool_]:
+def is_adjacent(run: whereof.Run, situation: Any) -> NDArray[np.bool_]:
     """(n_facts,) whether a fact has the subject, the relation or the object."""
     ends = {situation.subject, situation.object}
     return np.array(

@@ -10,7 +10,7 @@ from runs import train as train_nations
 from runs import train_ratings
 
 from evaluate.small import influences, probabilities, retrain, sampled, train
-from whence.evaluate.approximation import approximate
+from whereof.evaluate.approximation import approximate
 
 
 def test_points_and_correlations_are_those_of_the_definition(tmp_path: Path) -> None:

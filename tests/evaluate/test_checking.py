@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from runs import train
 
-import whence
+import whereof
 from evaluate.helpers import Plans
 
 TRACE = "this run has no trace, and .*{} need one"
@@ -13,7 +13,7 @@ CHECKPOINTS, AS_MANY = "tracin .*checkpoint", "random at k all removes as"
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def bare(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     """Without a trace, and without kept checkpoints."""
     return train(tmp_path_factory.mktemp("runs") / "run", trace=False, epochs=1)
 
@@ -38,17 +38,17 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
     ],
 )
 def test_what_is_missing_is_said_first(
-    bare: whence.Run, options: dict[str, Any], said: str
+    bare: whereof.Run, options: dict[str, Any], said: str
 ) -> None:
     assert bare.path is not None
     watch = Plans()
-    with pytest.raises(whence.WhenceError, match=said):
+    with pytest.raises(whereof.WhereofError, match=said):
         bare.evaluate(watch=watch, limit=2, seeds=2, **options)
     assert watch.n_planned == watch.notes == []
     assert not (bare.path / "siblings").exists()
 
 
-def test_what_does_without_a_trace_is_evaluated(bare: whence.Run) -> None:
+def test_what_does_without_a_trace_is_evaluated(bare: whereof.Run) -> None:
     options: dict[str, Any] = {"methods": "gradient-dot,random", "limit": 2, "removals": 2}
     found = bare.evaluate(k="1", protocols="removal,kelpie,steadiness", **options)
     assert len(found.removal) == 2

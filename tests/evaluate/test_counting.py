@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-import whence
+import whereof
 from evaluate.helpers import Plans
 from evaluate.small import N_FACTS, train
-from whence.evaluate.counting import count_retrainings
-from whence.evaluate.options import PROTOCOLS, EvaluateOptions
+from whereof.evaluate.counting import count_retrainings
+from whereof.evaluate.options import PROTOCOLS, EvaluateOptions
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:
     # A control for the run itself, and for each constraint a control and three predictions.
     assert watch.n_foreseen == [1 + 2 * (1 + 3)]
     watch = Plans()
-    whence.Run.open(run.path).evaluate(watch=watch, **asked)  # type: ignore[arg-type]
+    whereof.Run.open(run.path).evaluate(watch=watch, **asked)  # type: ignore[arg-type]
     assert watch.n_foreseen == [1 + 3]
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluate.small import N_FACTS, influences, probabilities, retrain, sampled, spearman, train
-from whence.errors import WhenceError
-from whence.evaluate.datamodelling import _without_rounding, datamodel, draw_halves
+from whereof.errors import WhereofError
+from whereof.evaluate.datamodelling import _without_rounding, datamodel, draw_halves
 
 METHODS = ("rollback", "random")
 
@@ -51,7 +51,7 @@ def test_halves_take_every_fact_as_often() -> None:
 
 
 def test_one_half_is_too_few(tmp_path: Path) -> None:
-    with sampled(train(tmp_path)) as sample, pytest.raises(WhenceError, match="n_subsets is 1"):
+    with sampled(train(tmp_path)) as sample, pytest.raises(WhereofError, match="n_subsets is 1"):
         datamodel([sample], METHODS, 1, 0)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
+import whereof
 from evaluate.helpers import Plans
-from whence.evaluate.results import Retraining, plain
-from whence.evaluate.statistics import randomisation_p
-from whence.files import find_evaluations
+from whereof.evaluate.results import Retraining, plain
+from whereof.evaluate.statistics import randomisation_p
+from whereof.files import find_evaluations
 
 SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
 
@@ -25,9 +25,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(trained: Path, tmp_path: Path) -> whence.Run:
+def run(trained: Path, tmp_path: Path) -> whereof.Run:
     """A run that nothing was asked of yet."""
-    return whence.Run.open(shutil.copytree(trained, tmp_path / "run"))
+    return whereof.Run.open(shutil.copytree(trained, tmp_path / "run"))
 
 
 def journal(folder: Path) -> list[str]:
@@ -36,13 +36,13 @@ def journal(folder: Path) -> list[str]:
     return [json.loads(line)["removed"] for line in "\n".join(texts).split("\n") if line]
 
 
-def figures(found: whence.Evaluation) -> dict[str, Any]:
+def figures(found: whereof.Evaluation) -> dict[str, Any]:
     """All but times and what was known before."""
     names = ("seconds", "explain_seconds", "explain_seconds_seeds", "n_known")
     return {name: value for name, value in found.to_dict().items() if name not in names}
 
 
-def test_every_retraining_is_counted_once_and_done_once(run: whence.Run) -> None:
+def test_every_retraining_is_counted_once_and_done_once(run: whereof.Run) -> None:
     assert run.path is not None
     watch = Plans()
     first = run.evaluate(watch=watch, **SMALL)
@@ -59,14 +59,14 @@ def test_every_retraining_is_counted_once_and_done_once(run: whence.Run) -> None
     assert first.control_matches_run
 
 
-def test_more_is_asked_and_only_the_rest_is_retrained(run: whence.Run) -> None:
+def test_more_is_asked_and_only_the_rest_is_retrained(run: whereof.Run) -> None:
     first = run.evaluate(**SMALL | {"k": "1"})
     more = run.evaluate(**SMALL | {"k": "1,3"})
     assert more.n_known == first.n_retrainings < more.n_retrainings
     assert more.removal[0] == first.removal[0]
 
 
-def test_seeds_are_runs_of_their_own(run: whence.Run) -> None:
+def test_seeds_are_runs_of_their_own(run: whereof.Run) -> None:
     assert run.path is not None
     watch = Plans()
     found = run.evaluate(watch=watch, seeds=3, **SMALL)
@@ -85,12 +85,12 @@ def test_seeds_are_runs_of_their_own(run: whence.Run) -> None:
         assert cell.pd_seeds == pytest.approx(shares)
         assert cell.pd == pytest.approx(np.mean(shares))
         assert (cell.n_seeds, cell.n_predictions) == (3, 5)
-    alone = whence.Run.open(run.path / "siblings" / f"seed-{seed + 1}").evaluate(**SMALL)
+    alone = whereof.Run.open(run.path / "siblings" / f"seed-{seed + 1}").evaluate(**SMALL)
     assert [cell.tc_seeds[1] for cell in found.removal] == [cell.tc for cell in alone.removal]
     assert alone.n_known == alone.n_retrainings
 
 
-def test_p_values_flip_a_query_in_all_seeds_together(run: whence.Run) -> None:
+def test_p_values_flip_a_query_in_all_seeds_together(run: whereof.Run) -> None:
     found = run.evaluate(seeds=3, methods="rollback,random", **SMALL | {"protocols": "removal"})
     for each in found.significance:
         rows = [row for row in found.retrainings if row.k == str(each.k)]
@@ -111,7 +111,7 @@ def _counts(row: Retraining, metric: str) -> bool:
     return row.actual < row.original  # type: ignore[operator]
 
 
-def test_the_document_is_plain_and_kept_in_the_run(run: whence.Run) -> None:
+def test_the_document_is_plain_and_kept_in_the_run(run: whereof.Run) -> None:
     assert run.path is not None
     found = run.evaluate(**SMALL)
     run.evaluate(**SMALL | {"predictions": "true"})
@@ -137,7 +137,7 @@ def test_what_is_not_finite_has_no_number_in_json() -> None:
     }
 
 
-def test_adjacent_facts_are_counted(run: whence.Run) -> None:
+def test_adjacent_facts_are_counted(run: whereof.Run) -> None:
     found = run.evaluate(**SMALL | {"protocols": "steadiness"})
     predictions = {(r.subject, r.relation, r.object) for r in found.retrainings}
     sizes = [run.explain(*names, top=1).n_adjacent for names in predictions]
@@ -146,7 +146,7 @@ def test_adjacent_facts_are_counted(run: whence.Run) -> None:
     assert found.n_predictions == len(predictions) == 5
 
 
-def test_remarks_of_methods_are_noted_once(run: whence.Run) -> None:
+def test_remarks_of_methods_are_noted_once(run: whereof.Run) -> None:
     found = run.evaluate(methods="criage", **SMALL | {"protocols": "removal"})
     assert len(found.notes) == 1
     assert "criage supposes the sigmoid loss" in found.notes[0]
@@ -154,7 +154,7 @@ def test_remarks_of_methods_are_noted_once(run: whence.Run) -> None:
 
 def test_a_run_that_cannot_be_retrained_says_so() -> None:
     rows = np.random.default_rng(0).normal(size=(3, 2))
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="distmult",
         entities=["a", "b", "c"],
         relations=["r"],
@@ -162,18 +162,18 @@ def test_a_run_that_cannot_be_retrained_says_so() -> None:
         entity_rows=rows,
         relation_rows=rows[:1],
     )
-    with pytest.raises(whence.WhenceError, match="a run out of arrays cannot be retrained"):
+    with pytest.raises(whereof.WhereofError, match="a run out of arrays cannot be retrained"):
         run.evaluate(seeds=2)
 
 
-def test_unknown_options_get_the_nearest(run: whence.Run) -> None:
-    with pytest.raises(whence.WhenceError, match="did you mean 'methods'"):
+def test_unknown_options_get_the_nearest(run: whereof.Run) -> None:
+    with pytest.raises(whereof.WhereofError, match="did you mean 'methods'"):
         run.evaluate(method="rollback")
-    with pytest.raises(whence.WhenceError, match="unknown engine 'abacus'"):
+    with pytest.raises(whereof.WhereofError, match="unknown engine 'abacus'"):
         run.evaluate(engine="abacus")
 
 
-def test_a_folder_that_cannot_be_written_is_no_end(run: whence.Run) -> None:
+def test_a_folder_that_cannot_be_written_is_no_end(run: whereof.Run) -> None:
     assert run.path is not None
     (run.path / "evaluations").write_text("in the way")
     watch = Plans()
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_written_is_no_end(run: whence.Run) -> None:
     assert any("the evaluation is not kept" in note for note in watch.notes)
 
 
-def test_an_evaluation_prints_as_a_few_lines(run: whence.Run) -> None:
+def test_an_evaluation_prints_as_a_few_lines(run: whereof.Run) -> None:
     found = run.evaluate(limit=2, k="1", protocols="removal")
     first, *lines = str(found).splitlines()
     assert first == f"distmult on nations, seed {run.config.seed}: 2 predictions"
@@ -190,6 +190,6 @@ def test_an_evaluation_prints_as_a_few_lines(run: whence.Run) -> None:
     assert len(repr(found)) < 4000
 
 
-def test_a_list_of_predictions_is_refused_with_what_to_do(run: whence.Run) -> None:
-    with pytest.raises(whence.WhenceError, match="top, true or a file"):
+def test_a_list_of_predictions_is_refused_with_what_to_do(run: whereof.Run) -> None:
+    with pytest.raises(whereof.WhereofError, match="top, true or a file"):
         run.evaluate(predictions=[("egypt", "embassy", "usa")])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evaluate.small import N_FACTS, influences, ranks, retrain, sampled, train
-from whence.errors import WhenceError
-from whence.evaluate.kelpie import kelpie
+from whereof.errors import WhereofError
+from whereof.evaluate.kelpie import kelpie
 
 
 @pytest.mark.parametrize("limit", [2, 100])
@@ -74,5 +74,5 @@ def test_random_at_all_takes_as_many_facts_as_rollback(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_nothing_is_refused(tmp_path: Path) -> None:
-    with sampled(train(tmp_path)) as sample, pytest.raises(WhenceError, match="limit is 0"):
+    with sampled(train(tmp_path)) as sample, pytest.raises(WhereofError, match="limit is 0"):
         kelpie([sample], ["random"], [1], 0)

@@ -18,11 +18,11 @@ from evaluate.small import (
     spearman,
     train,
 )
-from whence.evaluate.leave_one_out import _share_of_best, find_truth, leave_one_out
-from whence.evaluate.sample import Sample
-from whence.explain import Asked, situate
-from whence.files import find_evaluations
-from whence.report._reading import read_evaluation
+from whereof.evaluate.leave_one_out import _share_of_best, find_truth, leave_one_out
+from whereof.evaluate.sample import Sample
+from whereof.explain import Asked, situate
+from whereof.files import find_evaluations
+from whereof.report._reading import read_evaluation
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
 

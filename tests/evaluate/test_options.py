@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from whence import WhenceError
-from whence.evaluate.evaluating import _RUN
-from whence.evaluate.options import EVALUATED, PROTOCOLS, EvaluateOptions
-from whence.explain import METHODS
+from whereof import WhereofError
+from whereof.evaluate.evaluating import _RUN
+from whereof.evaluate.options import EVALUATED, PROTOCOLS, EvaluateOptions
+from whereof.explain import METHODS
 
 
 def test_what_is_asked_by_default() -> None:
@@ -75,6 +75,6 @@ def test_options_come_back_from_their_dict() -> None:
     ],
 )
 def test_bad_values_are_named_with_what_is_allowed(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         EvaluateOptions(**settings)
     assert said in str(error.value)

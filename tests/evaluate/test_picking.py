@@ -6,29 +6,29 @@ import numpy as np
 import pytest
 from runs import train, train_ratings
 
-import whence
+import whereof
 from evaluate.helpers import Naive, case_of
-from whence.evaluate.options import EvaluateOptions
-from whence.evaluate.picking import pick
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.picking import pick
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run")
 
 
 @pytest.fixture(scope="module")
-def inverse(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def inverse(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
-def picked(run: whence.Run, **options: object) -> list[tuple[int, int, int]]:
+def picked(run: whereof.Run, **options: object) -> list[tuple[int, int, int]]:
     with case_of(run) as case:
         sample = pick(case, EvaluateOptions.from_dict(options))
         return [(each.subject, each.relation, each.object) for each in sample.situations]
 
 
-def test_top_is_the_top_new_answer_of_every_query(run: whence.Run) -> None:
+def test_top_is_the_top_new_answer_of_every_query(run: whereof.Run) -> None:
     found = picked(run)
     assert found == Naive(run).top_predictions()
     assert len(found) == 143  # of 201 test facts
@@ -36,13 +36,13 @@ def test_top_is_the_top_new_answer_of_every_query(run: whence.Run) -> None:
     assert not known & set(found)
 
 
-def test_true_is_the_split_itself(run: whence.Run) -> None:
+def test_true_is_the_split_itself(run: whereof.Run) -> None:
     assert picked(run, predictions="true") == [*map(tuple, run.dataset.test.tolist())]
     valid = list(dict.fromkeys(map(tuple, run.dataset.valid.tolist())))
     assert picked(run, predictions="true", split="valid") == valid
 
 
-def test_a_limit_draws_by_the_seed_and_keeps_the_order(run: whence.Run) -> None:
+def test_a_limit_draws_by_the_seed_and_keeps_the_order(run: whereof.Run) -> None:
     everything = picked(run)
     found = picked(run, limit=20, seed=1)
     places = [everything.index(each) for each in found]
@@ -54,7 +54,7 @@ def test_a_limit_draws_by_the_seed_and_keeps_the_order(run: whence.Run) -> None:
     assert picked(run, limit=1000) == everything
 
 
-def test_predictions_may_be_chosen_by_how_many_facts_are_adjacent(run: whence.Run) -> None:
+def test_predictions_may_be_chosen_by_how_many_facts_are_adjacent(run: whereof.Run) -> None:
     def n_adjacent(s: int, r: int, o: int) -> int:
         facts = run.dataset.train
         ends = np.isin(facts[:, [0, 2]], [s, o]).any(axis=1)
@@ -69,20 +69,20 @@ def test_predictions_may_be_chosen_by_how_many_facts_are_adjacent(run: whence.Ru
     assert set(drawn) < set(wanted)
     counts = [n_adjacent(*each) for each in everything]
     they_have = f"they have {min(counts)} to {max(counts)}"
-    with pytest.raises(whence.WhenceError, match=f"has 0 to 3 adjacent facts; {they_have}"):
+    with pytest.raises(whereof.WhereofError, match=f"has 0 to 3 adjacent facts; {they_have}"):
         picked(run, most_adjacent=3)
-    with pytest.raises(whence.WhenceError, match="no prediction has 2000 or more adjacent facts"):
+    with pytest.raises(whereof.WhereofError, match="no prediction has 2000 or more adjacent facts"):
         picked(run, least_adjacent=2000)
 
 
-def test_the_same_queries_are_drawn_from_every_model(run: whence.Run, tmp_path: Path) -> None:
+def test_the_same_queries_are_drawn_from_every_model(run: whereof.Run, tmp_path: Path) -> None:
     other = train(tmp_path / "other", seed=8)
     mine, others = picked(run, limit=30), picked(other, limit=30)
     assert [each[:2] for each in mine] == [each[:2] for each in others]
     assert mine != others  # each its own answers
 
 
-def test_a_file_is_read_as_explain_reads_it(run: whence.Run, tmp_path: Path) -> None:
+def test_a_file_is_read_as_explain_reads_it(run: whereof.Run, tmp_path: Path) -> None:
     path = tmp_path / "asked.tsv"
     path.write_text("egypt\tembassy\tuk\n\nburma\tembassy\t_\negypt\tembassy\tuk\n")
     found = picked(run, predictions=str(path))
@@ -92,17 +92,17 @@ def test_a_file_is_read_as_explain_reads_it(run: whence.Run, tmp_path: Path) -> 
     assert names[1:] == [("burma", "embassy", top)]
 
 
-def test_a_bad_line_is_named(run: whence.Run, tmp_path: Path) -> None:
+def test_a_bad_line_is_named(run: whereof.Run, tmp_path: Path) -> None:
     path = tmp_path / "asked.csv"
     path.write_text("egypt,embassy,uk\negypt,embassi,uk\n")
-    with pytest.raises(whence.WhenceError, match=r"asked\.csv:2: .*embassi.*embassy"):
+    with pytest.raises(whereof.WhereofError, match=r"asked\.csv:2: .*embassi.*embassy"):
         picked(run, predictions=str(path))
-    with pytest.raises(whence.WhenceError, match=r"nowhere\.tsv"):
+    with pytest.raises(whereof.WhereofError, match=r"nowhere\.tsv"):
         picked(run, predictions=str(tmp_path / "nowhere.tsv"))
 
 
 def test_runs_with_inverse_relations_are_asked_for_objects(
-    inverse: whence.Run, tmp_path: Path
+    inverse: whereof.Run, tmp_path: Path
 ) -> None:
     with case_of(inverse) as case:
         sample = pick(case, EvaluateOptions(limit=5))
@@ -123,7 +123,7 @@ def test_two_way_runs_leave_the_relation_out(tmp_path: Path) -> None:
     path.write_text("u0\tm2\n")
     entities = run.dataset.entities
     assert picked(run, predictions=str(path)) == [(entities.find("u0"), 0, entities.find("m2"))]
-    with pytest.raises(whence.WhenceError, match="split test of this run has no facts"):
+    with pytest.raises(whereof.WhereofError, match="split test of this run has no facts"):
         picked(run)
 
 
@@ -139,9 +139,9 @@ def test_queries_without_a_new_answer_are_passed_over(tmp_path: Path) -> None:
     }.items():
         lines = ["\t".join(fact) + "\n" for fact in facts]
         (folder / f"{split}.txt").write_text("".join(lines))
-    run = whence.train(folder, out=tmp_path / "run", model="distmult", dim=3, epochs=2)
+    run = whereof.train(folder, out=tmp_path / "run", model="distmult", dim=3, epochs=2)
     assert [Naive(run).names(each) for each in picked(run)] == [("b", "r", "c")]
     assert len(picked(run, limit=1)) == 1
     (tmp_path / "asked.tsv").write_text("a\tr\t_\n")
-    with pytest.raises(whence.WhenceError, match=r"asked\.tsv:1: every answer is known"):
+    with pytest.raises(whereof.WhereofError, match=r"asked\.tsv:1: every answer is known"):
         picked(run, predictions=str(tmp_path / "asked.tsv"))

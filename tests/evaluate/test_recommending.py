@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.data import Dataset, Ratings, Vocabulary
-from whence.evaluate.ranking import RankingEvaluator
-from whence.evaluate.recommending import list_metrics, rating_metrics
-from whence.evaluate.splits import SplitEvaluator
-from whence.models import MODELS
-from whence.models.scoring import Scorer
-from whence.training import TrainConfig
+from whereof.data import Dataset, Ratings, Vocabulary
+from whereof.evaluate.ranking import RankingEvaluator
+from whereof.evaluate.recommending import list_metrics, rating_metrics
+from whereof.evaluate.splits import SplitEvaluator
+from whereof.models import MODELS
+from whereof.models.scoring import Scorer
+from whereof.training import TrainConfig
 
 USERS, ITEMS = range(5), range(5, 45)
 

@@ -7,33 +7,33 @@ import numpy as np
 import pytest
 from runs import train, train_ratings
 
-import whence
+import whereof
 from evaluate.helpers import Naive, case_of
-from whence.evaluate.options import EvaluateOptions
-from whence.evaluate.picking import pick
-from whence.evaluate.removal import choose_facts, remove
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.picking import pick
+from whereof.evaluate.removal import choose_facts, remove
 
 LIMIT = 6
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run")
 
 
 @pytest.fixture(scope="module")
-def evaluation(run: whence.Run) -> whence.Evaluation:
+def evaluation(run: whereof.Run) -> whereof.Evaluation:
     return run.evaluate(
         methods="rollback,random,gradient-dot", k="1,5,all", limit=LIMIT, protocols="removal"
     )
 
 
-def explained(run: whence.Run, names: tuple[str, ...], method: str) -> list[tuple[int, float]]:
+def explained(run: whereof.Run, names: tuple[str, ...], method: str) -> list[tuple[int, float]]:
     found = run.explain(*names, method=method, top=None, seed=run.config.seed)
     return [(fact.fact_id, fact.influence) for fact in found.facts]
 
 
-def naive_set(run: whence.Run, names: tuple[str, ...], method: str, k: Any) -> list[int]:
+def naive_set(run: whereof.Run, names: tuple[str, ...], method: str, k: Any) -> list[int]:
     ranked = explained(run, names, method)
     if k != "all":
         return [fact for fact, _ in ranked[:k]]
@@ -43,7 +43,9 @@ def naive_set(run: whence.Run, names: tuple[str, ...], method: str, k: Any) -> l
     return [fact for fact, worth in ranked if worth > 0]
 
 
-def test_figures_are_those_of_a_plain_loop(run: whence.Run, evaluation: whence.Evaluation) -> None:
+def test_figures_are_those_of_a_plain_loop(
+    run: whereof.Run, evaluation: whereof.Evaluation
+) -> None:
     naive = Naive(run)
     rows = evaluation.retrainings
     entities, relations = run.dataset.entities, run.dataset.relations
@@ -73,7 +75,7 @@ def test_figures_are_those_of_a_plain_loop(run: whence.Run, evaluation: whence.E
     assert len({cell.pd for cell in evaluation.removal}) > 1
 
 
-def test_every_retraining_is_a_row(run: whence.Run, evaluation: whence.Evaluation) -> None:
+def test_every_retraining_is_a_row(run: whereof.Run, evaluation: whereof.Evaluation) -> None:
     naive, rows = Naive(run), evaluation.retrainings
     assert len(rows) == 9 * LIMIT
     assert {row.k for row in rows} == {"1", "5", "all"}
@@ -94,7 +96,7 @@ def test_every_retraining_is_a_row(run: whence.Run, evaluation: whence.Evaluatio
 
 
 def test_rollback_foretells_what_joint_rollback_leaves(
-    run: whence.Run, evaluation: whence.Evaluation
+    run: whereof.Run, evaluation: whereof.Evaluation
 ) -> None:
     foretold = [row for row in evaluation.retrainings if row.method == "rollback"]
     others = [row for row in evaluation.retrainings if row.method != "rollback"]
@@ -107,7 +109,7 @@ def test_rollback_foretells_what_joint_rollback_leaves(
         assert row.predicted == pytest.approx(together.probability)
 
 
-def test_random_at_all_is_as_large_as_rollback_even_alone(run: whence.Run) -> None:
+def test_random_at_all_is_as_large_as_rollback_even_alone(run: whereof.Run) -> None:
     options: dict[str, Any] = {"k": "all", "limit": LIMIT, "protocols": "removal"}
     both, alone = run.evaluate(**options), run.evaluate(methods="random", **options)
     rollback, random = both.removal
@@ -118,7 +120,7 @@ def test_random_at_all_is_as_large_as_rollback_even_alone(run: whence.Run) -> No
     assert [row.removed for row in alone.retrainings] == mine
 
 
-def test_what_random_draws_is_drawn_by_the_seed(run: whence.Run) -> None:
+def test_what_random_draws_is_drawn_by_the_seed(run: whereof.Run) -> None:
     with case_of(run) as case:
         asked = (EvaluateOptions(predictions="true", seed=seed) for seed in (0, 1, 1))
         first, other, again = (pick(case, each).rank("random", 3) for each in asked)
@@ -128,7 +130,7 @@ def test_what_random_draws_is_drawn_by_the_seed(run: whence.Run) -> None:
 
 
 def test_significance_and_changes_compare_with_the_baseline(
-    evaluation: whence.Evaluation,
+    evaluation: whereof.Evaluation,
 ) -> None:
     cells = {(cell.method, cell.k): cell for cell in evaluation.removal}
     assert len(evaluation.significance) == 2 * 3 * 2
@@ -156,7 +158,7 @@ def test_significance_and_changes_compare_with_the_baseline(
         assert (change.spread.low, change.spread.high) == pytest.approx((min(lower), max(lower)))
 
 
-def test_facts_that_oppose_fill_up_what_support_leaves(run: whence.Run) -> None:
+def test_facts_that_oppose_fill_up_what_support_leaves(run: whereof.Run) -> None:
     options = EvaluateOptions(limit=4)
     with case_of(run) as case:
         sample = pick(case, options)
@@ -170,7 +172,7 @@ def test_facts_that_oppose_fill_up_what_support_leaves(run: whence.Run) -> None:
 def test_a_method_without_a_fact_removes_nothing(tmp_path: Path) -> None:
     facts = [(f"e{i}", "r", f"e{i + 1}") for i in range(8)]
     (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
-    run = whence.train(
+    run = whereof.train(
         tmp_path / "facts.tsv", out=tmp_path / "run", model="distmult", dim=4, epochs=3
     )
     # No fact has e0 as its object.
@@ -200,7 +202,7 @@ def test_a_model_of_ratings_is_told_by_its_scores(tmp_path: Path) -> None:
     assert {row.subject[0] + row.object[0] for row in rows} == {"um"}
 
 
-def test_one_ask_for_all_cells(run: whence.Run) -> None:
+def test_one_ask_for_all_cells(run: whereof.Run) -> None:
     with case_of(run) as case:
         sample = pick(case, EvaluateOptions(limit=2, seed=5))
         found = remove(sample, ("rollback", "random"), (1, 2))

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.evaluate.results import plain
+from whereof.evaluate.results import plain
 
 
 @given(

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from whence.evaluate import statistics
-from whence.evaluate.statistics import (
+from whereof.evaluate import statistics
+from whereof.evaluate.statistics import (
     average_ranks,
     bootstrap_interval,
     pearson,

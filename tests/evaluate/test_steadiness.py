@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
+import whereof
 from evaluate.helpers import Naive
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run")
 
 
-def test_the_share_of_changed_answers_is_that_of_a_plain_loop(run: whence.Run) -> None:
+def test_the_share_of_changed_answers_is_that_of_a_plain_loop(run: whereof.Run) -> None:
     found = run.evaluate(protocols="steadiness", removals=5, limit=12)
     steadiness, rows = found.steadiness, found.retrainings
     assert steadiness is not None
@@ -40,7 +40,7 @@ def test_the_share_of_changed_answers_is_that_of_a_plain_loop(run: whence.Run) -
     assert steadiness.interval[0] <= steadiness.changed <= steadiness.interval[1]
 
 
-def test_facts_are_drawn_by_the_seed(run: whence.Run) -> None:
+def test_facts_are_drawn_by_the_seed(run: whereof.Run) -> None:
     def drawn(seed: int) -> list[tuple[int, ...]]:
         found = run.evaluate(
             protocols="steadiness", removals=3, limit=1, seed=seed, predictions="true"
@@ -53,7 +53,7 @@ def test_facts_are_drawn_by_the_seed(run: whence.Run) -> None:
 
 def test_no_more_facts_are_drawn_than_there_are(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("a\tr\tb\nb\tr\tc\nc\tr\ta\na\tr\tc\n")
-    run = whence.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=2)
+    run = whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=2)
     found = run.evaluate(
         protocols="steadiness", removals=50, predictions="true", split="train", limit=2
     )

@@ -24,8 +24,8 @@ from evaluate.small import (
     scores_of,
     train,
 )
-from whence.evaluate import theory
-from whence.evaluate.theory import (
+from whereof.evaluate import theory
+from whereof.evaluate.theory import (
     TRILINEAR,
     lipschitz_constant,
     recurrence_bound,

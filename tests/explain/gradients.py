@@ -9,12 +9,12 @@ import numpy as np
 from models.formulas import FORMULAS
 from numpy.typing import NDArray
 
-import whence
-from whence.explain._naming import find_situation
-from whence.explain._options import ExplainOptions
-from whence.explain._situation import Situation
-from whence.models import MODELS
-from whence.models.scoring import Scorer
+import whereof
+from whereof.explain._naming import find_situation
+from whereof.explain._options import ExplainOptions
+from whereof.explain._situation import Situation
+from whereof.models import MODELS
+from whereof.models.scoring import Scorer
 
 Vector = NDArray[np.float64]
 
@@ -24,12 +24,12 @@ FACTS = np.array(
 PAIRS = FACTS[:, ::2]
 
 
-def make_run(model: str, *, dim: int = 2, inverse: bool = False, **options: Any) -> whence.Run:
+def make_run(model: str, *, dim: int = 2, inverse: bool = False, **options: Any) -> whereof.Run:
     """Random rows in double precision; some facts are self-loops."""
     kind, rng = MODELS[model], np.random.default_rng(1)
     widths, names = kind.widths(dim), [] if kind.two_way else ["r0", "r1"]
     n_rows = max(len(names), 1) * (1 + inverse)
-    return whence.Run.from_arrays(
+    return whereof.Run.from_arrays(
         model=model,
         entities=[f"e{i}" for i in range(6)],
         relations=names or None,
@@ -40,12 +40,12 @@ def make_run(model: str, *, dim: int = 2, inverse: bool = False, **options: Any)
     )
 
 
-def make_rated_run(folder: Path) -> whence.Run:
+def make_rated_run(folder: Path) -> whereof.Run:
     """A small run that learned ratings."""
     lines = [f"u{u}\ti{i}\t{1 + (2 * u + i) % 5}" for u in range(4) for i in range(5) if u != i]
     table = folder / "ratings.tsv"
     table.write_text("user\titem\trating\n" + "\n".join(lines) + "\n")
-    return whence.train(
+    return whereof.train(
         str(table),
         out=folder / "run",
         model="mf-biased",
@@ -57,7 +57,7 @@ def make_rated_run(folder: Path) -> whence.Run:
     )
 
 
-def situation_of(run: whence.Run, *names: str, **options: Any) -> Situation:
+def situation_of(run: whereof.Run, *names: str, **options: Any) -> Situation:
     return find_situation(run._trained, names, ExplainOptions(**options))
 
 
@@ -65,7 +65,7 @@ def situation_of(run: whence.Run, *names: str, **options: Any) -> Situation:
 class Oracle:
     """One run, with all its parameters in one vector."""
 
-    run: whence.Run
+    run: whereof.Run
 
     @property
     def parameters(self) -> Vector:

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-import whence
+import whereof
 from explain.oracle import Array, Ask, Oracle, quantity, rank_of
-from whence.explain import ExplainOptions, Explanation
-from whence.explain._naming import find_situation
-from whence.explain._rollback import Rollback
-from whence.explain._sets import Sets
-from whence.models import MODELS
+from whereof.explain import ExplainOptions, Explanation
+from whereof.explain._naming import find_situation
+from whereof.explain._rollback import Rollback
+from whereof.explain._sets import Sets
+from whereof.models import MODELS
 
 THREE_WAY = sorted(name for name, model in MODELS.items() if not model.two_way)
 TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
@@ -30,7 +30,7 @@ def random_run(
     spread: float = 0.0,
     inverse: bool = True,
     loss: str = "softmax",
-) -> whence.Run:
+) -> whereof.Run:
     """Random rows, facts and traces.
 
     Traces are `size` times as large as the rows; with `spread`, each of a size of its own, up to
@@ -46,7 +46,7 @@ def random_run(
     slots = [(sizes * rng.normal(size=(n_facts, part))).astype(precision) for part in parts]
     slots[2][facts[:, 0] == facts[:, 2]] = 0  # a self-loop changes one row, once
     n_rows = max(n_relations, 1) * (1 + inverse)
-    return whence.Run.from_arrays(
+    return whereof.Run.from_arrays(
         model=model,
         entities=[f"e{i}" for i in range(n_entities)],
         relations=[f"r{i}" for i in range(n_relations)] or None,
@@ -58,9 +58,9 @@ def random_run(
     )
 
 
-def with_facts(run: whence.Run, facts: Array, trace: Array) -> whence.Run:
+def with_facts(run: whereof.Run, facts: Array, trace: Array) -> whereof.Run:
     """A run of arrays with other facts and another trace."""
-    return whence.Run.from_arrays(
+    return whereof.Run.from_arrays(
         model=run.config.model,
         entities=run.dataset.entities.names,
         relations=run.dataset.relations.names or None,
@@ -77,16 +77,16 @@ def sets_of(sets: Sequence[Sequence[int]]) -> Sets:
     return Sets(flat, np.append(0, np.cumsum([len(each) for each in sets])).astype(np.int64))
 
 
-def names_of(run: whence.Run, ask: Ask) -> tuple[str, ...]:
+def names_of(run: whereof.Run, ask: Ask) -> tuple[str, ...]:
     return run.dataset.fact_names((ask.subject, ask.relation, ask.object))
 
 
-def rollback_of(run: whence.Run, names: Sequence[str], of: str, **options: Any) -> Rollback:
+def rollback_of(run: whereof.Run, names: Sequence[str], of: str, **options: Any) -> Rollback:
     """The rollback behind an explanation."""
     return Rollback(find_situation(run._trained, names, ExplainOptions(**options)), of)
 
 
-def random_asks(run: whence.Run, n: int, seed: int = 0) -> list[Ask]:
+def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:
     """Predictions at random, half of them asking for the subject where the run can be asked."""
     data, rng = run.dataset, np.random.default_rng(seed)
     asks = ["object", "subject"] if run.config.inverse else ["object"]
@@ -102,7 +102,7 @@ def random_asks(run: whence.Run, n: int, seed: int = 0) -> list[Ask]:
     ]
 
 
-def check_all_facts(run: whence.Run, ask: Ask, of: str, tolerance: float, **options: Any) -> None:
+def check_all_facts(run: whereof.Run, ask: Ask, of: str, tolerance: float, **options: Any) -> None:
     """Every adjacent fact once, in order, each as the definition has it."""
     oracle = Oracle(run)
     found = run.explain(*names_of(run, ask), of=of, asks=ask.asks, top=None, **options)
@@ -125,7 +125,7 @@ def check_close(values: Any, wanted: Any, tolerance: float) -> None:
 
 
 def _check_influences(
-    run: whence.Run,
+    run: whereof.Run,
     ask: Ask,
     of: str,
     found: Explanation,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import whence
+import whereof
 
 Array = NDArray[Any]
 
@@ -42,7 +42,7 @@ class Ask:
 class Oracle:
     """A run's rows and trace in double precision, and its facts."""
 
-    run: whence.Run
+    run: whereof.Run
 
     @property
     def facts(self) -> Array:

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
+import whereof
 from explain.helpers import names_of, random_asks, random_run
 from explain.oracle import Oracle
-from whence.explain import ExplainedFact
+from whereof.explain import ExplainedFact
 
 
 @pytest.fixture(scope="module")
-def nations(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def nations(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
-def test_roles_say_what_is_shared(nations: whence.Run) -> None:
+def test_roles_say_what_is_shared(nations: whereof.Run) -> None:
     for ask in random_asks(nations, 10):
         names = nations.dataset.fact_names((ask.subject, ask.relation, ask.object))
         for fact in nations.explain(*names, asks=ask.asks, top=None).facts:
@@ -33,7 +33,7 @@ def test_roles_say_what_is_shared(nations: whence.Run) -> None:
             assert fact.role == (parts[0] if len(parts) == 1 else "several")
 
 
-def test_facts_are_named_as_they_are(nations: whence.Run) -> None:
+def test_facts_are_named_as_they_are(nations: whereof.Run) -> None:
     data = nations.dataset
     for fact in nations.explain("egypt", "embassy", "usa", top=None).facts:
         names = (fact.subject, fact.relation, fact.object)
@@ -42,7 +42,7 @@ def test_facts_are_named_as_they_are(nations: whence.Run) -> None:
 
 
 @pytest.mark.parametrize("role", ["subject", "relation", "object", "several"])
-def test_a_role_keeps_the_facts_that_share_it(nations: whence.Run, role: str) -> None:
+def test_a_role_keeps_the_facts_that_share_it(nations: whereof.Run, role: str) -> None:
     everything = nations.explain("egypt", "embassy", "usa", top=None)
     found = nations.explain("egypt", "embassy", "usa", top=None, role=role)
     wanted = [
@@ -55,7 +55,7 @@ def test_a_role_keeps_the_facts_that_share_it(nations: whence.Run, role: str) ->
     assert found.n_adjacent == everything.n_adjacent
 
 
-def test_relations_and_entities_narrow_the_list(nations: whence.Run) -> None:
+def test_relations_and_entities_narrow_the_list(nations: whereof.Run) -> None:
     names = ("egypt", "embassy", "usa")
     everything = nations.explain(*names, top=None).facts
     by_relation = nations.explain(*names, top=None, relation=["treaties", "embassy"]).facts
@@ -80,7 +80,7 @@ def _renumbered(
     )
 
 
-def test_rollback_o_looks_at_facts_with_the_same_answer(nations: whence.Run) -> None:
+def test_rollback_o_looks_at_facts_with_the_same_answer(nations: whereof.Run) -> None:
     everything = nations.explain("egypt", "embassy", "usa", top=None).facts
     found = nations.explain("egypt", "embassy", "usa", top=None, method="rollback-o").facts
     wanted = [(f.fact_id, f.influence) for f in everything if f.object == "usa"]
@@ -91,7 +91,7 @@ def test_rollback_o_looks_at_facts_with_the_same_answer(nations: whence.Run) -> 
     assert {f.subject for f in asked} == {"egypt"}
 
 
-def test_shares_are_of_those_listed(nations: whence.Run) -> None:
+def test_shares_are_of_those_listed(nations: whereof.Run) -> None:
     for options in ({"top": 5}, {"top": "all"}, {"top": 7, "opposing": True}, {"top": None}):
         facts = nations.explain("egypt", "embassy", "usa", **options).facts
         total = sum(abs(fact.influence) for fact in facts)
@@ -100,10 +100,10 @@ def test_shares_are_of_those_listed(nations: whence.Run) -> None:
         )
 
 
-def test_nothing_left_and_nothing_adjacent_are_said(nations: whence.Run) -> None:
-    with pytest.raises(whence.WhenceError, match=r"none of the \d+ adjacent facts is left"):
+def test_nothing_left_and_nothing_adjacent_are_said(nations: whereof.Run) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"none of the \d+ adjacent facts is left"):
         nations.explain("egypt", "embassy", "usa", relation="treaties", role="relation")
-    alone = whence.Run.from_arrays(
+    alone = whereof.Run.from_arrays(
         model="distmult",
         entities=["a", "b", "c", "d"],
         relations=["r", "q"],
@@ -112,7 +112,7 @@ def test_nothing_left_and_nothing_adjacent_are_said(nations: whence.Run) -> None
         relation_rows=np.ones((2, 2)),
         trace=np.zeros((1, 3, 2)),
     )
-    with pytest.raises(whence.WhenceError, match="no training fact shares"):
+    with pytest.raises(whereof.WhereofError, match="no training fact shares"):
         alone.explain("c", "q", "d")
 
 
@@ -122,7 +122,7 @@ def test_two_way_facts_share_users_or_items() -> None:
         found = run.explain(*names_of(run, ask), asks=ask.asks, top=None)
         assert sorted(f.fact_id for f in found.facts) == Oracle(run).adjacent(ask)
         assert {f.role for f in found.facts} <= {"subject", "object", "several"}
-    with pytest.raises(whence.WhenceError, match="no relations to choose from"):
+    with pytest.raises(whereof.WhereofError, match="no relations to choose from"):
         run.explain("e0", "e1", relation="r0")
 
 
@@ -131,7 +131,7 @@ def test_the_explained_predictions_of_nations_in_the_papers_setting(
 ) -> None:
     """The protocol: 143 top answers of test queries, with 508 +- 101 adjacent facts each."""
     path = tmp_path_factory.mktemp("paper") / "run"
-    run = whence.train("nations", preset="paper", out=path)
+    run = whereof.train("nations", preset="paper", out=path)
     data = run.dataset
     sizes = {}
     for subject, relation, object_ in data.test.tolist():

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
-from whence.explain import (
+import whereof
+from whereof.explain import (
     ExplainOptions,
     Explanation,
     Failed,
@@ -32,7 +32,7 @@ NAMES: list[tuple[str | None, ...]] = [
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
@@ -45,7 +45,7 @@ def timeless(results: Any) -> list[Any]:
     "options", [{}, {"top": "all"}, {"candidates": "seen"}, {"of": "score", "opposing": True}]
 )
 def test_the_explanations_are_those_of_one_prediction(
-    run: whence.Run, options: dict[str, Any]
+    run: whereof.Run, options: dict[str, Any]
 ) -> None:
     expected = [run.explain(*names, **options) for names in NAMES]
     assert timeless(run.explain_many(NAMES, **options)) == timeless(expected)
@@ -54,7 +54,7 @@ def test_the_explanations_are_those_of_one_prediction(
 @pytest.mark.parametrize("top", [3, "all", None])
 @pytest.mark.parametrize("method", ["rollback", "random"])
 def test_ids_alone_are_those_of_explanations(
-    run: whence.Run, method: str, top: int | str | None
+    run: whereof.Run, method: str, top: int | str | None
 ) -> None:
     options = ExplainOptions(method=method, top=top)
     explained = explain_many(run._trained, as_questions(NAMES), options)
@@ -67,7 +67,7 @@ def test_ids_alone_are_those_of_explanations(
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> None:
+def test_any_number_of_threads_gives_the_same(run: whereof.Run, threads: int) -> None:
     questions = true_questions(run._trained, "test")[:40]
     found = explain_many(run._trained, questions, ExplainOptions(top=3), threads)
     facts = run.dataset.test[:40]
@@ -77,7 +77,7 @@ def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> 
     assert timeless(run.explain_many(names, threads=threads, top=3)) == timeless(expected)
 
 
-def test_one_thread_is_one(run: whence.Run) -> None:
+def test_one_thread_is_one(run: whereof.Run) -> None:
     def explaining() -> int:
         return sum("ThreadPool" in thread.name for thread in threading.enumerate())
 
@@ -85,11 +85,11 @@ def test_one_thread_is_one(run: whence.Run) -> None:
     found = run.explain_many(NAMES * 20, threads=1, top=1)
     next(found)
     assert explaining() - before == 1
-    assert isinstance(list(found)[-1], whence.Explanation)
+    assert isinstance(list(found)[-1], whereof.Explanation)
     assert explaining() == before
 
 
-def test_nations_has_143_top_predictions_and_201_true_ones(run: whence.Run) -> None:
+def test_nations_has_143_top_predictions_and_201_true_ones(run: whereof.Run) -> None:
     questions = top_questions(run._trained, "test")
     assert len(questions) == 143
     found = list(explain_many(run._trained, questions, ExplainOptions(top=1)))
@@ -107,7 +107,7 @@ def test_nations_has_143_top_predictions_and_201_true_ones(run: whence.Run) -> N
     assert len(true_questions(run._trained, "test")) == 201
 
 
-def test_subjects_may_be_asked_for(run: whence.Run) -> None:
+def test_subjects_may_be_asked_for(run: whereof.Run) -> None:
     pairs = {(int(r), int(o)) for _, r, o in run.dataset.valid}
     questions = top_questions(run._trained, "valid", "subject")
     assert len(questions) == len(pairs)
@@ -118,19 +118,19 @@ def test_subjects_may_be_asked_for(run: whence.Run) -> None:
     assert (found.prediction.relation, found.prediction.object) == names[1:]
 
 
-def test_a_triple_counts_once(run: whence.Run) -> None:
+def test_a_triple_counts_once(run: whereof.Run) -> None:
     data = run.dataset
     twice = replace(data, test=np.concatenate([data.test[:5], data.test[:3]]))
     trained = replace(run._trained, dataset=twice)
     assert len(true_questions(trained, "test")) == 5
 
 
-def test_a_bad_prediction_is_a_record(run: whence.Run) -> None:
+def test_a_bad_prediction_is_a_record(run: whereof.Run) -> None:
     names = [("egypt", "embassy", "usa"), ("egyp", "embassy", "usa"), ("egypt", "usa"), NAMES[3]]
     found = list(run.explain_many(names))
     kinds = [type(result) for result in found]
     assert kinds == [Explanation, Failed, Failed, Explanation]
-    assert whence.Failed is Failed
+    assert whereof.Failed is Failed
     first, second = (result for result in found if isinstance(result, Failed))
     assert (first.line, first.prediction) == (2, ("egyp", "embassy", "usa"))
     assert "did you mean 'egypt'" in first.message
@@ -140,14 +140,14 @@ def test_a_bad_prediction_is_a_record(run: whence.Run) -> None:
 
 def test_a_failed_question_of_ids_has_names(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("a\tr\tb\na\tr\tc\na\tr\ta\nb\tr\tc\n")
-    run = whence.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=1)
+    run = whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=1)
     found = list(explain_many(run._trained, top_questions(run._trained, "train"), ExplainOptions()))
     failed = next(result for result in found if isinstance(result, Failed))
     assert (failed.line, failed.prediction) == (1, ("a", "r", None))
     assert "every answer is known" in failed.message
 
 
-def test_what_fails_for_all_is_refused_at_once(run: whence.Run, tmp_path: Path) -> None:
+def test_what_fails_for_all_is_refused_at_once(run: whereof.Run, tmp_path: Path) -> None:
     cases: dict[str, dict[str, Any]] = {
         "unknown relation 'embasy'": {"relation": "embasy"},
         "unknown entity 'egyp'": {"entity": ["egyp"]},
@@ -157,18 +157,18 @@ def test_what_fails_for_all_is_refused_at_once(run: whence.Run, tmp_path: Path) 
         "threads is 0; give a number from 1 on": {"threads": 0},
     }
     for words, options in cases.items():
-        with pytest.raises(whence.WhenceError, match=words):
+        with pytest.raises(whereof.WhereofError, match=words):
             run.explain_many(NAMES, **options)
     bare = train(tmp_path / "bare", trace=False)
-    with pytest.raises(whence.WhenceError, match="needs a trace"):
+    with pytest.raises(whereof.WhereofError, match="needs a trace"):
         bare.explain_many(NAMES)
-    with pytest.raises(whence.WhenceError, match="cannot be asked for subjects"):
+    with pytest.raises(whereof.WhereofError, match="cannot be asked for subjects"):
         top_questions(bare._trained, "test", "subject")
-    with pytest.raises(whence.WhenceError, match="unknown split 'tests'; choose from test"):
+    with pytest.raises(whereof.WhereofError, match="unknown split 'tests'; choose from test"):
         top_questions(run._trained, "tests")
 
 
-def test_predictions_are_read_as_explanations_are_taken(run: whence.Run) -> None:
+def test_predictions_are_read_as_explanations_are_taken(run: whereof.Run) -> None:
     taken = 0
 
     def endless() -> Iterator[tuple[str | None, ...]]:

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from models.formulas import FORMULAS
 
-import whence
+import whereof
 from explain.gradients import make_run, situation_of
-from whence.errors import WhenceError
-from whence.explain._criage import DAMPING
-from whence.explain._situation import Aim
-from whence.models import MODELS
+from whereof.errors import WhereofError
+from whereof.explain._criage import DAMPING
+from whereof.explain._situation import Aim
+from whereof.models import MODELS
 
 DOTS = [name for name, model in MODELS.items() if model.match == "dot"]
 
 
-def falls_by_hand(run: whence.Run, given: int, relation: int, target: int) -> dict[int, float]:
+def falls_by_hand(run: whereof.Run, given: int, relation: int, target: int) -> dict[int, float]:
     """What the answer's score loses without each of its facts, by fact id."""
     data, formula = run.dataset, FORMULAS[run.config.model]
     inverse = run.config.inverse
@@ -63,5 +63,5 @@ def test_another_loss_is_noted() -> None:
 
 @pytest.mark.parametrize("model", sorted(set(MODELS) - set(DOTS)))
 def test_distances_are_refused(model: str) -> None:
-    with pytest.raises(WhenceError, match=f"dot products and {model} is one of distances"):
+    with pytest.raises(WhereofError, match=f"dot products and {model} is one of distances"):
         make_run(model).explain("e0", "r0", "e3", method="criage")

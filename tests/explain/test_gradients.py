@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
+import whereof
 from explain.gradients import Oracle, make_rated_run, make_run, situation_of
-from whence.errors import WhenceError
-from whence.explain._losses import Losses
-from whence.explain._methods import METHODS
-from whence.explain._options import ExplainOptions
-from whence.explain._situation import Aim
-from whence.models import MODELS
+from whereof.errors import WhereofError
+from whereof.explain._losses import Losses
+from whereof.explain._methods import METHODS
+from whereof.explain._options import ExplainOptions
+from whereof.explain._situation import Aim
+from whereof.models import MODELS
 
 CASES = [
     pytest.param(model, loss, inverse, id=f"{model}-{loss}{'-inverse' * inverse}")
@@ -23,7 +23,7 @@ CASES = [
 ]
 
 
-def check(run: whence.Run, names: tuple[str, ...], of: str, **options: Any) -> None:
+def check(run: whereof.Run, names: tuple[str, ...], of: str, **options: Any) -> None:
     """Both similarities of all facts against the oracle's gradients."""
     oracle, asked, aim = Oracle(run), ExplainOptions(of=of, **options), Aim(of)
     situation = situation_of(run, *names, **options)
@@ -65,7 +65,7 @@ def test_ratings_are_explained_in_their_own_units(tmp_path: Path) -> None:
 
 
 def test_ratings_that_are_not_there_are_asked_for() -> None:
-    with pytest.raises(WhenceError, match="does not hold them"):
+    with pytest.raises(WhereofError, match="does not hold them"):
         Losses.of(make_run("mf", loss="squared")._trained)
 
 
@@ -84,7 +84,7 @@ def test_cosines_stay_within_one() -> None:
     """Facts that are explained themselves, of which rounding takes some quotients past 1."""
     for seed in range(20):
         rows = np.random.default_rng(seed).normal(size=(8, 4))
-        run = whence.Run.from_arrays(
+        run = whereof.Run.from_arrays(
             model="distmult",
             entities=list("abcdefg"),
             relations=["r"],
@@ -105,7 +105,7 @@ def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
     rows[0][2] = -140 * query / (query @ query)
     found = []
     for dtype in (np.float32, np.float64):
-        run = whence.Run.from_arrays(
+        run = whereof.Run.from_arrays(
             model="distmult",
             entities=list("abcde"),
             relations=["r"],
@@ -131,7 +131,7 @@ def test_facts_are_the_same_alone_and_in_blocks(monkeypatch: pytest.MonkeyPatch)
         return [METHODS[name].estimate(situation, aim, fact_ids, asked) for name in names]
 
     together = both()
-    monkeypatch.setattr("whence.explain._losses._CELLS", 3 * run.dataset.n_entities)
+    monkeypatch.setattr("whereof.explain._losses._CELLS", 3 * run.dataset.n_entities)
     np.testing.assert_allclose(both(), together, rtol=1e-12)
 
 
@@ -155,7 +155,7 @@ def test_tracin_adds_up_what_its_checkpoints_say(tmp_path: Path, options: dict[s
     total: dict[int, float] = {}
     for checkpoint in checkpoints:
         rows = checkpoint.parameters
-        then = whence.Run.from_arrays(
+        then = whereof.Run.from_arrays(
             model="distmult",
             entities=run.dataset.entities.names,
             relations=run.dataset.relations.names,
@@ -172,5 +172,5 @@ def test_tracin_adds_up_what_its_checkpoints_say(tmp_path: Path, options: dict[s
 
 
 def test_tracin_without_checkpoints_says_how_to_get_some() -> None:
-    with pytest.raises(WhenceError, match="train it with --keep-checkpoints N"):
+    with pytest.raises(WhereofError, match="train it with --keep-checkpoints N"):
         make_run("distmult").explain("e0", "r0", "e3", method="tracin")

@@ -6,28 +6,28 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
+import whereof
 from explain.helpers import check_close, names_of, random_asks, random_run
 from explain.oracle import Ask, Oracle, quantity
-from whence.explain import Graph
+from whereof.explain import Graph
 
 SHOWN = 5
 """Facts or pairs of each kind."""
 
 
 @pytest.fixture(scope="module")
-def nations(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def nations(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     path = tmp_path_factory.mktemp("runs") / "run"
     return train(path, precision="float64", inverse=True, rate=0.02)
 
 
-def _graph(run: whence.Run, ask: Ask) -> Graph:
+def _graph(run: whereof.Run, ask: Ask) -> Graph:
     found = run.explain(*names_of(run, ask), asks=ask.asks, graph=True).graph
     assert found is not None
     return found
 
 
-def _pairs(run: whence.Run, ask: Ask) -> list[tuple[int, int, int]]:
+def _pairs(run: whereof.Run, ask: Ask) -> list[tuple[int, int, int]]:
     """Every fact of the subject and fact of the object that meet in a third entity, with it."""
     facts, ends = run.dataset.train.tolist(), {ask.subject, ask.object}
     if len(ends) == 1:
@@ -42,7 +42,7 @@ def _pairs(run: whence.Run, ask: Ask) -> list[tuple[int, int, int]]:
     ]
 
 
-def _strongest(run: whence.Run, ask: Ask, sets: list[list[int]]) -> list[tuple[float, list[int]]]:
+def _strongest(run: whereof.Run, ask: Ask, sets: list[list[int]]) -> list[tuple[float, list[int]]]:
     """The sets of facts that support most, by the definition."""
     if not sets:
         return []
@@ -72,7 +72,7 @@ def test_pairs_are_those_of_a_double_loop_ranked_by_what_both_do(model: str) -> 
     assert seen > 20
 
 
-def test_facts_of_a_path_stand_with_what_each_does_alone(nations: whence.Run) -> None:
+def test_facts_of_a_path_stand_with_what_each_does_alone(nations: whereof.Run) -> None:
     (ask,) = random_asks(nations, 1)
     everything = nations.explain(*names_of(nations, ask), top=None).facts
     alone = {fact.fact_id: fact for fact in everything}
@@ -89,7 +89,7 @@ def test_facts_of_a_path_stand_with_what_each_does_alone(nations: whence.Run) ->
         assert (path.influence, path.probability_without) == (joint.influence, joint.probability)
 
 
-def test_facts_between_join_the_two_entities_and_no_others(nations: whence.Run) -> None:
+def test_facts_between_join_the_two_entities_and_no_others(nations: whereof.Run) -> None:
     for ask in random_asks(nations, 10):
         facts = nations.dataset.train.tolist()
         ends = {ask.subject, ask.object}
@@ -99,7 +99,7 @@ def test_facts_between_join_the_two_entities_and_no_others(nations: whence.Run) 
         assert [[fact.fact_id] for fact in found] == [ids for _, ids in wanted]
 
 
-def test_facts_of_the_same_relation(nations: whence.Run) -> None:
+def test_facts_of_the_same_relation(nations: whereof.Run) -> None:
     for ask in random_asks(nations, 6):
         facts = nations.dataset.train.tolist()
         same = [[i] for i, (_, relation, _) in enumerate(facts) if relation == ask.relation]
@@ -121,7 +121,7 @@ def test_an_entity_is_joined_to_itself_by_its_self_loops_alone() -> None:
     ]
 
 
-def test_a_graph_of_a_contrast_is_on_the_ratio(nations: whence.Run) -> None:
+def test_a_graph_of_a_contrast_is_on_the_ratio(nations: whereof.Run) -> None:
     found = nations.explain("egypt", "embassy", "usa", instead_of="china", graph=True)
     assert found.graph is not None
     (path, *_) = found.graph.paths
@@ -133,7 +133,7 @@ def test_a_graph_of_a_contrast_is_on_the_ratio(nations: whence.Run) -> None:
 
 def test_two_way_data_has_no_facts_of_the_same_relation(tmp_path: Path) -> None:
     films = {"user": [0, 0, 1, 1, 2, 2], "item": [0, 1, 0, 2, 1, 2]}
-    run = whence.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=3, rate=0.1)
+    run = whereof.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=3, rate=0.1)
     found = run.explain("0", "2", graph=True).graph
     assert found is not None
     assert found.same_relation == ()

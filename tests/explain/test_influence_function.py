@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import whence
+import whereof
 from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of
 from explain.helpers import random_run
-from whence.explain import _influence_function as module
-from whence.explain._influence_function import (
+from whereof.explain import _influence_function as module
+from whereof.explain._influence_function import (
     Curvature,
     damped_hessian,
     dense,
     solve_by_conjugate_gradients,
 )
-from whence.explain._losses import Losses
-from whence.explain._methods import METHODS
-from whence.explain._options import ExplainOptions
-from whence.explain._situation import Aim
-from whence.training._sampling import shuffled
+from whereof.explain._losses import Losses
+from whereof.explain._methods import METHODS
+from whereof.explain._options import ExplainOptions
+from whereof.explain._situation import Aim
+from whereof.training._sampling import shuffled
 
 Vector = NDArray[np.float64]
 METHOD = METHODS["influence-function"]
 
 
-def curvature_by_formula(run: whence.Run) -> Vector:
+def curvature_by_formula(run: whereof.Run) -> Vector:
     """The sum over facts and directions of J^T C J, with J by differences."""
     oracle, data = Oracle(run), run.dataset
     total = np.zeros((len(oracle.parameters),) * 2)
@@ -74,10 +74,10 @@ def test_gauss_newton_of_ratings(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
 
 
-def rows_of(run: whence.Run, parameters: Vector) -> whence.Run:
+def rows_of(run: whereof.Run, parameters: Vector) -> whereof.Run:
     """The same toy with other parameters."""
     n = run.entity_rows.size
-    return whence.Run.from_arrays(
+    return whereof.Run.from_arrays(
         model=run.config.model,
         entities=run.dataset.entities.names,
         relations=run.dataset.relations.names,
@@ -87,7 +87,7 @@ def rows_of(run: whence.Run, parameters: Vector) -> whence.Run:
     )
 
 
-def minimise(run: whence.Run, weights: Vector, decay: float) -> whence.Run:
+def minimise(run: whereof.Run, weights: Vector, decay: float) -> whereof.Run:
     """Newton's method on the weighted sum of losses and weight decay, from where the run stands."""
     oracle = Oracle(run)
     x = oracle.parameters

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
+import whereof
 from explain.helpers import check_close, names_of, random_asks, random_run
 from explain.oracle import Ask, Oracle, quantity, rank_of
-from whence.explain import Joint
-from whence.models import MODELS
+from whereof.explain import Joint
+from whereof.models import MODELS
 
 
 @pytest.fixture(scope="module")
-def nations(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def nations(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     path = tmp_path_factory.mktemp("runs") / "run"
     return train(path, precision="float64", inverse=True, rate=0.02)
 
 
-def _check_joint(run: whence.Run, ask: Ask, joint: Joint, of: str = "probability") -> None:
+def _check_joint(run: whereof.Run, ask: Ask, joint: Joint, of: str = "probability") -> None:
     """A joint rollback against the definition."""
     oracle, place = Oracle(run), ask.place
     before, after = oracle.before(ask), oracle.scores(ask, [joint.fact_ids])[0]
@@ -50,7 +50,7 @@ def test_a_group_is_rolled_back_as_one(model: str, of: str) -> None:
         _check_joint(run, ask, joint, of)
 
 
-def test_one_fact_alone_is_its_own_influence(nations: whence.Run) -> None:
+def test_one_fact_alone_is_its_own_influence(nations: whereof.Run) -> None:
     found = nations.explain("egypt", "embassy", "usa", top=5)
     for fact in found.facts:
         alone = nations.explain("egypt", "embassy", "usa", without=fact.fact_id)
@@ -60,7 +60,7 @@ def test_one_fact_alone_is_its_own_influence(nations: whence.Run) -> None:
         assert [listed.fact_id for listed in alone.facts] == [fact.fact_id]
 
 
-def test_together_is_not_the_sum(nations: whence.Run) -> None:
+def test_together_is_not_the_sum(nations: whereof.Run) -> None:
     best = [fact.fact_id for fact in nations.explain("egypt", "embassy", "usa", top=40).facts]
     found = nations.explain("egypt", "embassy", "usa", without=best)
     assert found.without is not None
@@ -70,7 +70,7 @@ def test_together_is_not_the_sum(nations: whence.Run) -> None:
     assert {fact.fact_id for fact in found.facts} == set(best)
 
 
-def test_a_group_may_hold_facts_that_are_not_adjacent(nations: whence.Run) -> None:
+def test_a_group_may_hold_facts_that_are_not_adjacent(nations: whereof.Run) -> None:
     """Taken away alone, such a fact still changes a candidate."""
     data = nations.dataset
     ids = [data.entities.find("egypt"), data.relations.find("embassy"), data.entities.find("usa")]
@@ -83,14 +83,14 @@ def test_a_group_may_hold_facts_that_are_not_adjacent(nations: whence.Run) -> No
     _check_joint(nations, ask, found.without)
 
 
-def test_the_same_fact_named_twice_counts_once(nations: whence.Run) -> None:
+def test_the_same_fact_named_twice_counts_once(nations: whereof.Run) -> None:
     names = ",".join(nations.dataset.fact_names(nations.dataset.train[7]))
     once = nations.explain("egypt", "embassy", "usa", without=[7]).without
     twice = nations.explain("egypt", "embassy", "usa", without=["7", names, 7]).without
     assert once == twice
 
 
-def test_stability_takes_away_the_strongest(nations: whence.Run) -> None:
+def test_stability_takes_away_the_strongest(nations: whereof.Run) -> None:
     for ask in random_asks(nations, 12):
         found = nations.explain(*names_of(nations, ask), asks=ask.asks, top=10, stability=True)
         assert found.stability is not None
@@ -100,7 +100,7 @@ def test_stability_takes_away_the_strongest(nations: whence.Run) -> None:
             _check_joint(nations, ask, joint)
 
 
-def test_stability_does_not_depend_on_what_is_listed(nations: whence.Run) -> None:
+def test_stability_does_not_depend_on_what_is_listed(nations: whereof.Run) -> None:
     names = ("egypt", "embassy", "usa")
     plain = nations.explain(*names, stability=True).stability
     for options in ({"top": 1}, {"top": None}, {"opposing": True}):
@@ -139,7 +139,7 @@ def test_a_contrast_is_of_the_log_of_the_ratio(model: str, asks: str) -> None:
         assert found.contrast.answer == "e7"
 
 
-def test_facts_of_the_other_answer_are_adjacent_to_a_contrast(nations: whence.Run) -> None:
+def test_facts_of_the_other_answer_are_adjacent_to_a_contrast(nations: whereof.Run) -> None:
     plain = nations.explain("egypt", "embassy", "usa", top=None)
     contrast = nations.explain("egypt", "embassy", "usa", instead_of="china", top=None)
     assert contrast.n_adjacent > plain.n_adjacent
@@ -151,7 +151,7 @@ def test_facts_of_the_other_answer_are_adjacent_to_a_contrast(nations: whence.Ru
     assert {fact.role for fact in contrast.facts if fact.fact_id in fresh} == {"rival"}
 
 
-def test_a_group_in_a_contrast_is_on_the_ratio_too(nations: whence.Run) -> None:
+def test_a_group_in_a_contrast_is_on_the_ratio_too(nations: whereof.Run) -> None:
     found = nations.explain("egypt", "embassy", "usa", instead_of="china", without=[1, 2, 3])
     data = nations.dataset
     ids = [data.entities.find("egypt"), data.relations.find("embassy"), data.entities.find("usa")]
@@ -176,15 +176,15 @@ def test_a_group_in_a_contrast_is_on_the_ratio_too(nations: whence.Run) -> None:
     ],
 )
 def test_what_cannot_be_is_said(
-    nations: whence.Run, options: dict[str, object], message: str
+    nations: whereof.Run, options: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(whence.WhenceError, match=message):
+    with pytest.raises(whereof.WhereofError, match=message):
         nations.explain("egypt", "embassy", "usa", **options)
 
 
 def test_ratings_are_without_probabilities_here_too(tmp_path: Path) -> None:
     films = {"user": [0, 0, 1, 1, 2], "item": [0, 1, 0, 1, 0], "rating": [1.0, 2, 3, 4, 5]}
-    run = whence.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=2)
+    run = whereof.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=2)
     found = run.explain("2", "1", without=[0, 1], stability=True, graph=True)
     assert found.without is not None
     assert found.stability is not None

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from runs import train
 
-import whence
-from whence.explain import METHODS
-from whence.explain._adjacent import SAME_ANSWER
+import whereof
+from whereof.explain import METHODS
+from whereof.explain._adjacent import SAME_ANSWER
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whence.Run]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
     return train(tmp_path_factory.mktemp("methods") / "run", keep_checkpoints=2, inverse=True)
 
 
@@ -32,7 +32,7 @@ def test_every_method_is_cited_and_documented(name: str) -> None:
 
 @pytest.mark.parametrize("asks", ["object", "subject"])
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_has_a_number_for_every_fact(run: whence.Run, name: str, asks: str) -> None:
+def test_every_method_has_a_number_for_every_fact(run: whereof.Run, name: str, asks: str) -> None:
     found = run.explain("egypt", "embassy", "usa", method=name, asks=asks, top=None)
     assert found.method == name
     ids = [fact.fact_id for fact in found.facts]

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from runs import train
 
-import whence
+import whereof
 from explain.helpers import check_all_facts, random_asks, random_run
 from explain.oracle import Ask
-from whence.explain import ExplainOptions
-from whence.explain._naming import find_facts
+from whereof.explain import ExplainOptions
+from whereof.explain._naming import find_facts
 
 
 @pytest.fixture(scope="module")
-def nations(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def nations(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
@@ -35,14 +35,14 @@ def test_named_candidates_alone_compete(model: str, asks: str) -> None:
 
 def test_words_for_candidates(tmp_path: Path) -> None:
     films = {"user": ["u0", "u0", "u1", "u1", "u2", "u3"], "item": [*"aba", *"cbc"]}
-    run = whence.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=3, rate=0.1)
+    run = whereof.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=3, rate=0.1)
     for word, ids in (("objects", range(4, 7)), ("entities", range(7)), ("seen", range(4, 7))):
         check_all_facts(run, Ask(0, 0, 5, ids), "probability", 1e-6, candidates=word)
-    with pytest.raises(whence.WhenceError, match="'b' is not among the 4 candidates"):
+    with pytest.raises(whereof.WhereofError, match="'b' is not among the 4 candidates"):
         run.explain("u0", "b", candidates="subjects")
 
 
-def test_candidates_seen_with_the_relation(nations: whence.Run) -> None:
+def test_candidates_seen_with_the_relation(nations: whereof.Run) -> None:
     data = nations.dataset
     for ask in random_asks(nations, 20):
         column = 2 if ask.asks == "object" else 0
@@ -52,12 +52,12 @@ def test_candidates_seen_with_the_relation(nations: whence.Run) -> None:
             check_all_facts(nations, listed, "probability", 1e-6, candidates="seen")
         else:
             names = data.fact_names((ask.subject, ask.relation, ask.object))
-            with pytest.raises(whence.WhenceError, match=f"is not among the {len(seen)}"):
+            with pytest.raises(whereof.WhereofError, match=f"is not among the {len(seen)}"):
                 nations.explain(*names, asks=ask.asks, candidates="seen")
 
 
 @pytest.mark.parametrize("open_", ["_", None])
-def test_an_open_place_stands_for_its_top_answer(nations: whence.Run, open_: str | None) -> None:
+def test_an_open_place_stands_for_its_top_answer(nations: whereof.Run, open_: str | None) -> None:
     for subject in ("egypt", "usa", "china"):
         answer = nations.predict(subject, "embassy", top=1, new=True)
         found = nations.explain(subject, "embassy", open_).prediction
@@ -68,7 +68,7 @@ def test_an_open_place_stands_for_its_top_answer(nations: whence.Run, open_: str
     assert found == nations.explain(found.subject, "embassy", "usa", asks="subject").prediction
 
 
-def test_probabilities_and_ranks_are_those_of_predicting(nations: whence.Run) -> None:
+def test_probabilities_and_ranks_are_those_of_predicting(nations: whereof.Run) -> None:
     for answer in nations.predict("egypt", "embassy", top=None).answers:
         found = nations.explain("egypt", "embassy", answer.entity).prediction
         assert found.probability == pytest.approx(answer.probability, rel=1e-6)
@@ -93,9 +93,9 @@ def test_probabilities_and_ranks_are_those_of_predicting(nations: whence.Run) ->
     ],
 )
 def test_names_that_cannot_be_are_said(
-    nations: whence.Run, names: tuple[str, ...], options: dict[str, Any], message: str
+    nations: whereof.Run, names: tuple[str, ...], options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(whence.WhenceError, match=message) as caught:
+    with pytest.raises(whereof.WhereofError, match=message) as caught:
         nations.explain(*names, **options)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -106,12 +106,12 @@ def test_a_run_without_inverse_relations_is_not_asked_for_subjects(tmp_path: Pat
         (("_", "embassy", "usa"), {}),
         (("egypt", "embassy", "usa"), {"asks": "subject"}),
     ):
-        with pytest.raises(whence.WhenceError, match="train one with --inverse"):
+        with pytest.raises(whereof.WhereofError, match="train one with --inverse"):
             run.explain(*names, **options)
 
 
 def test_an_open_place_whose_answers_are_all_known_is_said() -> None:
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="distmult",
         entities=["a", "b"],
         relations=["r"],
@@ -120,7 +120,7 @@ def test_an_open_place_whose_answers_are_all_known_is_said() -> None:
         relation_rows=[[1.0]],
         trace=((0.1, 0.2), (0.1, 0.1), (0.0, 0.1)),
     )
-    with pytest.raises(whence.WhenceError, match="every answer is known"):
+    with pytest.raises(whereof.WhereofError, match="every answer is known"):
         run.explain("a", "r", "_")
     assert run.explain("a", "r", "b").prediction.rank == 1
 
@@ -129,7 +129,7 @@ def test_an_open_place_whose_answers_are_all_known_is_said() -> None:
     "spelled",
     [7, "7", [7], ["7"], "FACT", "COMMAS", ["TABS"], ["LIST"]],
 )
-def test_facts_by_id_or_names(nations: whence.Run, spelled: Any) -> None:
+def test_facts_by_id_or_names(nations: whereof.Run, spelled: Any) -> None:
     names = nations.dataset.fact_names(nations.dataset.train[7])
     texts = {"FACT": " ".join(names), "COMMAS": ", ".join(names), "TABS": "\t".join(names)}
     if isinstance(spelled, list) and spelled[0] == "LIST":
@@ -141,6 +141,6 @@ def test_facts_by_id_or_names(nations: whence.Run, spelled: Any) -> None:
     assert find_facts(nations._trained, ExplainOptions(without=spelled).without).tolist() == [7]
 
 
-def test_several_facts_in_one_text(nations: whence.Run) -> None:
+def test_several_facts_in_one_text(nations: whereof.Run) -> None:
     for spelled in ("3,1,2", "3 1 2", ["3", "1,2"], [3, 1, 2, 3]):
         assert find_facts(nations._trained, spelled).tolist() == [3, 1, 2]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
-from whence.explain import ExplainOptions
-from whence.run._files import describe
-from whence.run._manifest import Manifest
+import whereof
+from whereof.explain import ExplainOptions
+from whereof.run._files import describe
+from whereof.run._manifest import Manifest
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def nations(folder: Path) -> whence.Run:
-    return whence.Run.open(folder)
+def nations(folder: Path) -> whereof.Run:
+    return whereof.Run.open(folder)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def nations(folder: Path) -> whence.Run:
     ],
 )
 def test_what_cannot_be_asked_is_said(
-    nations: whence.Run, options: dict[str, Any], message: str
+    nations: whereof.Run, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(whence.WhenceError, match=message) as caught:
+    with pytest.raises(whereof.WhereofError, match=message) as caught:
         nations.explain("egypt", "embassy", "usa", **options)
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_ten_supporters_unless_asked_otherwise(nations: whence.Run) -> None:
+def test_ten_supporters_unless_asked_otherwise(nations: whereof.Run) -> None:
     assert ExplainOptions().top == 10
     every = nations.explain("egypt", "embassy", "usa", top=None).facts
     influences = [fact.influence for fact in every]
@@ -69,7 +69,7 @@ def test_ten_supporters_unless_asked_otherwise(nations: whence.Run) -> None:
     assert [fact.influence for fact in backwards] == sorted(influences)
 
 
-def test_an_explanation_is_plain_values(nations: whence.Run) -> None:
+def test_an_explanation_is_plain_values(nations: whereof.Run) -> None:
     options = {"stability": True, "graph": True, "without": [1, 2], "instead_of": "china"}
     document = nations.explain("egypt", "embassy", "usa", **options).to_dict()
     assert json.loads(json.dumps(document, allow_nan=False)) == json.loads(json.dumps(document))
@@ -82,7 +82,7 @@ def test_an_explanation_is_plain_values(nations: whence.Run) -> None:
     assert {"method", "n_adjacent", "seconds"} <= plain.keys()
 
 
-def test_a_table_of_pandas_has_one_row_a_fact(nations: whence.Run) -> None:
+def test_a_table_of_pandas_has_one_row_a_fact(nations: whereof.Run) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
     found = nations.explain("egypt", "embassy", "usa", top=4)
     table = found.to_pandas()
@@ -90,7 +90,7 @@ def test_a_table_of_pandas_has_one_row_a_fact(nations: whence.Run) -> None:
     assert table["influence"].tolist() == [fact.influence for fact in found.facts]
 
 
-def test_influence_is_the_fall_of_the_probability(nations: whence.Run) -> None:
+def test_influence_is_the_fall_of_the_probability(nations: whereof.Run) -> None:
     found = nations.explain("egypt", "embassy", "usa", top=None)
     for fact in found.facts:
         assert fact.probability_without is not None
@@ -109,8 +109,8 @@ def test_a_run_folder_without_the_index_explains_the_same(folder: Path, tmp_path
     kept = {name: about for name, about in manifest.files.items() if "adjacency" not in name}
     assert len(kept) == len(manifest.files) - 4
     replace(manifest, files=kept).write(old)
-    wanted = whence.Run.open(folder).explain("egypt", "embassy", "usa", top=None)
-    found = whence.Run.open(old).explain("egypt", "embassy", "usa", top=None)
+    wanted = whereof.Run.open(folder).explain("egypt", "embassy", "usa", top=None)
+    found = whereof.Run.open(old).explain("egypt", "embassy", "usa", top=None)
     assert found.facts == wanted.facts
     assert found.prediction == wanted.prediction
 
@@ -118,8 +118,8 @@ def test_a_run_folder_without_the_index_explains_the_same(folder: Path, tmp_path
 def test_a_damaged_index_is_named(folder: Path, tmp_path: Path) -> None:
     broken = Path(shutil.copytree(folder, tmp_path / "broken"))
     (broken / "adjacency-entity-facts.npy").unlink()
-    with pytest.raises(whence.WhenceError, match=r"adjacency-entity-facts\.npy is missing"):
-        whence.Run.open(broken)
+    with pytest.raises(whereof.WhereofError, match=r"adjacency-entity-facts\.npy is missing"):
+        whereof.Run.open(broken)
 
 
 def test_a_trace_of_other_data_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -128,14 +128,14 @@ def test_a_trace_of_other_data_is_refused(folder: Path, tmp_path: Path) -> None:
     manifest = Manifest.read(mixed)
     files = manifest.files | {"trace.npy": describe(mixed / "trace.npy")}
     replace(manifest, files=files).write(mixed)
-    with pytest.raises(whence.WhenceError, match=r"trace is of shape.*of other data"):
-        whence.Run.open(mixed).explain("egypt", "embassy", "usa")
+    with pytest.raises(whereof.WhereofError, match=r"trace is of shape.*of other data"):
+        whereof.Run.open(mixed).explain("egypt", "embassy", "usa")
 
 
 def test_explaining_imports_no_tables(folder: Path) -> None:
     code = (
-        "import sys, whence; "
-        f"whence.Run.open({str(folder)!r}).explain('egypt', 'embassy', 'usa', graph=True); "
+        "import sys, whereof; "
+        f"whereof.Run.open({str(folder)!r}).explain('egypt', 'embassy', 'usa', graph=True); "
         "print(*{'pyarrow', 'pandas', 'polars', 'matplotlib'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

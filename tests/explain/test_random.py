@@ -2,16 +2,16 @@
 
 import numpy as np
 
-import whence
+import whereof
 from explain.gradients import make_run
-from whence.explain import Explanation
+from whereof.explain import Explanation
 
 
 def draws(found: Explanation) -> dict[int, float]:
     return {fact.fact_id: fact.influence for fact in found.facts}
 
 
-def explain(run: whence.Run, *names: str, **options: object) -> dict[int, float]:
+def explain(run: whereof.Run, *names: str, **options: object) -> dict[int, float]:
     return draws(run.explain(*names, method="random", top=None, **options))
 
 
@@ -42,7 +42,7 @@ def test_draws_are_spread_evenly() -> None:
     rng = np.random.default_rng(0)
     facts = np.unique(rng.integers(0, (60, 1, 60), (3000, 3)), axis=0)
     rows = rng.normal(size=(60, 2))
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="distmult",
         entities=[str(i) for i in range(60)],
         relations=["r"],

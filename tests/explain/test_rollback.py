@@ -8,7 +8,7 @@ import pytest
 from models.formulas import FORMULAS
 from runs import train
 
-import whence
+import whereof
 from explain.helpers import (
     THREE_WAY,
     TOLERANCE,
@@ -22,8 +22,8 @@ from explain.helpers import (
     with_facts,
 )
 from explain.oracle import BATCHED, Ask, Oracle, quantity
-from whence.data import ratings_as_objects
-from whence.models import MODELS
+from whereof.data import ratings_as_objects
+from whereof.models import MODELS
 
 OF = ("probability", "score", "loss")
 
@@ -31,9 +31,9 @@ OF = ("probability", "score", "loss")
 @pytest.fixture(scope="module")
 def nations(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run of each model and precision, trained once."""
-    runs: dict[tuple[str, str], whence.Run] = {}
+    runs: dict[tuple[str, str], whereof.Run] = {}
 
-    def trained(model: str, precision: str) -> whence.Run:
+    def trained(model: str, precision: str) -> whereof.Run:
         if (model, precision) not in runs:
             path = tmp_path_factory.mktemp("nations") / model
             # Rows as wide and scores as large as they usually are: rounding goes by both.
@@ -117,7 +117,7 @@ def test_two_way_data(model: str, loss: str, tmp_path: Path) -> None:
     films = {"user": pairs // 9, "item": pairs % 9, "rating": rng.integers(1, 6, 60)}
     films = {name: values.tolist() for name, values in films.items()}
     settings = {"dim": 3, "epochs": 3, "rate": 0.05, "precision": "float64"}
-    run = whence.train(films, out=tmp_path / "run", model=model, loss=loss, **settings)
+    run = whereof.train(films, out=tmp_path / "run", model=model, loss=loss, **settings)
     for i, ask in enumerate(random_asks(run, 30)):
         of = "score" if loss == "squared" else OF[i % 3]
         check_all_facts(run, ask, of, 1e-11)
@@ -127,13 +127,13 @@ def test_influence_on_a_rating_is_in_its_units(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     films = {"user": [*range(8)] * 2, "item": [0] * 8 + [1] * 8}
     films["rating"] = rng.integers(0, 100, 16).tolist()
-    run = whence.train(films, out=tmp_path / "run", model="mf-biased", dim=2, epochs=20, rate=0.05)
+    run = whereof.train(films, out=tmp_path / "run", model="mf-biased", dim=2, epochs=20, rate=0.05)
     found = run.explain("0", "1", top=None)
     assert found.of == "score"
     assert 0 < found.prediction.score < 100
     assert max(abs(fact.influence) for fact in found.facts) > 1
     for of in ("probability", "loss"):
-        with pytest.raises(whence.WhenceError, match=f"learned ratings, which have no {of}"):
+        with pytest.raises(whereof.WhereofError, match=f"learned ratings, which have no {of}"):
             run.explain("0", "1", of=of)
 
 
@@ -141,8 +141,8 @@ def test_only_ratings_compete_where_ratings_are_objects(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     pairs = rng.permutation(15 * 8)[:80]
     films = {"user": pairs // 8, "item": 100 + pairs % 8, "rating": rng.integers(1, 6, 80)}
-    data = ratings_as_objects(whence.read({name: list(ids) for name, ids in films.items()}))
-    run = whence.train(
+    data = ratings_as_objects(whereof.read({name: list(ids) for name, ids in films.items()}))
+    run = whereof.train(
         data, out=tmp_path / "run", model="complex", dim=3, epochs=4, rate=0.05, inverse=True
     )
     assert run.explain("3", "102", "5").prediction.n_candidates == 5
@@ -197,7 +197,7 @@ def test_a_candidate_that_a_fact_touched_changes_the_normaliser() -> None:
     rows = np.eye(4)
     trace = np.zeros((1, 3, 4))
     trace[0, 2] = [5.0, 0, 0, 0]
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="distmult",
         entities=["s", "o", "a", "b"],
         relations=["r"],
@@ -228,5 +228,5 @@ def test_sets_are_rolled_back_together() -> None:
 
 def test_a_run_without_a_trace_says_what_to_do(tmp_path: Path) -> None:
     run = train(tmp_path / "run", trace=False, epochs=1)
-    with pytest.raises(whence.WhenceError, match=r"rollback needs a trace.*--no-trace"):
+    with pytest.raises(whereof.WhereofError, match=r"rollback needs a trace.*--no-trace"):
         run.explain("egypt", "embassy", "usa")

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import whence
+import whereof
 from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
-from whence.explain._rollback import Rollback
-from whence.explain._search import rank, search
-from whence.explain._sets import Sets
-from whence.models import MODELS
+from whereof.explain._rollback import Rollback
+from whereof.explain._search import rank, search
+from whereof.explain._sets import Sets
+from whereof.models import MODELS
 
 FEW = 1 << 15
 """Scores up to which everything is scored anyway."""
@@ -29,7 +29,7 @@ worlds = st.fixed_dictionaries(
 """Settings of random runs: traces tiny, of all sizes, or as large as the rows themselves."""
 
 
-def _world(n_entities: int = 1500, **world: object) -> whence.Run:
+def _world(n_entities: int = 1500, **world: object) -> whereof.Run:
     """A run in which every prediction has facts enough for the search to be worth its while."""
     n_relations = 4 if not MODELS[str(world["model"])].two_way else 0
     n_facts = 800 if n_relations else 20_000
@@ -210,7 +210,7 @@ def test_bounds_hold_where_light_candidates_rise_together(heaviest: float, noise
     rise = rng.uniform(0.5, 1, (n_facts, 1)) * (heaviest - 2) * light / (light @ light)
     subject = -(rise + noise * rng.normal(size=(n_facts, width)) / np.sqrt(width))
     rows = np.vstack([given, heavy * 10 / np.linalg.norm(heavy), np.tile(light, (n_light, 1))])
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="distmult",
         entities=[f"e{i}" for i in range(len(rows))],
         relations=["r0"],
@@ -227,7 +227,7 @@ def test_bounds_hold_where_light_candidates_rise_together(heaviest: float, noise
 def test_scores_too_far_apart_for_probabilities_are_searched_all_the_same() -> None:
     run = random_run("distmult", n_entities=300, n_facts=400, dim=8, size=5.0)
     rows = run.entity_rows * 30
-    far = whence.Run.from_arrays(
+    far = whereof.Run.from_arrays(
         model="distmult",
         entities=run.dataset.entities.names,
         relations=run.dataset.relations.names,
@@ -250,5 +250,5 @@ def test_a_trace_of_what_is_no_number_is_said(top: int | None) -> None:
     run = random_run("distmult", n_entities=1500, n_facts=800)
     run.trace[3] = np.nan
     names = run.dataset.fact_names(run.dataset.train[3])
-    with pytest.raises(whence.WhenceError, match="not finite"):
+    with pytest.raises(whereof.WhereofError, match="not finite"):
         run.explain(*names, top=top)

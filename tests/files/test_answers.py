@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from runs import train
 
-import whence
-from whence.files import write_answers
-from whence.predict import Answers
+import whereof
+from whereof.files import write_answers
+from whereof.predict import Answers
 
 QUERIES = [("egypt", "embassy"), ("_", "embassy", "usa"), ("egypt", "embassy", "cuba")]
 COLUMNS = ["subject", "relation", "object", "asks"]
@@ -21,7 +21,7 @@ COLUMNS += ["entity", "label", "probability", "score", "rank", "known"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
@@ -32,7 +32,7 @@ def queries(tmp_path: Path) -> Path:
     return path
 
 
-def expected(run: whence.Run, top: int | None = 3) -> list[dict[str, Any]]:
+def expected(run: whereof.Run, top: int | None = 3) -> list[dict[str, Any]]:
     return [run.predict(*names, top=top).to_dict() for names in QUERIES]
 
 
@@ -50,14 +50,14 @@ def read(path: Path) -> str:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "A.JSONL"])
-def test_json_lines_are_what_predict_prints(run: whence.Run, queries: Path, name: str) -> None:
+def test_json_lines_are_what_predict_prints(run: whereof.Run, queries: Path, name: str) -> None:
     run.predict_file(queries, queries.with_name(name), top=3)
     lines = read(queries.with_name(name)).splitlines()
     assert [json.loads(line) for line in lines] == expected(run)
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a.csv", "a.tsv.gz", "a.csv.gz"])
-def test_a_table_has_one_row_an_answer(run: whence.Run, queries: Path, name: str) -> None:
+def test_a_table_has_one_row_an_answer(run: whereof.Run, queries: Path, name: str) -> None:
     run.predict_file(queries, queries.with_name(name), top=3)
     text = read(queries.with_name(name))
     found = csv.DictReader(text.splitlines(), delimiter="," if ".csv" in name else "\t")
@@ -69,7 +69,7 @@ def test_a_table_has_one_row_an_answer(run: whence.Run, queries: Path, name: str
     assert list(found) == as_text
 
 
-def test_parquet_has_the_same_rows_typed(run: whence.Run, queries: Path) -> None:
+def test_parquet_has_the_same_rows_typed(run: whereof.Run, queries: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     run.predict_file(queries, queries.with_name("a.parquet"), top=None)
     assert parquet.read_table(queries.with_name("a.parquet")).to_pylist() == rows(
@@ -78,10 +78,10 @@ def test_parquet_has_the_same_rows_typed(run: whence.Run, queries: Path) -> None
 
 
 def test_parquet_without_pyarrow_says_what_to_install(
-    run: whence.Run, queries: Path, monkeypatch: pytest.MonkeyPatch
+    run: whereof.Run, queries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(whence.WhenceError, match="install pyarrow, or Whence with its extra"):
+    with pytest.raises(whereof.WhereofError, match="install pyarrow, or Whereof with its extra"):
         run.predict_file(queries, queries.with_name("a.parquet"))
 
 
@@ -95,7 +95,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     ],
 )
 def test_queries_may_be_written_in_many_ways(
-    run: whence.Run, tmp_path: Path, name: str, text: str
+    run: whereof.Run, tmp_path: Path, name: str, text: str
 ) -> None:
     data = text.encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -104,7 +104,7 @@ def test_queries_may_be_written_in_many_ways(
     assert [json.loads(line) for line in lines] == expected(run)
 
 
-def test_what_was_written_is_said_and_progress_told(run: whence.Run, queries: Path) -> None:
+def test_what_was_written_is_said_and_progress_told(run: whereof.Run, queries: Path) -> None:
     told: list[tuple[int, int]] = []
     out = queries.with_name("a.tsv")
     written = run.predict_file(queries, out, top=3, advanced=lambda *at: told.append(at))
@@ -127,52 +127,52 @@ def test_what_was_written_is_said_and_progress_told(run: whence.Run, queries: Pa
     ],
 )
 def test_bad_queries_are_named_before_any_is_answered(
-    run: whence.Run, tmp_path: Path, name: str, data: bytes, message: str
+    run: whereof.Run, tmp_path: Path, name: str, data: bytes, message: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(whence.WhenceError, match=message):
+    with pytest.raises(whereof.WhereofError, match=message):
         run.predict_file(tmp_path / name, tmp_path / "a.tsv")
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-def test_a_missing_file_of_queries_is_named(run: whence.Run, tmp_path: Path) -> None:
-    with pytest.raises(whence.WhenceError, match=r"q\.tsv: no such file"):
+def test_a_missing_file_of_queries_is_named(run: whereof.Run, tmp_path: Path) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"q\.tsv: no such file"):
         run.predict_file(tmp_path / "q.tsv", tmp_path / "a.tsv")
-    with pytest.raises(whence.WhenceError, match="a folder, expected a file"):
+    with pytest.raises(whereof.WhereofError, match="a folder, expected a file"):
         run.predict_file(tmp_path, tmp_path / "a.tsv")
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a", "a.parquet.gz", "a.gz"])
-def test_an_unknown_ending_is_refused(run: whence.Run, queries: Path, name: str) -> None:
-    with pytest.raises(whence.WhenceError, match=r"unknown ending .*choose from \.tsv, \.txt"):
+def test_an_unknown_ending_is_refused(run: whereof.Run, queries: Path, name: str) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"unknown ending .*choose from \.tsv, \.txt"):
         run.predict_file(queries, queries.with_name(name))
 
 
-def test_a_file_that_exists_is_overwritten_only_by_force(run: whence.Run, queries: Path) -> None:
+def test_a_file_that_exists_is_overwritten_only_by_force(run: whereof.Run, queries: Path) -> None:
     out = queries.with_name("a.tsv")
     out.write_text("mine")
-    with pytest.raises(whence.WhenceError, match=r"exists.*--force"):
+    with pytest.raises(whereof.WhereofError, match=r"exists.*--force"):
         run.predict_file(queries, out)
     assert out.read_text() == "mine"
     run.predict_file(queries, out, force=True)
     assert out.read_text().startswith("subject\t")
 
 
-def test_the_folder_of_the_answers_is_made(run: whence.Run, queries: Path) -> None:
+def test_the_folder_of_the_answers_is_made(run: whereof.Run, queries: Path) -> None:
     run.predict_file(queries, queries.parent / "one" / "two" / "a.tsv")
     assert [file.name for file in queries.parent.glob("one/two/*")] == ["a.tsv"]
 
 
-def test_a_place_that_cannot_be_written_is_named(run: whence.Run, queries: Path) -> None:
-    with pytest.raises(whence.WhenceError, match=r"cannot write .*a\.tsv"):
+def test_a_place_that_cannot_be_written_is_named(run: whereof.Run, queries: Path) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"cannot write .*a\.tsv"):
         run.predict_file(queries, queries / "a.tsv")
     (queries.parent / "folder.tsv").mkdir()
-    with pytest.raises(whence.WhenceError, match="is a folder"):
+    with pytest.raises(whereof.WhereofError, match="is a folder"):
         run.predict_file(queries, queries.parent / "folder.tsv", force=True)
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.jsonl.gz", "a.parquet"])
-def test_an_interruption_leaves_what_was_there(run: whence.Run, tmp_path: Path, name: str) -> None:
+def test_an_interruption_leaves_what_was_there(run: whereof.Run, tmp_path: Path, name: str) -> None:
     if name == "a.parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     (tmp_path / name).write_text("mine")
@@ -190,7 +190,7 @@ def test_an_interruption_leaves_what_was_there(run: whence.Run, tmp_path: Path, 
 def test_names_with_quotes_and_commas_come_back(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text('a, "b"\tr\tc\nc\tr\td\n')
     (tmp_path / "labels.tsv").write_text('c\tsee "c", or d\n')
-    run = whence.train(
+    run = whereof.train(
         tmp_path / "facts.tsv",
         out=tmp_path / "run",
         entity_labels=tmp_path / "labels.tsv",
@@ -211,7 +211,7 @@ def test_names_with_quotes_and_commas_come_back(tmp_path: Path) -> None:
 
 def test_what_would_end_a_cell_becomes_a_blank(tmp_path: Path) -> None:
     (tmp_path / "facts.csv").write_text('"a\tb",r,"c\nd"\n"c\nd",r,e\n')
-    run = whence.train(tmp_path / "facts.csv", out=tmp_path / "run", dim=2)
+    run = whereof.train(tmp_path / "facts.csv", out=tmp_path / "run", dim=2)
     (tmp_path / "q.csv").write_text('"a\tb",r\n')
     run.predict_file(tmp_path / "q.csv", tmp_path / "a.tsv")
     found = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]

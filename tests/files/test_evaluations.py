@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from whence import WhenceError
-from whence.evaluate.results import Evaluation, Retraining
-from whence.files import find_evaluations, save_evaluation
+from whereof import WhereofError
+from whereof.evaluate.results import Evaluation, Retraining
+from whereof.files import find_evaluations, save_evaluation
 
 ROW = Retraining(
     protocol="removal",
@@ -76,12 +76,12 @@ def test_texts_hold_them_in_one_cell(evaluation: Evaluation, tmp_path: Path) -> 
 def test_a_file_that_exists_stays_unless_forced(evaluation: Evaluation, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("mine")
-    with pytest.raises(WhenceError, match="exists; choose another file"):
+    with pytest.raises(WhereofError, match="exists; choose another file"):
         evaluation.to_file(path)
     assert path.read_text() == "mine"
     evaluation.to_file(path, force=True)
     assert path.read_text().startswith("protocol,method,k,")
-    with pytest.raises(WhenceError, match=r"unknown ending '\.xls'"):
+    with pytest.raises(WhereofError, match=r"unknown ending '\.xls'"):
         evaluation.to_file(tmp_path / "rows.xls")
 
 

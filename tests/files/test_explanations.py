@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
-from whence.explain import ExplainOptions, explain_many
-from whence.files import Task, find_questions, write_explanations
-from whence.files._explanations import _keep
-from whence.files._journal import open_journal
+import whereof
+from whereof.explain import ExplainOptions, explain_many
+from whereof.files import Task, find_questions, write_explanations
+from whereof.files._explanations import _keep
+from whereof.files._journal import open_journal
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
@@ -67,7 +67,7 @@ def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["e.jsonl", "e.jsonl.gz"])
 def test_a_line_is_what_explain_says_without_its_time(
-    run: whence.Run, predictions: Path, name: str
+    run: whereof.Run, predictions: Path, name: str
 ) -> None:
     run.explain_file(predictions, predictions.with_name(name), top=3)
     found = [json.loads(line) for line in read(predictions.with_name(name)).splitlines()]
@@ -77,7 +77,7 @@ def test_a_line_is_what_explain_says_without_its_time(
     assert found == [{name: each[name] for name in kept} for each in expected]
 
 
-def test_what_was_asked_besides_is_kept(run: whence.Run, predictions: Path) -> None:
+def test_what_was_asked_besides_is_kept(run: whereof.Run, predictions: Path) -> None:
     out = predictions.with_name("e.jsonl")
     run.explain_file(predictions, out, stability=True)
     first = json.loads(out.read_text().splitlines()[0])
@@ -86,7 +86,7 @@ def test_what_was_asked_besides_is_kept(run: whence.Run, predictions: Path) -> N
     assert "graph" not in first
 
 
-def test_tables_agree_with_json_lines(run: whence.Run, tmp_path: Path) -> None:
+def test_tables_agree_with_json_lines(run: whereof.Run, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     for name in ("e.jsonl", "e.parquet", "e.csv", "e.tsv.gz"):
         written = run.explain_file("top", tmp_path / name, limit=12, top=4)
@@ -106,7 +106,7 @@ def test_tables_agree_with_json_lines(run: whence.Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["e.jsonl", "e.csv", "e.tsv.gz", "e.parquet"])
 def test_the_bytes_are_those_of_work_that_was_not_cut(
-    run: whence.Run, tmp_path: Path, name: str
+    run: whereof.Run, tmp_path: Path, name: str
 ) -> None:
     if name == "e.parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -128,7 +128,7 @@ def test_the_bytes_are_those_of_work_that_was_not_cut(
     assert [file.name for file in out.parent.iterdir()] == [name]
 
 
-def test_a_damaged_line_and_what_follows_is_done_again(run: whence.Run, tmp_path: Path) -> None:
+def test_a_damaged_line_and_what_follows_is_done_again(run: whereof.Run, tmp_path: Path) -> None:
     out, journal = tmp_path / "e.jsonl", tmp_path / ".e.jsonl.unfinished"
     with pytest.raises(KeyboardInterrupt):
         run.explain_file("true", out, limit=9, advanced=stop_after(8))
@@ -149,53 +149,53 @@ def test_a_damaged_line_and_what_follows_is_done_again(run: whence.Run, tmp_path
     ],
 )
 def test_other_work_does_not_go_on(
-    run: whence.Run, tmp_path: Path, change: dict[str, Any], what: str
+    run: whereof.Run, tmp_path: Path, change: dict[str, Any], what: str
 ) -> None:
     out, asked = tmp_path / "e.jsonl", {"limit": 9, "top": 2}
     with pytest.raises(KeyboardInterrupt):
         run.explain_file("true", out, advanced=stop_after(3), **asked)
-    with pytest.raises(whence.WhenceError, match=f"has another {what}.*--force"):
+    with pytest.raises(whereof.WhereofError, match=f"has another {what}.*--force"):
         run.explain_file("true", out, **asked | change)
     run.explain_file("true", out, force=True, **asked | change)
     run.explain_file("true", tmp_path / "f.jsonl", **asked | change)
     assert out.read_bytes() == (tmp_path / "f.jsonl").read_bytes()
 
 
-def test_another_run_does_not_go_on(run: whence.Run, tmp_path: Path) -> None:
+def test_another_run_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None:
     other = train(tmp_path / "other", seed=99, inverse=True)
     out = tmp_path / "e.jsonl"
     with pytest.raises(KeyboardInterrupt):
         run.explain_file("true", out, advanced=stop_after(3))
-    with pytest.raises(whence.WhenceError, match="has another run: finish it as it was begun"):
+    with pytest.raises(whereof.WhereofError, match="has another run: finish it as it was begun"):
         other.explain_file("true", out)
 
 
-def test_another_device_does_not_go_on(run: whence.Run, tmp_path: Path) -> None:
+def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None:
     out, options = tmp_path / "e.jsonl", ExplainOptions()
     with pytest.raises(KeyboardInterrupt):
         run.explain_file("true", out, advanced=stop_after(3))
     questions = find_questions(run._trained, "true", "test", None, "object")
     about = {"run": run._folder.fingerprint, "device": "cuda"}
     explain = partial(explain_many, run._trained, options=options)
-    with pytest.raises(whence.WhenceError, match="has another device: finish it as it was begun"):
+    with pytest.raises(whereof.WhereofError, match="has another device: finish it as it was begun"):
         write_explanations(explain, questions, options, Task(out), **about)
 
 
-def test_resume_never_begins(run: whence.Run, tmp_path: Path) -> None:
+def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
-    with pytest.raises(whence.WhenceError, match=r"no unfinished work for .*leave out --resume"):
+    with pytest.raises(whereof.WhereofError, match=r"no unfinished work for .*leave out --resume"):
         run.explain_file("true", out, resume=True)
-    with pytest.raises(whence.WhenceError, match="choose one of them"):
+    with pytest.raises(whereof.WhereofError, match="choose one of them"):
         run.explain_file("true", out, resume=True, force=True)
     with pytest.raises(KeyboardInterrupt):
         run.explain_file("true", out, limit=5, advanced=stop_after(3))
     assert run.explain_file("true", out, limit=5, resume=True).n_resumed == 3
 
 
-def test_overwriting_goes_on_too(run: whence.Run, tmp_path: Path) -> None:
+def test_overwriting_goes_on_too(run: whereof.Run, tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
     out.write_text("mine")
-    with pytest.raises(whence.WhenceError, match=r"exists.*--force"):
+    with pytest.raises(whereof.WhereofError, match=r"exists.*--force"):
         run.explain_file("true", out, limit=5)
     with pytest.raises(KeyboardInterrupt):
         run.explain_file("true", out, limit=5, force=True, advanced=stop_after(3))
@@ -205,16 +205,16 @@ def test_overwriting_goes_on_too(run: whence.Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
-def test_two_processes_do_not_write_one_file(run: whence.Run, tmp_path: Path) -> None:
+def test_two_processes_do_not_write_one_file(run: whereof.Run, tmp_path: Path) -> None:
     task = Task(tmp_path / "e.jsonl")
     with (
         open_journal(task, {"run": "a"}),
-        pytest.raises(whence.WhenceError, match="being written by another process"),
+        pytest.raises(whereof.WhereofError, match="being written by another process"),
     ):
         run.explain_file("true", task.path)
 
 
-def test_bad_lines_are_records(run: whence.Run, predictions: Path) -> None:
+def test_bad_lines_are_records(run: whereof.Run, predictions: Path) -> None:
     out = predictions.with_name("e.tsv")
     written = run.explain_file(predictions, out)
     (failed,) = written.failed
@@ -224,7 +224,7 @@ def test_bad_lines_are_records(run: whence.Run, predictions: Path) -> None:
     assert (written.n_predictions, written.n_facts) == (3, 30)
 
 
-def test_bad_lines_are_remembered_over_a_cut(run: whence.Run, predictions: Path) -> None:
+def test_bad_lines_are_remembered_over_a_cut(run: whereof.Run, predictions: Path) -> None:
     out = predictions.with_name("e.tsv")
     with pytest.raises(KeyboardInterrupt):
         run.explain_file(predictions, out, advanced=stop_after(2))
@@ -232,7 +232,7 @@ def test_bad_lines_are_remembered_over_a_cut(run: whence.Run, predictions: Path)
     assert (written.n_resumed, [failed.line for failed in written.failed]) == (2, [2])
 
 
-def test_a_file_without_a_good_line_makes_none(run: whence.Run, predictions: Path) -> None:
+def test_a_file_without_a_good_line_makes_none(run: whereof.Run, predictions: Path) -> None:
     predictions.write_text("a\tb\tc\n")
     written = run.explain_file(predictions, predictions.with_name("e.tsv"))
     assert (written.n_predictions, len(written.failed)) == (0, 1)
@@ -249,15 +249,15 @@ def test_a_file_without_a_good_line_makes_none(run: whence.Run, predictions: Pat
     ],
 )
 def test_a_file_that_is_none_is_refused(
-    run: whence.Run, tmp_path: Path, name: str, data: bytes, message: str
+    run: whereof.Run, tmp_path: Path, name: str, data: bytes, message: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(whence.WhenceError, match=message):
+    with pytest.raises(whereof.WhereofError, match=message):
         run.explain_file(tmp_path / name, tmp_path / "e.tsv")
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-def test_predictions_by_commas_and_gzipped(run: whence.Run, tmp_path: Path) -> None:
+def test_predictions_by_commas_and_gzipped(run: whereof.Run, tmp_path: Path) -> None:
     (tmp_path / "p.csv.gz").write_bytes(gzip.compress(b'"egypt",embassy,usa\nuk,embassy,\n'))
     (tmp_path / "p.tsv").write_text("egypt\tembassy\tusa\nuk\tembassy\t_\n")
     for name, out in (("p.csv.gz", "a.tsv"), ("p.tsv", "b.tsv")):
@@ -265,7 +265,7 @@ def test_predictions_by_commas_and_gzipped(run: whence.Run, tmp_path: Path) -> N
     assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
 
 
-def test_what_fails_for_all_leaves_nothing(run: whence.Run, tmp_path: Path) -> None:
+def test_what_fails_for_all_leaves_nothing(run: whereof.Run, tmp_path: Path) -> None:
     cases: dict[str, tuple[str, dict[str, Any]]] = {
         "unknown ending": ("e.xls", {}),
         "unknown relation": ("e.tsv", {"relation": "embasy"}),
@@ -277,15 +277,15 @@ def test_what_fails_for_all_leaves_nothing(run: whence.Run, tmp_path: Path) -> N
     }
     (tmp_path / "folder.tsv").mkdir()
     for words, (name, options) in cases.items():
-        with pytest.raises(whence.WhenceError, match=words):
+        with pytest.raises(whereof.WhereofError, match=words):
             run.explain_file("top", tmp_path / name, **options)
     assert [file.name for file in tmp_path.iterdir()] == ["folder.tsv"]
-    with pytest.raises(whence.WhenceError, match="cannot write"):
+    with pytest.raises(whereof.WhereofError, match="cannot write"):
         run.explain_file("top", run.path / "manifest.json" / "e.tsv")  # type: ignore[operator]
 
 
 def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
-    run: whence.Run, tmp_path: Path
+    run: whereof.Run, tmp_path: Path
 ) -> None:
     explanation = run.explain("egypt", "embassy", "usa")
     facts = (replace(explanation.facts[0], influence=math.inf),)
@@ -299,9 +299,9 @@ def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
 
 
 def test_arrays_are_told_apart(tmp_path: Path) -> None:
-    def run(scale: float) -> whence.Run:
+    def run(scale: float) -> whereof.Run:
         rng = np.random.default_rng(0)
-        return whence.Run.from_arrays(
+        return whereof.Run.from_arrays(
             model="distmult",
             entities=["a", "b", "c"],
             relations=["r"],
@@ -314,6 +314,6 @@ def test_arrays_are_told_apart(tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
     with pytest.raises(KeyboardInterrupt):
         run(0.1).explain_file("true", out, split="train", advanced=stop_after(1))
-    with pytest.raises(whence.WhenceError, match="has another run"):
+    with pytest.raises(whereof.WhereofError, match="has another run"):
         run(0.2).explain_file("true", out, split="train")
     assert run(0.1).explain_file("true", out, split="train").n_resumed == 1

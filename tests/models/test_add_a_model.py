@@ -8,7 +8,7 @@ from training.helpers import LOSSES, OPTIMIZERS, check_by_oracle, make_problem, 
 
 from models.checks import check_query_vjp, check_score, check_slopes
 from models.formulas import Slopes, Vector
-from whence.models import MODELS, Model, Widths, find_model
+from whereof.models import MODELS, Model, Widths, find_model
 
 
 def query(s: Any, r: Any, q: Any) -> None:

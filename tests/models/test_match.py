@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from whence.models._match import (
+from whereof.models._match import (
     MATCH_IDS,
     add_query_gradients,
     add_row_gradient,

@@ -5,7 +5,7 @@ import pytest
 
 from models.checks import check_query_vjp, check_score, check_slopes
 from models.formulas import FORMULAS
-from whence.models import MODELS
+from whereof.models import MODELS
 
 
 @pytest.mark.parametrize("dim", [1, 5])

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from models.formulas import FORMULAS
-from whence.errors import WhenceError
-from whence.models import ENTRY_POINTS, MODELS, find_model
+from whereof.errors import WhereofError
+from whereof.models import ENTRY_POINTS, MODELS, find_model
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
@@ -45,7 +45,7 @@ def test_a_query_is_as_long_as_a_row_or_one_longer(name: str, dim: int) -> None:
 
 
 def test_an_unknown_model_is_named_with_the_choices() -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         find_model("distmul")
     assert str(error.value) == f"unknown model 'distmul'; choose from {', '.join(sorted(MODELS))}"
 
@@ -67,15 +67,15 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_an_installed_model_is_found(install: Callable[[str], None]) -> None:
-    with pytest.raises(WhenceError, match="unknown model 'other'"):
+    with pytest.raises(WhereofError, match="unknown model 'other'"):
         find_model("other")
     install("models.test_add_a_model:CP")
     assert find_model("other").name == "cp"
-    with pytest.raises(WhenceError, match=r"choose from complex, .*, other, "):
+    with pytest.raises(WhereofError, match=r"choose from complex, .*, other, "):
         find_model("another")
 
 
 def test_an_installed_thing_that_is_no_model_is_named(install: Callable[[str], None]) -> None:
     install("models.formulas:FORMULAS")
-    with pytest.raises(WhenceError, match="the entry point of model 'other' is not a"):
+    with pytest.raises(WhereofError, match="the entry point of model 'other' is not a"):
         find_model("other")

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from whence.evaluate.results import (
+from whereof.evaluate.results import (
     Approximation,
     Change,
     Evaluation,
@@ -98,7 +98,7 @@ def part(found: Evaluation, **values: Any) -> dict[str, Any]:
         "significance": [],
         "examples": [],
         "measured": {
-            "command": "whence paper",
+            "command": "whereof paper",
             "machine": "a processor, 2 cores",
             "date": "2026-11-15T10:00:00+00:00",
         },

@@ -1,7 +1,7 @@
 """Examples, by hand."""
 
 from paper.hand_made import retraining
-from whence.paper._examples import choose_examples
+from whereof.paper._examples import choose_examples
 
 
 def test_examples_are_those_that_fell_furthest() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whereof.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
 
 N_ENTITIES, N_FACTS = 520, 600
 """More entities than the paper has negatives."""

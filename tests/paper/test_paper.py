@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-import whence
-from whence.engines._local import LocalEngine
-from whence.errors import WhenceError
-from whence.evaluate import results
-from whence.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
-from whence.paper._budget import make_budget
-from whence.paper._measuring import _records_key
-from whence.paper._plan import plan
-from whence.paper._runs import Runs
-from whence.paper._watch import TimedWatch
-from whence.run import RunFolder
-from whence.training.results import Interrupted, Watch
+import whereof
+from whereof.engines._local import LocalEngine
+from whereof.errors import WhereofError
+from whereof.evaluate import results
+from whereof.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whereof.paper._budget import make_budget
+from whereof.paper._measuring import _records_key
+from whereof.paper._plan import plan
+from whereof.paper._runs import Runs
+from whereof.paper._watch import TimedWatch
+from whereof.run import RunFolder
+from whereof.training.results import Interrupted, Watch
 
 FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
 
@@ -110,7 +110,7 @@ def test_a_run_that_is_there_is_not_counted(whole: tuple[Paper, Notes], tmp_path
 
 def test_all_predictions_are_at_most_as_many_as_queries(tmp_path: Path) -> None:
     options = PaperOptions(models=("complex",), seeds=1, out=tmp_path)
-    queries = {(s, r) for s, r, _ in whence.read("nations").test.tolist()}
+    queries = {(s, r) for s, r, _ in whereof.read("nations").test.tolist()}
     engine, runs = LocalEngine(), Runs(options, Notes())
     budget = make_budget(plan(options), [], runs, engine)
     assert {cost.n_retrainings for cost in budget.parts} == {len(queries) * 6 + 20 + 1}
@@ -244,7 +244,7 @@ def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Pat
 def test_it_says_what_was_measured_where(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     (measured,) = {(each.command, each.machine) for each in paper.measured}
-    assert measured[0] == "whence paper nations --models distmult --seeds 2 --limit 2"
+    assert measured[0] == "whereof paper nations --models distmult --seeds 2 --limit 2"
     assert measured[1] == LocalEngine().describe()
     assert "core" in measured[1]
     for part in paper.to_dict()["parts"]:
@@ -338,14 +338,14 @@ class Stopped(Watch):
 
 @pytest.mark.parametrize("settings", [{}, {"preset": "paper", "epochs": 2}])
 def test_a_run_of_other_settings_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
-    whence.train("nations", out=tmp_path / "runs" / "distmult", model="distmult", **settings)
-    with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
+    whereof.train("nations", out=tmp_path / "runs" / "distmult", model="distmult", **settings)
+    with pytest.raises(WhereofError, match="was trained with other settings; remove it"):
         reproduce(PaperOptions(**FEW, out=tmp_path))
 
 
 def _interrupted(path: Path, **settings: Any) -> None:
     with pytest.raises(Interrupted):
-        whence.train(
+        whereof.train(
             "nations",
             out=path,
             preset="paper",
@@ -360,7 +360,7 @@ def _interrupted(path: Path, **settings: Any) -> None:
 def test_an_unfinished_run_of_other_settings_is_not_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "distmult"
     _interrupted(path, dim=4)
-    with pytest.raises(WhenceError, match="was trained with other settings; remove it"):
+    with pytest.raises(WhereofError, match="was trained with other settings; remove it"):
         reproduce(PaperOptions(**FEW, out=tmp_path))
     assert not RunFolder.open(path, unfinished=True).manifest.finished
 
@@ -369,13 +369,13 @@ def test_an_unfinished_run_is_gone_on_with(whole: tuple[Paper, Notes], tmp_path:
     _interrupted(tmp_path / "runs" / "distmult")
     options = PaperOptions(**FEW, out=tmp_path)
     run = Runs(options, Notes()).open(plan(options)[0])
-    same = whence.Run.open(whole[0].options.folder / "runs" / "distmult")
+    same = whereof.Run.open(whole[0].options.folder / "runs" / "distmult")
     assert run.entity_rows.tobytes() == same.entity_rows.tobytes()
 
 
 def test_the_folder_of_a_run_is_left_alone(tmp_path: Path) -> None:
-    run = whence.train("nations", out=tmp_path / "run", epochs=1, model="distmult", dim=4)
+    run = whereof.train("nations", out=tmp_path / "run", epochs=1, model="distmult", dim=4)
     before = sorted(path.name for path in run.path.iterdir())
-    with pytest.raises(WhenceError, match="is a run; choose another folder"):
+    with pytest.raises(WhereofError, match="is a run; choose another folder"):
         reproduce(PaperOptions(out=run.path))
     assert sorted(path.name for path in run.path.iterdir()) == before

@@ -1,9 +1,9 @@
 import pytest
 
-from whence.engines import EngineOptions
-from whence.errors import WhenceError
-from whence.paper import PaperOptions
-from whence.paper._plan import plan
+from whereof.engines import EngineOptions
+from whereof.errors import WhereofError
+from whereof.paper import PaperOptions
+from whereof.paper._plan import plan
 
 
 def test_nations_has_every_part() -> None:
@@ -73,11 +73,11 @@ def test_negatives_of_lazy_adam_are_distinct_where_there_are_many() -> None:
 
 
 def test_the_command_says_what_was_asked() -> None:
-    assert PaperOptions("movielens").command == "whence paper movielens"
+    assert PaperOptions("movielens").command == "whereof paper movielens"
     asked = PaperOptions(
         "fb15k-237", ("complex",), 2, 10, engine=EngineOptions("ray"), time_budget="9m"
     )
-    expected = "whence paper fb15k-237 --models complex --seeds 2 --limit 10 --engine ray"
+    expected = "whereof paper fb15k-237 --models complex --seeds 2 --limit 10 --engine ray"
     assert asked.command == expected
     assert asked.seconds == 540
 
@@ -88,7 +88,7 @@ def test_the_command_says_what_was_asked() -> None:
 )
 def test_the_engine_is_named_where_it_was_asked_for(engine: str, flag: str) -> None:
     command = PaperOptions(engine=EngineOptions(engine)).command
-    assert command == f"whence paper nations{flag}"
+    assert command == f"whereof paper nations{flag}"
 
 
 def test_parts_of_one_setting_share_a_run() -> None:
@@ -137,6 +137,6 @@ def test_retrainings_are_counted_before_they_are_done() -> None:
     ],
 )
 def test_bad_input_is_said(asked: dict[str, object], message: str) -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         PaperOptions(**asked)
     assert str(error.value) == message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from whence.paper import _published as published
+from whereof.paper import _published as published
 
 TABLE_1 = """
 nations   distmult random   54 66 82   18 36 70

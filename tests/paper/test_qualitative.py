@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-import whence
+import whereof
 from paper import hand_made
-from whence.engines import RetrainWatch
-from whence.paper import PaperOptions
-from whence.paper._qualitative import EXAMPLES, explain_examples, short_relation
-from whence.paper._results import Results
-from whence.paper._tables import make_tables
-from whence.paper._text import grid
+from whereof.engines import RetrainWatch
+from whereof.paper import PaperOptions
+from whereof.paper._qualitative import EXAMPLES, explain_examples, short_relation
+from whereof.paper._results import Results
+from whereof.paper._tables import make_tables
+from whereof.paper._text import grid
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 FOUND = {
@@ -24,10 +24,10 @@ FOUND = {
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     if not (SHARED / "fb15k-237").is_dir():
         pytest.skip("no fb15k-237 in ../shared/data")
-    return whence.train(
+    return whereof.train(
         "fb15k-237",
         out=tmp_path_factory.mktemp("fb") / "run",
         data_dir=SHARED,
@@ -49,7 +49,7 @@ class Notes(RetrainWatch):
 
 
 def test_without_labels_there_are_no_examples_and_it_says_so(tmp_path: Path) -> None:
-    run = whence.train("nations", out=tmp_path / "run", model="distmult", dim=4, epochs=1)
+    run = whereof.train("nations", out=tmp_path / "run", model="distmult", dim=4, epochs=1)
     watch = Notes()
     assert explain_examples("lazy-distmult", "fb15k-237", run, watch) == []
     (note,) = watch.notes
@@ -58,7 +58,7 @@ def test_without_labels_there_are_no_examples_and_it_says_so(tmp_path: Path) -> 
     assert len(watch.notes) == 1
 
 
-def test_labels_lead_to_the_entities_that_are_meant(run: whence.Run) -> None:
+def test_labels_lead_to_the_entities_that_are_meant(run: whereof.Run) -> None:
     watch = Notes()
     documents = explain_examples("lazy-distmult", "fb15k-237", run, watch)
     assert watch.notes == []
@@ -75,14 +75,14 @@ def test_labels_lead_to_the_entities_that_are_meant(run: whence.Run) -> None:
         assert 1 <= paper["rank"] <= document["n_adjacent"]
 
 
-def test_facts_are_those_of_an_explanation(run: whence.Run) -> None:
+def test_facts_are_those_of_an_explanation(run: whereof.Run) -> None:
     document = explain_examples("removal-distmult", "fb15k-237", run, Notes())[1]
     found = run.explain("Bandai", EXAMPLES[1].relation, "Video game", top=3)
     assert [fact["fact_id"] for fact in document["facts"]] == [it.fact_id for it in found.facts]
     assert document["probability"] == pytest.approx(found.prediction.probability)
 
 
-def test_the_examples_are_predictions_of_the_test_split(run: whence.Run) -> None:
+def test_the_examples_are_predictions_of_the_test_split(run: whereof.Run) -> None:
     data = run.dataset
     tested = set(map(tuple, data.test.tolist()))
     for example in EXAMPLES:
@@ -90,7 +90,7 @@ def test_the_examples_are_predictions_of_the_test_split(run: whence.Run) -> None
         assert (subject, data.relations.find(example.relation), object_) in tested
 
 
-def test_other_parts_and_datasets_have_none(run: whence.Run) -> None:
+def test_other_parts_and_datasets_have_none(run: whereof.Run) -> None:
     assert explain_examples("truth", "fb15k-237", run, Notes()) == []
     assert explain_examples("lazy-distmult", "nations", run, Notes()) == []
 

@@ -1,6 +1,6 @@
 import pytest
 
-from whence.paper._records import Figure
+from whereof.paper._records import Figure
 
 
 @pytest.mark.parametrize(

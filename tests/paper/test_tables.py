@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from paper import hand_made
-from whence.paper import Paper, PaperOptions
-from whence.paper._markdown import markdown
-from whence.paper._page import page
-from whence.paper._records import Count, Figure, Row, Table
-from whence.paper._results import Results
-from whence.paper._tables import make_tables
-from whence.paper._text import grid
+from whereof.paper import Paper, PaperOptions
+from whereof.paper._markdown import markdown
+from whereof.paper._page import page
+from whereof.paper._records import Count, Figure, Row, Table
+from whereof.paper._results import Results
+from whereof.paper._tables import make_tables
+from whereof.paper._text import grid
 
 
 @pytest.fixture(scope="module")
@@ -272,11 +272,12 @@ def test_parts_measured_apart_are_listed_apart(both: Results) -> None:
     apart = Paper.of(Results(both.options, {**both.parts, "lazy-distmult": later}))
     text = markdown(apart.title, apart.measured, apart.summary, apart.tables)
     assert (
-        "Measured 2026-11-15 on a processor, 2 cores: `whence paper` (Table 1, DistMult with adam)."
+        "Measured 2026-11-15 on a processor, 2 cores: "
+        "`whereof paper` (Table 1, DistMult with adam)."
     ) in text
     assert (
-        "Measured 2026-11-16 on a card: `whence paper` (Table 1, DistMult with adam-lazy)."
+        "Measured 2026-11-16 on a card: `whereof paper` (Table 1, DistMult with adam-lazy)."
     ) in text
-    assert "<p>Measured 2026-11-16 on a card: whence paper" in page(
+    assert "<p>Measured 2026-11-16 on a card: whereof paper" in page(
         apart.title, apart.measured, apart.summary, apart.tables, apart.drawn
     )

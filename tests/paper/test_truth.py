@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from paper import hand_made
-from whence.api._cases import open_case, sibling
-from whence.engines import EngineOptions, RetrainWatch, choose_engine
-from whence.errors import WhenceError
-from whence.evaluate.options import EvaluateOptions
-from whence.evaluate.results import plain
-from whence.explain._backing import CoreScoring
-from whence.explain._situation import Situation
-from whence.paper import Paper, PaperOptions, PaperWatch
-from whence.paper._budget import make_budget
-from whence.paper._measuring import Measuring
-from whence.paper._plan import Part, lazy_settings
-from whence.paper._results import Results
-from whence.paper._runs import Runs
-from whence.paper._tables import make_tables
-from whence.paper._text import grid
-from whence.paper._truth import check_same_rows, measure_truth
+from whereof.api._cases import open_case, sibling
+from whereof.engines import EngineOptions, RetrainWatch, choose_engine
+from whereof.errors import WhereofError
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.results import plain
+from whereof.explain._backing import CoreScoring
+from whereof.explain._situation import Situation
+from whereof.paper import Paper, PaperOptions, PaperWatch
+from whereof.paper._budget import make_budget
+from whereof.paper._measuring import Measuring
+from whereof.paper._plan import Part, lazy_settings
+from whereof.paper._results import Results
+from whereof.paper._runs import Runs
+from whereof.paper._tables import make_tables
+from whereof.paper._text import grid
+from whereof.paper._truth import check_same_rows, measure_truth
 
 PART = Part(
     "truth",
@@ -102,7 +102,7 @@ def test_a_trace_of_other_rows_is_refused(measured: Measured) -> None:
     _, measuring, _ = measured
     run = measuring.runs.open(PART)
     check_same_rows(run, sibling(run, credit="step"))
-    with pytest.raises(WhenceError, match=r"seed-43 has other rows than .*; remove .*, and both"):
+    with pytest.raises(WhereofError, match=r"seed-43 has other rows than .*; remove .*, and both"):
         check_same_rows(run, sibling(run, seed=43))
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from runs import train
 
-import whence
-from whence.models import MODELS
-from whence.models.scoring import Scorer
-from whence.predict import find_query, predict_many
-from whence.predict._bulk import _Index
+import whereof
+from whereof.models import MODELS
+from whereof.models.scoring import Scorer
+from whereof.predict import find_query, predict_many
+from whereof.predict._bulk import _Index
 
 NAMES = [
     ("egypt", "embassy"),
@@ -26,7 +26,7 @@ TWO_WAY = [name for name, model in MODELS.items() if model.two_way]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whence.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
 
 
@@ -42,7 +42,7 @@ def test_the_answers_are_those_of_one_query(tmp_path: Path, model: str, top: int
 @pytest.mark.parametrize("model", TWO_WAY)
 def test_the_answers_are_those_of_one_two_way_query(tmp_path: Path, model: str) -> None:
     (tmp_path / "ratings.tsv").write_text("ann\tjaws\nann\tup\nbob\tup\nbob\tbig\ncy\tjaws\n")
-    run = whence.train(
+    run = whereof.train(
         tmp_path / "ratings.tsv", out=tmp_path / "run", model=model, dim=3, inverse=True
     )
     queries = [("ann",), ("_", "up"), ("bob", "jaws"), ("cy", None)]
@@ -51,7 +51,7 @@ def test_the_answers_are_those_of_one_two_way_query(tmp_path: Path, model: str) 
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> None:
+def test_any_number_of_threads_gives_the_same(run: whereof.Run, threads: int) -> None:
     data = run.dataset
     names = [data.fact_names(fact)[: 2 + i % 2] for i, fact in enumerate(data.test)]
     queries = [find_query(data, each, inverse=True) for each in names]
@@ -59,7 +59,7 @@ def test_any_number_of_threads_gives_the_same(run: whence.Run, threads: int) -> 
     assert answers == [run.predict(*each, top=3) for each in names]
 
 
-def test_queries_are_read_as_answers_are_taken(run: whence.Run) -> None:
+def test_queries_are_read_as_answers_are_taken(run: whereof.Run) -> None:
     taken = 0
 
     def endless() -> Iterator[tuple[str, str]]:
@@ -74,7 +74,7 @@ def test_queries_are_read_as_answers_are_taken(run: whence.Run) -> None:
     assert 3 <= taken < 10_000
 
 
-def test_ties_stand_in_the_order_of_ids(run: whence.Run) -> None:
+def test_ties_stand_in_the_order_of_ids(run: whereof.Run) -> None:
     rows = run.entity_rows
     same = Scorer(run.model, rows * 0, run.relation_rows)
     query = find_query(run.dataset, ("egypt", "embassy"), inverse=True)
@@ -83,17 +83,17 @@ def test_ties_stand_in_the_order_of_ids(run: whence.Run) -> None:
     assert {answer.rank for answer in found.answers} == {1}
 
 
-def test_top_may_be_a_number_of_numpy(run: whence.Run) -> None:
+def test_top_may_be_a_number_of_numpy(run: whereof.Run) -> None:
     assert run.predict(*NAMES[0], top=np.int64(2)) == run.predict(*NAMES[0], top=2)
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True])
-def test_a_bad_top_is_refused_at_once(run: whence.Run, top: object) -> None:
-    with pytest.raises(whence.WhenceError, match=r"top is .*; give a number from 1 on"):
+def test_a_bad_top_is_refused_at_once(run: whereof.Run, top: object) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"top is .*; give a number from 1 on"):
         run.predict_many(NAMES, top=top)
 
 
-def test_each_side_is_indexed_once(run: whence.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_side_is_indexed_once(run: whereof.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bool] = []
     side = _Index._side
     monkeypatch.setattr(_Index, "_side", lambda index, at: made.append(at) or side(index, at))

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 import runs
 
-import whence
-from whence.explain import ExplainOptions
-from whence.explain._naming import find_situation
-from whence.predict import Place, Predictions
-from whence.training.results import Parameters
+import whereof
+from whereof.explain import ExplainOptions
+from whereof.explain._naming import find_situation
+from whereof.predict import Place, Predictions
+from whereof.training.results import Parameters
 
 MODELS = ("distmult", "complex", "transe", "rotate", "rescal", "simple")
 
 
-def rows_of(run: whence.Run) -> Parameters:
+def rows_of(run: whereof.Run) -> Parameters:
     return Parameters(run.entity_rows, run.relation_rows)
 
 
-def place_of(run: whence.Run, *names: str, **options: Any) -> tuple[Any, Place]:
+def place_of(run: whereof.Run, *names: str, **options: Any) -> tuple[Any, Place]:
     situation = find_situation(run._trained, names, ExplainOptions(**options))
     contest = situation.contest
     asks_subject = contest.asks == "subject"

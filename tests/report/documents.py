@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from whence.evaluate.results import (
+from whereof.evaluate.results import (
     Approximation,
     Change,
     Datamodelling,
@@ -143,7 +143,7 @@ INFO: dict[str, Any] = {
     "run": "runs/nations",
     "dataset": "nations",
     "model": "distmult",
-    "whence": "0.1.0",
+    "whereof": "0.1.0",
     "created": "2026-01-02T03:04:05+00:00",
     "n_facts": 1592,
     "n_valid": 199,

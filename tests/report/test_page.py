@@ -19,8 +19,8 @@ from tests.report.documents import (
     removal,
 )
 from tests.report.pages import Page, read_page
-from whence.evaluate.results import LeaveOneOut
-from whence.report import Report, report_page
+from whereof.evaluate.results import LeaveOneOut
+from whereof.report import Report, report_page
 
 SECTIONS = {
     "removal": "Removing facts and retraining",
@@ -68,7 +68,7 @@ def test_without_evaluations_it_says_how_to_evaluate() -> None:
     assert not {*SECTIONS.values()} & {*found.headings}
     assert {"The run", "Metrics", "Training"} <= {*found.headings}
     assert "no evaluation of this run" in found.text
-    assert "whence evaluate runs/nations" in found.text
+    assert "whereof evaluate runs/nations" in found.text
 
 
 def test_the_page_needs_nothing_else() -> None:
@@ -123,7 +123,7 @@ def test_the_command_has_the_options_that_were_asked() -> None:
             "baseline": None,
         }
     }
-    assert "whence evaluate runs/nations --methods rollback,random --k 1,all --limit 7 " in (
+    assert "whereof evaluate runs/nations --methods rollback,random --k 1,all --limit 7 " in (
         page(made).text
     )
 
@@ -179,7 +179,7 @@ def test_a_run_in_memory_has_a_page() -> None:
     info = {name: INFO[name] for name in ("dataset", "model", "n_facts", "config")}
     found = page(info={**info, "run": None, "metrics": {}})
     assert found.headings == ["distmult on nations", "In short", "The run", "Run it again"]
-    assert "whence train" not in found.text
+    assert "whereof train" not in found.text
 
 
 def test_adjacent_facts_alone_have_no_correlation_over_all() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.report.documents import document
-from whence.errors import WhenceError
-from whence.report import read_evaluation
+from whereof.errors import WhereofError
+from whereof.report import read_evaluation
 
 
 def saved(path: Path, made: Any) -> Path:
@@ -53,17 +53,17 @@ def _changed(name: str, key: str | None, value: Any) -> dict[str, Any]:
 )
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, made: Any, words: str) -> None:
     path = saved(tmp_path / "e.json", made)
-    with pytest.raises(WhenceError) as caught:
+    with pytest.raises(WhereofError) as caught:
         read_evaluation(path)
     message = str(caught.value)
     assert words in message
     assert message.startswith(str(path))
-    assert message.endswith("give what `whence evaluate --json` gives")
+    assert message.endswith("give what `whereof evaluate --json` gives")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    with pytest.raises(WhenceError, match="No such file"):
+    with pytest.raises(WhereofError, match="No such file"):
         read_evaluation(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(WhenceError, match=r"bad\.json is no JSON"):
+    with pytest.raises(WhereofError, match=r"bad\.json is no JSON"):
         read_evaluation(tmp_path / "bad.json")

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from tests.report.documents import FULL, THEORY, document, removal
-from whence.evaluate.results import Evaluation
-from whence.report._sentences import (
+from whereof.evaluate.results import Evaluation
+from whereof.report._sentences import (
     approximation_sentences,
     released_sentences,
     removal_sentences,
     steadiness_sentences,
 )
-from whence.report._theory import theory
-from whence.report._worth import PROBABILITY
+from whereof.report._theory import theory
+from whereof.report._worth import PROBABILITY
 
 
 def said(evaluation: Evaluation = FULL) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from explain.helpers import check_all_facts, random_asks, random_run
 from explain.oracle import Ask
 
-import whence
-from whence.models import MODELS
+import whereof
+from whereof.models import MODELS
 
 
 def _arrays(**changes: Any) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def test_precision_stays(precision: str) -> None:
     arrays = _arrays()
     for name in ("entity_rows", "relation_rows", "trace"):
         arrays[name] = arrays[name].astype(precision)
-    run = whence.Run.from_arrays(**arrays)
+    run = whereof.Run.from_arrays(**arrays)
     assert run.entity_rows.dtype == run.relation_rows.dtype == precision
     assert run.trace is not None
     assert run.trace.dtype == precision
@@ -44,9 +44,9 @@ def test_precision_stays(precision: str) -> None:
 
 def test_a_trace_of_slots_is_that_of_one_array() -> None:
     trace = _arrays()["trace"]
-    whole = whence.Run.from_arrays(**_arrays())
-    slots = whence.Run.from_arrays(**_arrays(trace=tuple(trace[:, i] for i in range(3))))
-    flat = whence.Run.from_arrays(**_arrays(trace=trace.reshape(5, 9)))
+    whole = whereof.Run.from_arrays(**_arrays())
+    slots = whereof.Run.from_arrays(**_arrays(trace=tuple(trace[:, i] for i in range(3))))
+    flat = whereof.Run.from_arrays(**_arrays(trace=trace.reshape(5, 9)))
     wanted = whole.explain("a", "r", "b", top=None).facts
     for run in (slots, flat):
         assert run.explain("a", "r", "b", top=None).facts == wanted
@@ -68,16 +68,16 @@ def test_matrices_of_rescal_may_come_as_matrices() -> None:
     matrices = 0.1 * rng.normal(size=(5, 3, 3))
     ends = 0.1 * rng.normal(size=(2, 5, 3))
     arrays = _arrays(model="rescal", relation_rows=rng.normal(size=(2, 9)))
-    square = whence.Run.from_arrays(**arrays | {"trace": (ends[0], matrices, ends[1])})
+    square = whereof.Run.from_arrays(**arrays | {"trace": (ends[0], matrices, ends[1])})
     check_all_facts(square, Ask(0, 0, 1, range(4)), "probability", 1e-12)
 
 
 def test_a_memory_mapped_trace_stays_on_disk(tmp_path: Path) -> None:
     np.save(tmp_path / "trace.npy", _arrays()["trace"])
     trace = np.load(tmp_path / "trace.npy", mmap_mode="r")
-    run = whence.Run.from_arrays(**_arrays(trace=trace))
+    run = whereof.Run.from_arrays(**_arrays(trace=trace))
     assert np.shares_memory(run.trace, trace)
-    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    wanted = whereof.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
     assert run.explain("a", "r", "b", top=None).facts == wanted.facts
 
 
@@ -94,8 +94,8 @@ def test_arrays_may_lie_in_memory_as_they_like(order: str) -> None:
     names = ("facts", "entity_rows", "relation_rows")
     changed = {name: laid(arrays[name]) for name in names}
     changed["trace"] = laid(arrays["trace"].reshape(5, 9))
-    wanted = whence.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
-    found = whence.Run.from_arrays(**arrays | changed).explain("a", "r", "b", top=None)
+    wanted = whereof.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
+    found = whereof.Run.from_arrays(**arrays | changed).explain("a", "r", "b", top=None)
     assert found.facts == wanted.facts
 
 
@@ -104,14 +104,14 @@ def test_lists_will_do() -> None:
         name: value.tolist() if isinstance(value, np.ndarray) and name != "trace" else value
         for name, value in _arrays().items()
     }
-    run = whence.Run.from_arrays(**arrays)
+    run = whereof.Run.from_arrays(**arrays)
     assert run.entity_rows.dtype == np.float64
     check_all_facts(run, Ask(0, 0, 1, range(4)), "probability", 1e-12)
 
 
 def test_names_are_their_texts() -> None:
-    run = whence.Run.from_arrays(**_arrays(entities=[10, 20, 30, 40], relations=[1, 2]))
-    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    run = whereof.Run.from_arrays(**_arrays(entities=[10, 20, 30, 40], relations=[1, 2]))
+    wanted = whereof.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
     for names in ((10, 1, 20), ("10", "1", "20")):
         found = run.explain(*names, top=None)
         assert found.prediction.subject == "10"
@@ -120,28 +120,28 @@ def test_names_are_their_texts() -> None:
 
 def test_names_may_be_arrays() -> None:
     names = {"entities": np.array(["a", "b", "c", "d"]), "relations": np.array(["r", "q"])}
-    run = whence.Run.from_arrays(**_arrays(**names))
+    run = whereof.Run.from_arrays(**_arrays(**names))
     assert run.dataset.relations.names == ("r", "q")
-    wanted = whence.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
+    wanted = whereof.Run.from_arrays(**_arrays()).explain("a", "r", "b", top=None)
     assert run.explain("a", "r", "b", top=None).facts == wanted.facts
 
 
 @pytest.mark.parametrize("slots", [False, True])
 def test_more_than_double_precision_becomes_double(slots: bool) -> None:
     arrays = _arrays()
-    wanted = whence.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
+    wanted = whereof.Run.from_arrays(**arrays).explain("a", "r", "b", top=None)
     for name in ("entity_rows", "relation_rows", "trace"):
         arrays[name] = arrays[name].astype(np.longdouble)
     if slots:
         arrays["trace"] = tuple(arrays["trace"][:, i] for i in range(3))
-    run = whence.Run.from_arrays(**arrays)
+    run = whereof.Run.from_arrays(**arrays)
     assert run.trace is not None
     assert run.entity_rows.dtype == run.trace.dtype == np.float64
     assert run.explain("a", "r", "b", top=None).facts == wanted.facts
 
 
 def test_labels_are_shown_and_found() -> None:
-    run = whence.Run.from_arrays(**_arrays(labels={"a": "Egypt", "r": "embassy"}))
+    run = whereof.Run.from_arrays(**_arrays(labels={"a": "Egypt", "r": "embassy"}))
     found = run.explain("Egypt", "embassy", "b")
     assert found.prediction.subject == "a"
     labels = {"subject": "Egypt", "relation": "embassy", "object": "b"}
@@ -149,15 +149,15 @@ def test_labels_are_shown_and_found() -> None:
 
 
 def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
-    run = whence.Run.from_arrays(**_arrays(trace=None))
+    run = whereof.Run.from_arrays(**_arrays(trace=None))
     assert run.trace is None
-    with pytest.raises(whence.WhenceError, match="rollback needs a trace and this run has none"):
+    with pytest.raises(whereof.WhereofError, match="rollback needs a trace and this run has none"):
         run.explain("a", "r", "b")
     assert run.explain("a", "r", "b", method="gradient-dot", top=None).n_adjacent == 4
 
 
 def test_such_a_run_predicts_and_tells_of_itself() -> None:
-    run = whence.Run.from_arrays(**_arrays())
+    run = whereof.Run.from_arrays(**_arrays())
     assert repr(run) == "Run(in memory, distmult, 5 facts)"
     info = run.info()
     assert info["n_entities"] == 4
@@ -218,23 +218,23 @@ def test_two_way_facts_are_pairs() -> None:
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(whence.WhenceError, match=message) as caught:
-        whence.Run.from_arrays(**_arrays(**changes))
+    with pytest.raises(whereof.WhereofError, match=message) as caught:
+        whereof.Run.from_arrays(**_arrays(**changes))
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_slots_in_the_wrong_place_are_noticed() -> None:
     """As many numbers as are needed, but not (n, 3, width)."""
     arrays = _arrays(entity_rows=np.zeros((4, 4)), relation_rows=np.zeros((2, 4)))
-    with pytest.raises(whence.WhenceError, match=r"\(5, 4, 3\)"):
-        whence.Run.from_arrays(**arrays | {"trace": np.zeros((5, 4, 3))})
+    with pytest.raises(whereof.WhereofError, match=r"\(5, 4, 3\)"):
+        whereof.Run.from_arrays(**arrays | {"trace": np.zeros((5, 4, 3))})
 
 
 def test_however_many_slots_are_given_the_line_stays_short() -> None:
     """A trace as nested lists looks like one slot a fact."""
     trace = np.zeros((200, 3, 3)).tolist()
-    with pytest.raises(whence.WhenceError, match="of other data or another model") as caught:
-        whence.Run.from_arrays(**_arrays(trace=trace))
+    with pytest.raises(whereof.WhereofError, match="of other data or another model") as caught:
+        whereof.Run.from_arrays(**_arrays(trace=trace))
     assert len(str(caught.value)) < 400
 
 
@@ -242,7 +242,7 @@ def test_however_many_slots_are_given_the_line_stays_short() -> None:
 def test_of_users_and_items_only_items_compete(form: str) -> None:
     rng = np.random.default_rng(0)
     trace = rng.normal(scale=0.1, size=(3, 2, 4))
-    run = whence.Run.from_arrays(
+    run = whereof.Run.from_arrays(
         model="mf",
         entities=["1", "2", "3", "1", "2"],  # user 1 is not item 1
         facts=[(0, 3), (1, 3), (2, 4)],
@@ -261,11 +261,11 @@ def test_of_users_and_items_only_items_compete(form: str) -> None:
 
 def test_a_run_may_have_no_facts_to_explain_by() -> None:
     empty = {"facts": np.zeros((0, 3), int), "trace": np.zeros((0, 3, 3))}
-    run = whence.Run.from_arrays(**_arrays() | empty)
-    with pytest.raises(whence.WhenceError, match="no training fact shares"):
+    run = whereof.Run.from_arrays(**_arrays() | empty)
+    with pytest.raises(whereof.WhereofError, match="no training fact shares"):
         run.explain("a", "r", "b")
 
 
 def test_more_subjects_than_entities_are_refused() -> None:
-    with pytest.raises(whence.WhenceError, match="n_subjects is 9; choose 1 to 3"):
-        whence.Run.from_arrays(**_arrays(), n_subjects=9)
+    with pytest.raises(whereof.WhereofError, match="n_subjects is 9; choose 1 to 3"):
+        whereof.Run.from_arrays(**_arrays(), n_subjects=9)

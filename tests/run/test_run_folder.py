@@ -10,10 +10,10 @@ import pytest
 from runs import train
 from safetensors.numpy import load_file
 
-import whence
-from whence.run import RunFolder
-from whence.run._dataset import read_dataset
-from whence.training.results import Interrupted, Watch
+import whereof
+from whereof.run import RunFolder
+from whereof.run._dataset import read_dataset
+from whereof.training.results import Interrupted, Watch
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def folder(finished: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
-def test_a_run_can_be_read_without_whence(folder: Path) -> None:
+def test_a_run_can_be_read_without_whereof(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     rows = load_file(folder / "parameters.safetensors")
     trace, facts = np.load(folder / "trace.npy"), np.load(folder / "train.npy")
     assert manifest["format"] == 1
-    assert manifest["dataset"]["hash"] == whence.Run.open(folder).dataset.hash
+    assert manifest["dataset"]["hash"] == whereof.Run.open(folder).dataset.hash
     assert rows["entities"].shape == (14, 6)
     assert rows["relations"].shape == (110, 6)
     assert facts.shape == (1592, 3)
@@ -55,7 +55,7 @@ def test_nothing_of_the_making_is_left(folder: Path) -> None:
 
 
 def test_an_opened_run_is_what_was_trained(folder: Path) -> None:
-    run = whence.Run.open(folder)
+    run = whereof.Run.open(folder)
     assert run.entity_rows.dtype == np.float32
     assert isinstance(run.trace, np.memmap)
     assert run.dataset.entities.name(run.dataset.entities.find("egypt")) == "egypt"
@@ -66,7 +66,7 @@ def test_checkpoints_are_spread_over_training_and_end_with_it(folder: Path) -> N
     kept = sorted((folder / "checkpoints").iterdir())
     assert [file.name for file in kept] == ["0001.safetensors", "0002.safetensors"]
     last, final = load_file(kept[-1]), load_file(folder / "parameters.safetensors")
-    if whence.Run.open(folder).summary()["best_epoch"] == 4:
+    if whereof.Run.open(folder).summary()["best_epoch"] == 4:
         assert np.array_equal(last["entities"], final["entities"])
     assert not np.array_equal(load_file(kept[0])["entities"], last["entities"])
 
@@ -85,7 +85,7 @@ def test_a_damaged_file_is_named(folder: Path, name: str, damage: str) -> None:
         file.write_bytes(content[:-1])
     else:
         file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(whence.WhenceError, match=f"{name}.*(missing|truncated|altered)"):
+    with pytest.raises(whereof.WhereofError, match=f"{name}.*(missing|truncated|altered)"):
         RunFolder.open(folder)
 
 
@@ -95,21 +95,21 @@ def test_check_looks_again_at_a_file_that_seems_unchanged(folder: Path) -> None:
     times, content = trace.stat(), trace.read_bytes()
     trace.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     os.utime(trace, ns=(times.st_atime_ns, times.st_mtime_ns))
-    with pytest.raises(whence.WhenceError, match=r"trace\.npy was altered"):
+    with pytest.raises(whereof.WhereofError, match=r"trace\.npy was altered"):
         RunFolder.open(folder, check=True)
 
 
 def test_an_altered_manifest_is_noticed(folder: Path) -> None:
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"seed": 3', '"seed": 4'))
-    with pytest.raises(whence.WhenceError, match=r"manifest\.json was altered"):
+    with pytest.raises(whereof.WhereofError, match=r"manifest\.json was altered"):
         RunFolder.open(folder)
 
 
 def test_a_truncated_manifest_is_noticed(folder: Path) -> None:
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text()[:100])
-    with pytest.raises(whence.WhenceError, match=r"manifest\.json cannot be read"):
+    with pytest.raises(whereof.WhereofError, match=r"manifest\.json cannot be read"):
         RunFolder.open(folder)
 
 
@@ -117,27 +117,27 @@ def test_a_newer_format_asks_for_an_upgrade(folder: Path) -> None:
     manifest = folder / "manifest.json"
     values = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(values | {"format": 2}))
-    with pytest.raises(whence.WhenceError, match=r"format 2.*upgrade"):
+    with pytest.raises(whereof.WhereofError, match=r"format 2.*upgrade"):
         RunFolder.open(folder)
 
 
 def test_a_place_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(whence.WhenceError, match="no run at"):
+    with pytest.raises(whereof.WhereofError, match="no run at"):
         RunFolder.open(tmp_path / "nowhere")
-    with pytest.raises(whence.WhenceError, match=r"no manifest\.json"):
+    with pytest.raises(whereof.WhereofError, match=r"no manifest\.json"):
         RunFolder.open(tmp_path)
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("mine")
-    with pytest.raises(whence.WhenceError, match=r"exists; choose another folder with -o$"):
+    with pytest.raises(whereof.WhereofError, match=r"exists; choose another folder with -o$"):
         train(tmp_path / "run")
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["mine.txt"]
 
 
 def test_bad_settings_leave_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(whence.WhenceError, match="more than the 13 other entities"):
+    with pytest.raises(whereof.WhereofError, match="more than the 13 other entities"):
         train(tmp_path / "run", negatives=14)
     assert not list(tmp_path.iterdir())
 
@@ -170,15 +170,15 @@ class _StopAfter(Watch):
 def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         train(tmp_path / "run", epochs=1000, watch=_StopAfter(3))
-    info = whence.Run.describe(tmp_path / "run")
+    info = whereof.Run.describe(tmp_path / "run")
     assert not info["finished"]
     assert info["epochs"] == len(info["history"]) == 3
     assert info["steps"] == 3 * 1592
     assert info["config"]["epochs"] == 1000
     assert info["metrics"] == {}
-    with pytest.raises(whence.WhenceError, match="not finished; go on with"):
-        whence.Run.open(tmp_path / "run")
-    with pytest.raises(whence.WhenceError, match=r"exists; .*whence train --resume"):
+    with pytest.raises(whereof.WhereofError, match="not finished; go on with"):
+        whereof.Run.open(tmp_path / "run")
+    with pytest.raises(whereof.WhereofError, match=r"exists; .*whereof train --resume"):
         train(tmp_path / "run")
 
 
@@ -186,27 +186,27 @@ def test_before_its_first_checkpoint_a_run_has_come_nowhere(tmp_path: Path) -> N
     with pytest.raises(Interrupted):
         train(tmp_path / "run", epochs=1000, watch=_StopAfter(1))
     shutil.rmtree(tmp_path / "run" / "progress")
-    info = whence.Run.describe(tmp_path / "run")
+    info = whereof.Run.describe(tmp_path / "run")
     assert (info["epochs"], info["steps"], info["history"]) == (0, 0, [])
 
 
 def test_a_finished_run_is_described_as_it_is(finished: Path) -> None:
-    assert whence.Run.describe(finished) == whence.Run.open(finished).info()
+    assert whereof.Run.describe(finished) == whereof.Run.open(finished).info()
 
 
 def test_ratings_and_sources_are_kept_with_the_facts(tmp_path: Path) -> None:
     films = {"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [1.0, 2.5, 3.0, 4.0]}
     films |= {"source": ["web", "app", "web", "app"]}
-    trained = whence.train(films, out=tmp_path / "run", dim=2, epochs=1)
+    trained = whereof.train(films, out=tmp_path / "run", dim=2, epochs=1)
     names = {"ratings-train.npy", "ratings-test.npy", "sources.json", "sources.npy"}
     assert names <= trained.info()["files"].keys()
-    dataset = whence.Run.open(tmp_path / "run").dataset
+    dataset = whereof.Run.open(tmp_path / "run").dataset
     assert dataset.ratings is not None
     assert dataset.ratings.train.tolist() == films["rating"]
     assert dataset.sources is not None
     assert list(dataset.sources) == films["source"]
     (tmp_path / "run" / "sources.npy").unlink()
-    with pytest.raises(whence.WhenceError, match=r"sources\.npy.*missing"):
+    with pytest.raises(whereof.WhereofError, match=r"sources\.npy.*missing"):
         RunFolder.open(tmp_path / "run")
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.oracle import Oracle
-from whence.models import MODELS, Model
-from whence.training._problem import Problem
-from whence.training._trainer import Trainer
-from whence.training.config import TrainConfig
+from whereof.models import MODELS, Model
+from whereof.training._problem import Problem
+from whereof.training._trainer import Trainer
+from whereof.training.config import TrainConfig
 
 N_ENTITIES, N_RELATIONS, N_FACTS = 8, 3, 30
 LOSSES = ("softmax", "sigmoid")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.errors import WhenceError
-from whence.training.config import TrainConfig
-from whence.training.presets import PRESETS, preset_settings
+from whereof.errors import WhereofError
+from whereof.training.config import TrainConfig
+from whereof.training.presets import PRESETS, preset_settings
 
 BAD = [
     ("dim", 0, "dim is 0; it must be 1 or more"),
@@ -53,7 +53,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "value", "message"), BAD)
 def test_a_bad_setting_is_named_in_one_line(name: str, value: Any, message: str) -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         TrainConfig(**{name: value})
     assert str(error.value) == message
 
@@ -61,7 +61,7 @@ def test_a_bad_setting_is_named_in_one_line(name: str, value: Any, message: str)
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
 @pytest.mark.parametrize("name", ["rate", "init", "l2", "epsilon", "decay"])
 def test_numbers_are_finite(name: str, value: float) -> None:
-    with pytest.raises(WhenceError, match=f"^{name} is {value}; "):
+    with pytest.raises(WhereofError, match=f"^{name} is {value}; "):
         TrainConfig(**{name: value})
 
 
@@ -69,7 +69,7 @@ def test_numbers_are_finite(name: str, value: float) -> None:
     "bad", ["", "none:1", "unit:2", "max", "max:", "max:0", "max:-1", "max:x", "max:inf", "max:nan"]
 )
 def test_a_bad_constraint_is_named(bad: str) -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         TrainConfig(constraint=bad)
     assert str(error.value) == (
         f"constraint is {bad!r}; choose from none, unit, max:C with C above 0"
@@ -84,12 +84,12 @@ def test_a_constraint_has_its_norm(constraint: str, bound: float | None) -> None
 
 
 def test_patience_needs_validation() -> None:
-    with pytest.raises(WhenceError, match="patience needs validation"):
+    with pytest.raises(WhereofError, match="patience needs validation"):
         TrainConfig(patience=2, validate_every=0)
 
 
 def test_a_traces_precision_needs_a_trace() -> None:
-    with pytest.raises(WhenceError, match="trace_precision needs a trace"):
+    with pytest.raises(WhereofError, match="trace_precision needs a trace"):
         TrainConfig(trace=False, trace_precision="float32")
 
 
@@ -106,9 +106,9 @@ def test_settings_survive_json() -> None:
 
 
 def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(WhenceError, match="unknown setting 'epoch'; did you mean 'epochs'"):
+    with pytest.raises(WhereofError, match="unknown setting 'epoch'; did you mean 'epochs'"):
         TrainConfig.from_dict({"epoch": 1})
-    with pytest.raises(WhenceError, match="unknown setting 'lr'; choose from batch_size, beta1"):
+    with pytest.raises(WhereofError, match="unknown setting 'lr'; choose from batch_size, beta1"):
         TrainConfig.from_dict({"lr": 0.1})
 
 
@@ -116,7 +116,7 @@ def test_replacing_a_setting_checks_it() -> None:
     config = TrainConfig()
     assert config.replace(dim=7).dim == 7
     assert config.dim != 7
-    with pytest.raises(WhenceError, match="dim is -7"):
+    with pytest.raises(WhereofError, match="dim is -7"):
         config.replace(dim=-7)
 
 
@@ -142,14 +142,14 @@ def test_the_papers_preset_is_the_papers_step() -> None:
 
 
 def test_an_unknown_preset_is_named() -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         preset_settings("papr", "nations")
     assert str(error.value) == "unknown preset 'papr'; choose from paper"
 
 
 def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:
     for settings in ({"beta2": 0.995}, {"beta1": 0.99}):
-        with pytest.raises(WhenceError, match=r"adam works its drift out .* adam-lazy"):
+        with pytest.raises(WhereofError, match=r"adam works its drift out .* adam-lazy"):
             TrainConfig(optimizer="adam", **settings)
     assert TrainConfig(optimizer="adam-lazy", beta2=0.9).beta2 == 0.9
 
@@ -162,7 +162,7 @@ def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:
     ],
 )
 def test_squared_loss_refuses_what_it_has_no_use_for(settings: dict, message: str) -> None:
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         TrainConfig(loss="squared", **settings)
     assert str(error.value) == message
 
@@ -178,7 +178,7 @@ def test_a_time_budget_is_kept_in_seconds(given: Any, seconds: float) -> None:
     "given", ["", "m", "soon", "-1", 0, "0s", "inf", "nan", float("nan"), "5d"]
 )
 def test_a_time_budget_that_is_none_is_refused(given: Any) -> None:
-    with pytest.raises(WhenceError, match="give seconds above 0, or such as 90s, 10m, 2h"):
+    with pytest.raises(WhereofError, match="give seconds above 0, or such as 90s, 10m, 2h"):
         TrainConfig(time_budget=given)
 
 
@@ -190,5 +190,5 @@ def test_numbers_of_numpy_become_plain_ones() -> None:
     assert found == (7, 0.5, 1.0, 3)
     assert [type(value) for value in found] == [int, float, float, int]
     assert json.loads(json.dumps(config.to_dict())) == config.to_dict()
-    with pytest.raises(WhenceError, match=r"dim is 2\.0; give a whole number"):
+    with pytest.raises(WhereofError, match=r"dim is 2\.0; give a whole number"):
         TrainConfig(dim=np.float64(2))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import whence
-from whence.data import Dataset, Ratings, Vocabulary
-from whence.errors import WhenceError
-from whence.models import MODELS
-from whence.training import choose_config
-from whence.training.defaults import CHOSEN, default_settings
+import whereof
+from whereof.data import Dataset, Ratings, Vocabulary
+from whereof.errors import WhereofError
+from whereof.models import MODELS
+from whereof.training import choose_config
+from whereof.training.defaults import CHOSEN, default_settings
 
 
 def make_dataset(
@@ -92,8 +92,8 @@ def test_choices_make_a_config_with_what_is_given(
 
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if not model.two_way])
 def test_every_model_gets_settings_that_it_can_be_trained_with(name: str, tmp_path: Any) -> None:
-    dataset = whence.read("nations")
-    run = whence.train(dataset, model=name, out=tmp_path / "run", epochs=8)
+    dataset = whereof.read("nations")
+    run = whereof.train(dataset, model=name, out=tmp_path / "run", epochs=8)
     assert run.metrics["test"]["mrr"] > 0.5
 
 
@@ -103,7 +103,7 @@ def test_a_larger_trace_makes_for_fewer_dimensions() -> None:
 
 
 def test_a_bad_setting_is_named_before_anything_is_made_of_it() -> None:
-    with pytest.raises(WhenceError, match="epochs is 'many'; give a whole number"):
+    with pytest.raises(WhereofError, match="epochs is 'many'; give a whole number"):
         choose_config(make_dataset(), None, {"epochs": "many"})
 
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from training.helpers import ITEMS, N_ENTITIES, N_RELATIONS, USERS, make_facts, make_problem
-from whence.errors import WhenceError
-from whence.models import MODELS
-from whence.training._problem import Problem
-from whence.training.config import NEGATIVES_UNSET, TrainConfig
+from whereof.errors import WhereofError
+from whereof.models import MODELS
+from whereof.training._problem import Problem
+from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 
 
 @pytest.mark.parametrize("sampling", ["distinct", "independent"])
 def test_more_negatives_than_other_entities_are_refused(sampling: str) -> None:
     make_problem(negatives=7, sampling=sampling)
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         make_problem(negatives=8, sampling=sampling)
     assert str(error.value) == (
         "8 negatives are more than the 7 other entities; choose at most 7, or all"
@@ -22,7 +22,7 @@ def test_more_negatives_than_other_entities_are_refused(sampling: str) -> None:
 
 def test_negatives_are_counted_for_both_directions() -> None:
     make_problem(model="mf", negatives=7)  # of 8 items
-    with pytest.raises(WhenceError, match="7 negatives are more than the 5 other entities"):
+    with pytest.raises(WhereofError, match="7 negatives are more than the 5 other entities"):
         make_problem(model="mf", negatives=7, inverse=True)  # of 6 users
 
 
@@ -36,7 +36,7 @@ def test_unset_negatives_are_all_where_there_are_few() -> None:
 def test_a_model_takes_facts_of_its_own_number_of_columns(model: str) -> None:
     kind, everyone = MODELS[model], range(N_ENTITIES)
     n_relations = N_RELATIONS if kind.two_way else 0
-    with pytest.raises(WhenceError) as error:
+    with pytest.raises(WhereofError) as error:
         Problem(
             kind, TrainConfig(model=model, negatives=3), make_facts(), N_ENTITIES, n_relations,
             everyone, everyone,

@@ -17,9 +17,9 @@ from training.helpers import (
     make_trainer,
     train,
 )
-from whence.models import MODELS
-from whence.training.results import Interrupted
-from whence.training.retraining import Recipe
+from whereof.models import MODELS
+from whereof.training.results import Interrupted
+from whereof.training.retraining import Recipe
 
 MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))
 

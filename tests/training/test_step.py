@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training.helpers import LOSSES, OPTIMIZERS, check_by_oracle, finish, make_problem, train
-from whence.models import MODELS
-from whence.training._tables import Ledgers
-from whence.training._trainer import Trainer
+from whereof.models import MODELS
+from whereof.training._tables import Ledgers
+from whereof.training._trainer import Trainer
 
 
 @pytest.mark.parametrize("model", MODELS)

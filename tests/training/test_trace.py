@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from training.helpers import make_problem, train
-from whence.training._trace import from_half, record, to_half
+from whereof.training._trace import from_half, record, to_half
 
 ALL_BITS = np.arange(1 << 16, dtype=np.uint16)
 ALL_HALVES = ALL_BITS.view(np.float16).astype(np.float64)

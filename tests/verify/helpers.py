@@ -6,29 +6,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-import whence
-from whence.api._cases import _recipe
-from whence.api._opened import make_scorer
-from whence.predict import find_query, predict
-from whence.training.results import Parameters
+import whereof
+from whereof.api._cases import _recipe
+from whereof.api._opened import make_scorer
+from whereof.predict import find_query, predict
+from whereof.training.results import Parameters
 
 EGYPT = ("egypt", "embassy", "usa")
 STAND = ("probability", "score", "rank", "top_answer")
 
 
-def rows_without(run: whence.Run, fact_ids: Sequence[int]) -> Parameters:
+def rows_without(run: whereof.Run, fact_ids: Sequence[int]) -> Parameters:
     return _recipe(run).retrain(np.array(sorted(fact_ids), np.int64))
 
 
 def stands_without(
-    run: whence.Run, fact_ids: Sequence[int], names: Sequence[str], asks: str = "object"
+    run: whereof.Run, fact_ids: Sequence[int], names: Sequence[str], asks: str = "object"
 ) -> dict[str, Any]:
     """How a prediction stands after training without facts."""
     return stands(run, rows_without(run, fact_ids), names, asks)
 
 
 def stands(
-    run: whence.Run,
+    run: whereof.Run,
     rows: Parameters,
     names: Sequence[str],
     asks: str = "object",
@@ -51,7 +51,7 @@ def stands(
     }
 
 
-def _known(run: whence.Run, names: Sequence[str], asked: int) -> set[str | None]:
+def _known(run: whereof.Run, names: Sequence[str], asked: int) -> set[str | None]:
     """Answers of all training facts, and of validation."""
     data = run.dataset
     facts = (list(data.fact_names(fact)) for fact in [*data.train, *data.valid])

@@ -8,20 +8,20 @@ import pytest
 from explain.helpers import random_run
 from runs import train, train_ratings
 
-import whence
+import whereof
 from verify.helpers import EGYPT, check_stand, rows_without, stands, stands_without
-from whence.training.results import Interrupted
+from whereof.training.results import Interrupted
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whence.Run]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
     return train(tmp_path_factory.mktemp("retraining") / "run", inverse=True, epochs=2)
 
 
 @pytest.mark.parametrize("of", ["probability", "score", "loss"])
 @pytest.mark.parametrize("asks", ["object", "subject"])
 def test_influence_is_what_retraining_without_the_fact_takes_away(
-    run: whence.Run, of: str, asks: str
+    run: whereof.Run, of: str, asks: str
 ) -> None:
     options = {"role": "several", "asks": asks}
     found = run.explain(*EGYPT, method="retrain", of=of, top=None, **options)
@@ -80,7 +80,7 @@ def test_ratings_are_explained_by_their_score(tmp_path: Path) -> None:
         )
 
 
-def test_a_verdict_may_take_its_facts_from_it(run: whence.Run) -> None:
+def test_a_verdict_may_take_its_facts_from_it(run: whereof.Run) -> None:
     found = run.verify(*EGYPT, method="retrain", top=1, each=True)
     assert found.facts[0].probability_without == found.actual.probability
     assert found.each[0].actual == found.actual
@@ -89,25 +89,25 @@ def test_a_verdict_may_take_its_facts_from_it(run: whence.Run) -> None:
     assert found.n_retrainings + found.n_known > 500  # those of the method count too
 
 
-def test_what_cannot_be_retrained_is_refused_in_one_line(run: whence.Run, tmp_path: Path) -> None:
+def test_what_cannot_be_retrained_is_refused_in_one_line(run: whereof.Run, tmp_path: Path) -> None:
     arrays = random_run("distmult")
     for ask in (arrays.explain, arrays.verify):
-        with pytest.raises(whence.WhenceError, match="a run out of arrays cannot be retrained"):
+        with pytest.raises(whereof.WhereofError, match="a run out of arrays cannot be retrained"):
             ask("e0", "r0", "e1", method="retrain")
-    with pytest.raises(whence.WhenceError, match="takes all objects; leave out candidates"):
+    with pytest.raises(whereof.WhereofError, match="takes all objects; leave out candidates"):
         run.explain(*EGYPT, method="retrain", candidates="usa,uk")
-    with pytest.raises(whence.WhenceError, match="explains one prediction at a time"):
+    with pytest.raises(whereof.WhereofError, match="explains one prediction at a time"):
         run.explain_many([EGYPT], method="retrain")
-    with pytest.raises(whence.WhenceError, match="explains one prediction at a time"):
+    with pytest.raises(whereof.WhereofError, match="explains one prediction at a time"):
         run.explain_file("top", tmp_path / "all.jsonl", method="retrain")
-    with pytest.raises(whence.WhenceError, match="unknown setting 'engine'"):
+    with pytest.raises(whereof.WhereofError, match="unknown setting 'engine'"):
         run.explain(*EGYPT, engine="local")
 
 
 def test_what_is_finished_is_kept_when_it_is_stopped(tmp_path: Path) -> None:
     run = train(tmp_path / "run", epochs=1)
 
-    class Watch(whence.RetrainWatch):
+    class Watch(whereof.RetrainWatch):
         n_done = n_known = 0
 
         def planned(self, plan) -> None:  # type: ignore[no-untyped-def]
@@ -122,14 +122,14 @@ def test_what_is_finished_is_kept_when_it_is_stopped(tmp_path: Path) -> None:
     first = Watch()
     with pytest.raises(Interrupted):
         run.explain(*EGYPT, method="retrain", watch=first, threads=2)
-    second = whence.RetrainWatch()
+    second = whereof.RetrainWatch()
     second.planned = lambda plan: planned.append(plan)  # type: ignore[method-assign]
     planned: list = []  # type: ignore[type-arg]
     run.explain(*EGYPT, method="retrain", watch=second)
     assert planned[0].n_known == first.n_done
 
 
-def test_retraining_gives_rows_in_the_order_asked_for(run: whence.Run) -> None:
+def test_retraining_gives_rows_in_the_order_asked_for(run: whereof.Run) -> None:
     sets = [[7, 3], ["burma,embassy,uk"], 11]
     found = list(run.retrain(sets, threads=2))
     assert [each.removed[:2] for each in found[:2]] == [(), (3, 7)]
@@ -143,7 +143,7 @@ def test_retraining_gives_rows_in_the_order_asked_for(run: whence.Run) -> None:
     assert np.array_equal(found[0].parameters.entity_rows, run.entity_rows)
 
 
-def test_retraining_looks_at_predictions(run: whence.Run) -> None:
+def test_retraining_looks_at_predictions(run: whereof.Run) -> None:
     asked = [EGYPT, ("usa", "embassy", "uk"), ("_", "embassy", "usa")]
     found = list(run.retrain([[7, 3]], asked))
     top = run.predict("_", "embassy", "usa", top=1, new=True).answers[0].entity
@@ -156,7 +156,7 @@ def test_retraining_looks_at_predictions(run: whence.Run) -> None:
         asked_for = (top, "embassy", "usa")
         wanted = stands(run, rows, asked_for, "subject")
         check_stand(each.standings[2], wanted)
-    with pytest.raises(whence.WhenceError, match="no fact has id 5000"):
+    with pytest.raises(whereof.WhereofError, match="no fact has id 5000"):
         run.retrain([5000])
-    with pytest.raises(whence.WhenceError, match="unknown setting 'steam'"):
+    with pytest.raises(whereof.WhereofError, match="unknown setting 'steam'"):
         run.retrain([1], steam=1)

@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import train, train_ratings
 
-import whence
+import whereof
 from verify.helpers import EGYPT, STAND, check_stand, stands_without
-from whence.run import RunFolder
+from whereof.run import RunFolder
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whence.Run]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
     return train(tmp_path_factory.mktemp("verify") / "run", inverse=True)
 
 
 @pytest.mark.parametrize("asks", ["object", "subject"])
-def test_before_and_actual_are_those_of_retraining_by_hand(run: whence.Run, asks: str) -> None:
+def test_before_and_actual_are_those_of_retraining_by_hand(run: whereof.Run, asks: str) -> None:
     found = run.verify(*EGYPT, asks=asks, top=4)
     explained = run.explain(*EGYPT, asks=asks, top=4)
     assert found.removed == tuple(fact.fact_id for fact in explained.facts)
@@ -39,7 +39,7 @@ def test_before_and_actual_are_those_of_retraining_by_hand(run: whence.Run, asks
     assert (found.method, found.engine, found.notes) == ("rollback", "local", ())
 
 
-def test_predicted_is_the_joint_rollback(run: whence.Run) -> None:
+def test_predicted_is_the_joint_rollback(run: whereof.Run) -> None:
     found = run.verify(*EGYPT, top=3, each=True)
     joint = run.explain(*EGYPT, without=list(found.removed)).without
     assert joint is not None
@@ -53,7 +53,7 @@ def test_predicted_is_the_joint_rollback(run: whence.Run) -> None:
         check_stand(each.predicted, {name: getattr(alone, name) for name in STAND})
 
 
-def test_answers_of_removed_facts_stay_known(run: whence.Run) -> None:
+def test_answers_of_removed_facts_stay_known(run: whereof.Run) -> None:
     query = ("usa", "embassy")
     known = [answer for answer in run.predict(*query, top=None).answers if answer.known == "train"]
     last = run.predict(*query, top=None, new=True).answers[-1].entity
@@ -68,7 +68,7 @@ def test_answers_of_removed_facts_stay_known(run: whence.Run) -> None:
 
 @settings(max_examples=10)
 @given(st.sets(st.integers(0, 1591), min_size=1, max_size=4))
-def test_each_is_a_verdict_on_that_fact_alone(run: whence.Run, fact_ids: set[int]) -> None:
+def test_each_is_a_verdict_on_that_fact_alone(run: whereof.Run, fact_ids: set[int]) -> None:
     found = run.verify(*EGYPT, facts=sorted(fact_ids), each=True)
     assert set(found.removed) == fact_ids
     assert [fact.influence for fact in found.facts] == sorted(
@@ -81,7 +81,7 @@ def test_each_is_a_verdict_on_that_fact_alone(run: whence.Run, fact_ids: set[int
         assert alone.n_known == alone.n_retrainings == 2
 
 
-def test_facts_may_be_named(run: whence.Run) -> None:
+def test_facts_may_be_named(run: whereof.Run) -> None:
     found = run.verify(*EGYPT, facts=["burma,embassy,uk", "0 1", ("uk", "embassy", "egypt")])
     data = run.dataset
     assert set(found.removed) >= {0, 1}
@@ -90,7 +90,7 @@ def test_facts_may_be_named(run: whence.Run) -> None:
     assert {(f.subject, f.relation, f.object) for f in found.facts} == named
 
 
-def test_an_open_place_is_its_top_answer_and_all_takes_every_supporter(run: whence.Run) -> None:
+def test_an_open_place_is_its_top_answer_and_all_takes_every_supporter(run: whereof.Run) -> None:
     found = run.verify("egypt", "embassy", None, top="all")
     explained = run.explain("egypt", "embassy", None, top="all")
     assert found.prediction == explained.prediction
@@ -104,7 +104,7 @@ def test_seeds_are_runs_of_their_own_each_with_its_control(tmp_path: Path) -> No
     assert [each.seed for each in found.seeds] == [3, 4, 5]
     for each in found.seeds:
         sibling = (
-            run if each.seed == 3 else whence.Run.open(tmp_path / f"run/siblings/seed-{each.seed}")
+            run if each.seed == 3 else whereof.Run.open(tmp_path / f"run/siblings/seed-{each.seed}")
         )
         assert sibling.config == run.config.replace(seed=each.seed)
         assert each.control_matches_run
@@ -140,17 +140,17 @@ def test_a_run_of_ratings_tells_by_its_score(tmp_path: Path) -> None:
 def test_two_way_runs_have_no_relation(tmp_path: Path) -> None:
     lines = [f"u{user}\tm{item}\n" for user in range(8) for item in range(6) if (user + item) % 3]
     (tmp_path / "seen.tsv").write_text("".join(lines))
-    run = whence.train(tmp_path / "seen.tsv", out=tmp_path / "run", model="mf", dim=3, epochs=3)
+    run = whereof.train(tmp_path / "seen.tsv", out=tmp_path / "run", model="mf", dim=3, epochs=3)
     found = run.verify("u0", "m3", top=2)
     assert (found.prediction.relation, found.facts[0].relation) == (None, None)
     check_stand(found.actual, stands_without(run, found.removed, ("u0", "m3")))
-    with pytest.raises(whence.WhenceError, match="a prediction is SUBJECT OBJECT"):
+    with pytest.raises(whereof.WhereofError, match="a prediction is SUBJECT OBJECT"):
         run.verify("u0", "likes", "m3")
 
 
 def test_without_a_trace_nothing_is_predicted(tmp_path: Path) -> None:
     run = train(tmp_path / "run", trace=False)
-    with pytest.raises(whence.WhenceError, match="needs a trace and this run has none"):
+    with pytest.raises(whereof.WhereofError, match="needs a trace and this run has none"):
         run.verify(*EGYPT)
     found = run.verify(*EGYPT, facts=[5, 2], each=True)
     assert (found.removed, found.predicted) == ((5, 2), None)
@@ -163,7 +163,7 @@ def test_without_a_trace_nothing_is_predicted(tmp_path: Path) -> None:
     assert [fact.influence for fact in by_gradient.facts] == [f.influence for f in explained.facts]
 
 
-def test_other_methods_choose_and_rollback_predicts(run: whence.Run) -> None:
+def test_other_methods_choose_and_rollback_predicts(run: whereof.Run) -> None:
     found = run.verify(*EGYPT, method="random", seed=8, top=6)
     explained = run.explain(*EGYPT, method="random", seed=8, top=6)
     assert found.removed == tuple(fact.fact_id for fact in explained.facts)
@@ -177,7 +177,7 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
     run = train(tmp_path / "run")
     rows = run.entity_rows + np.float32(1e-3)
     monkeypatch.setattr(RunFolder, "entity_rows", rows)
-    run = whence.Run.open(tmp_path / "run")
+    run = whereof.Run.open(tmp_path / "run")
     found = run.verify(*EGYPT, top=3)
     assert not found.control_matches_run
     assert found.before.probability != found.prediction.probability
@@ -197,7 +197,7 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
 def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) -> None:
     said: list[Any] = []
 
-    class Watch(whence.RetrainWatch):
+    class Watch(whereof.RetrainWatch):
         def planned(self, plan: Any) -> None:
             said.append((plan.n_retrainings, plan.n_known))
 
@@ -227,13 +227,13 @@ def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) ->
         ({"facts": list(range(1592))}, "nothing is left to train on"),
     ],
 )
-def test_bad_options_are_named(run: whence.Run, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(whence.WhenceError) as error:
+def test_bad_options_are_named(run: whereof.Run, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(whereof.WhereofError) as error:
         run.verify(*EGYPT, **options)
     assert message in str(error.value)
 
 
-def test_a_document_is_plain(run: whence.Run) -> None:
+def test_a_document_is_plain(run: whereof.Run) -> None:
     found = run.verify(*EGYPT, top=2, each=True).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     stand = {"probability", "rank", "top_answer", "score", "labels"}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from whence.explain import Prediction
-from whence.verify import Verdict
-from whence.verify._verdict import OfSeed, Stand, Summary
+from whereof.explain import Prediction
+from whereof.verify import Verdict
+from whereof.verify._verdict import OfSeed, Stand, Summary
 
 
 def stand(probability: float | None, top: str, score: float = 1.0) -> Stand:

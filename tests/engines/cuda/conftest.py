@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engines.cuda.cpu_card import CpuCard
-from whence.engines.cuda._card import Card, CudaCard, open_card
-from whence.errors import WhenceError
+from whereof.engines.cuda._card import Card, CudaCard, open_card
+from whereof.errors import WhereofError
 
 MakeCard = Callable[..., CpuCard]
 
@@ -29,7 +29,7 @@ def cuda_card() -> CudaCard:
     """The card of this machine; tests that ask for it are skipped where there is none."""
     try:
         return open_card("this test")
-    except WhenceError as error:
+    except WhereofError as error:
         pytest.skip(str(error))
 
 

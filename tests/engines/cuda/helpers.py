@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from training.helpers import make_trainer
 
-from whence.engines.cuda._card import Card
-from whence.engines.cuda._fleet import Fleet
-from whence.training._problem import Problem
-from whence.training._trainer import Trainer
-from whence.training.results import Parameters
+from whereof.engines.cuda._card import Card
+from whereof.engines.cuda._fleet import Fleet
+from whereof.training._problem import Problem
+from whereof.training._trainer import Trainer
+from whereof.training.results import Parameters
 
 NOTHING = np.zeros(0, np.int64)
 LEDGERS = ("owned", "drift", "projection")

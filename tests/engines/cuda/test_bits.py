@@ -17,10 +17,10 @@ from engines.cuda.helpers import (
     run_trainer,
     trained_fleet,
 )
-from whence.engines.cuda._card import Card, CudaCard
-from whence.engines.cuda._fleet import Fleet
-from whence.engines.cuda._layout import Sizes, plan_layout, share_memory
-from whence.training.retraining import Recipe
+from whereof.engines.cuda._card import Card, CudaCard
+from whereof.engines.cuda._fleet import Fleet
+from whereof.engines.cuda._layout import Sizes, plan_layout, share_memory
+from whereof.training.retraining import Recipe
 
 SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "adam", "inverse": True, "constraint": "unit"},
@@ -89,7 +89,7 @@ def test_stretches_may_be_cut_anywhere(
     whole = trained_fleet(card, problem, tracked=tracked)
     for stretch in (1, 7, 30, 31):
         check_same_bits(trained_fleet(card, problem, stretch=stretch, tracked=tracked), whole)
-    monkeypatch.setattr("whence.engines.cuda._placing._CHUNK_BYTES", 4 * 5 * 2 * 11)
+    monkeypatch.setattr("whereof.engines.cuda._placing._CHUNK_BYTES", 4 * 5 * 2 * 11)
     check_same_bits(trained_fleet(card, problem, stretch=4, tracked=tracked), whole)
 
 
@@ -126,7 +126,7 @@ def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], thr
 def test_twice_the_threads_add_up_alike_in_half_the_turns(
     cpu_card: MakeCard, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whence.engines.cuda._source.OWN_THREADS", 1)
+    monkeypatch.setattr("whereof.engines.cuda._source.OWN_THREADS", 1)
     problem, card = make_problem(**settings, epochs=2), cpu_card(threads=2)
     wide = replace(plan_layout(Sizes.of(problem), card.limits), threads=2, turns=1)
     narrow = replace(wide, threads=1, turns=2, moved=4)

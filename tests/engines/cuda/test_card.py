@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 import runs
-from cli.helpers import whence as command
+from cli.helpers import whereof as command
 from training.helpers import make_problem
 
-import whence
+import whereof
 from engines.cuda.conftest import MakeCard
-from whence.engines import EngineOptions, choose_engine, settle_engine
-from whence.engines.cuda import open_card
-from whence.training._problem import Problem
+from whereof.engines import EngineOptions, choose_engine, settle_engine
+from whereof.engines.cuda import open_card
+from whereof.training._problem import Problem
 
 CUPY = """
 class cuda:
@@ -55,7 +55,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeCupy
 
 
 def test_auto_takes_a_card_that_works(cpu_card: MakeCard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whence.engines.cuda.open_card", cpu_card)
+    monkeypatch.setattr("whereof.engines.cuda.open_card", cpu_card)
     assert settle_engine(EngineOptions(), large_problem()).engine == "cuda"
     assert settle_engine(EngineOptions(), make_problem()).engine == "local"
 
@@ -71,10 +71,10 @@ def test_who_asks_for_a_card_is_told_why_there_is_none(
     broken: MakeCupy, tmp_path: Path, kind: str
 ) -> None:
     why = broken(kind)
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         choose_engine(EngineOptions(engine="cuda"))
     assert str(caught.value) == f"engine cuda finds no CUDA card that works ({why}); leave out cuda"
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         runs.train(tmp_path / "run", device="cuda")
     assert str(caught.value) == f"device cuda finds no CUDA card that works ({why}); leave out cuda"
     assert not (tmp_path / "run").exists()
@@ -82,7 +82,7 @@ def test_who_asks_for_a_card_is_told_why_there_is_none(
 
 def test_the_command_line_says_so_in_one_line(broken: MakeCupy, tmp_path: Path) -> None:
     runs.train(tmp_path / "run")
-    why, path = broken("compiler"), f"{tmp_path}:{Path(whence.__file__).parents[1]}"
+    why, path = broken("compiler"), f"{tmp_path}:{Path(whereof.__file__).parents[1]}"
     arguments = ("verify", str(tmp_path / "run"), "egypt", "embassy", "usa", "--engine", "cuda")
     done = command(*arguments, PYTHONPATH=path)
     assert done.returncode == 2

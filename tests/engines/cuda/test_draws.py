@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from training.helpers import ITEMS, USERS, make_facts, make_problem
 
 from engines.cuda.helpers import NOTHING
-from whence.engines.cuda._card import Card
-from whence.engines.cuda._fleet import Fleet
-from whence.training._problem import Problem
-from whence.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whereof.engines.cuda._card import Card
+from whereof.engines.cuda._fleet import Fleet
+from whereof.training._problem import Problem
+from whereof.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
 
 
 def drawn_on_cpu(
@@ -114,7 +114,7 @@ def test_chunks_of_an_epoch_draw_what_the_whole_draws(
     whole = Fleet(card, problem, [NOTHING])
     whole.enter(1, 0)
     wanted = whole.to_host(whole.arrays["candidates"])
-    monkeypatch.setattr("whence.engines.cuda._placing._CHUNK_BYTES", 4 * 10 * 2 * 7)
+    monkeypatch.setattr("whereof.engines.cuda._placing._CHUNK_BYTES", 4 * 10 * 2 * 7)
     parts, found = Fleet(card, problem, [NOTHING]), []
     for position in range(0, 60, 7):
         parts.enter(1, position)

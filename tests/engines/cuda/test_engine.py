@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import runs
 
-import whence
+import whereof
 from engines.cuda.conftest import MakeCard
 from engines.cuda.helpers import NOTHING, check_rows
 from engines.helpers import Seen, Subject, make_subject, never, retrainer, subject_of
-from whence.engines import Engine, Job, Journal, Outcomes, open_journal
-from whence.engines._local import LocalEngine
-from whence.engines.cuda import CudaEngine
-from whence.engines.cuda._card import Card
-from whence.engines.cuda._engine import _SCORE_BYTES
-from whence.engines.cuda._placing import Memory
-from whence.training.results import Diverged, Interrupted, Parameters
-from whence.training.retraining import Recipe
+from whereof.engines import Engine, Job, Journal, Outcomes, open_journal
+from whereof.engines._local import LocalEngine
+from whereof.engines.cuda import CudaEngine
+from whereof.engines.cuda._card import Card
+from whereof.engines.cuda._engine import _SCORE_BYTES
+from whereof.engines.cuda._placing import Memory
+from whereof.training.results import Diverged, Interrupted, Parameters
+from whereof.training.retraining import Recipe
 
 JOBS = [Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], []), Job.of([7], [1, 0, 3])]
 ENDLESS = 10**12
@@ -71,7 +71,7 @@ def rated(folder: Path, loss: str) -> Subject:
     )
     columns = {"columns": "1,2"} | ({"rating": "3"} if loss == "squared" else {})
     settings = {"model": "mf-biased", "dim": 3, "epochs": 5, "precision": "float64"}
-    run = whence.train(folder / "ratings.tsv", out=folder / "run", **columns, **settings)
+    run = whereof.train(folder / "ratings.tsv", out=folder / "run", **columns, **settings)
     assert run.config.loss == loss
     return subject_of(run)
 
@@ -233,7 +233,7 @@ def test_what_a_card_cannot_is_one_clear_line(
     engine: Engine = CudaEngine(cpu_card())
     asks = retrainer(subject, engine, Journal())
     for wanted in (lambda: asks.ask(subject.predictions, JOBS), lambda: list(asks.rows([[1]]))):
-        with pytest.raises(whence.WhenceError) as caught:
+        with pytest.raises(whereof.WhereofError) as caught:
             wanted()
         assert str(caught.value) == message
 

@@ -8,8 +8,8 @@ from training.helpers import make_problem
 
 from engines.cuda.conftest import MakeCard
 from engines.cuda.helpers import check_tracked, run_trainer, trained_fleet
-from whence.engines.cuda._card import Card
-from whence.models import MODELS
+from whereof.engines.cuda._card import Card
+from whereof.models import MODELS
 
 TOLERANCE = 1e-9
 TURNS = {

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from training.helpers import make_problem
 
-import whence
-from whence.engines.cuda._card import Limits
-from whence.engines.cuda._layout import OWN_THREADS, Layout, Sizes, plan_layout
-from whence.engines.cuda._placing import Memory
-from whence.models import MODELS
+import whereof
+from whereof.engines.cuda._card import Limits
+from whereof.engines.cuda._layout import OWN_THREADS, Layout, Sizes, plan_layout
+from whereof.engines.cuda._placing import Memory
+from whereof.models import MODELS
 
 H200 = Limits(
     n_processors=132,
@@ -99,7 +99,7 @@ def test_all_sizes_fit_or_are_refused(limits: Limits, n_models: int | None, hold
     for sizes in all_sizes():
         try:
             layout = plan_layout(sizes, limits, n_models, holds=holds)
-        except whence.WhenceError as error:
+        except whereof.WhereofError as error:
             own = 2 * (2 * sizes.row + sizes.relation_row) * sizes.item
             assert own > limits.block_bytes / 8, sizes
             assert "too wide for the card's shared memory" in str(error)  # noqa: PT017
@@ -145,7 +145,7 @@ def test_what_shared_memory_has_no_room_for_is_kept_elsewhere() -> None:
 @pytest.mark.parametrize("item", [4, 8])
 def test_rows_that_are_too_wide_are_one_clear_line(item: int) -> None:
     sizes = sizes_of(10, 5, item, 2, relation=100_000)
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         plan_layout(sizes, H200)
     assert str(caught.value) == (
         "rows of 100000 numbers are too wide for the card's shared memory; "

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from whence.engines.cuda._least import Least
+from whereof.engines.cuda._least import Least
 
 LEAST = {"WIDTH": 3, "RELATION_WIDTH": 1}
 VECTORS = {"s": "WIDTH", "r": "RELATION_WIDTH", "ds": "WIDTH"}

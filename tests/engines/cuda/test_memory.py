@@ -10,9 +10,9 @@ from engines.cuda.conftest import MakeCard
 from engines.cuda.helpers import trained_fleet
 from engines.cuda.test_engine import free_for
 from engines.helpers import make_subject, never
-from whence.engines import Job
-from whence.engines.cuda import CudaEngine
-from whence.engines.cuda._layout import Sizes, plan_layout
+from whereof.engines import Job
+from whereof.engines.cuda import CudaEngine
+from whereof.engines.cuda._layout import Sizes, plan_layout
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

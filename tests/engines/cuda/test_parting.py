@@ -13,14 +13,14 @@ from engines.cuda.helpers import bits_of, n_facts_in_all, run_fleet
 from engines.cuda.test_bits import each_setting
 from engines.cuda.test_engine import free_for
 from engines.helpers import Subject, make_subject, never
-from whence.engines import Job
-from whence.engines.cuda import CudaEngine
-from whence.engines.cuda._card import Card
-from whence.engines.cuda._fleet import Fleet
-from whence.engines.cuda._parting import find_places, make_waves
-from whence.training._problem import Problem
-from whence.training.results import Parameters
-from whence.training.retraining import Recipe
+from whereof.engines import Job
+from whereof.engines.cuda import CudaEngine
+from whereof.engines.cuda._card import Card
+from whereof.engines.cuda._fleet import Fleet
+from whereof.engines.cuda._parting import find_places, make_waves
+from whereof.training._problem import Problem
+from whereof.training.results import Parameters
+from whereof.training.retraining import Recipe
 
 REMOVED = [[24], [], [11], [3, 29], [29], [11, 12, 2], [20], [19], [], [28], [0]]
 
@@ -28,8 +28,8 @@ REMOVED = [[24], [], [11], [3, 29], [29], [11, 12, 2], [20], [19], [], [28], [0]
 @pytest.fixture(params=[1, 7])
 def stretch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Facts of the first stretch; each that follows is one fact long."""
-    monkeypatch.setattr("whence.engines.cuda._fleet._FIRST_STRETCH", request.param)
-    monkeypatch.setattr("whence.engines.cuda._engine._LOOK_SECONDS", 0)
+    monkeypatch.setattr("whereof.engines.cuda._fleet._FIRST_STRETCH", request.param)
+    monkeypatch.setattr("whereof.engines.cuda._engine._LOOK_SECONDS", 0)
     n_facts: int = request.param
     return n_facts
 

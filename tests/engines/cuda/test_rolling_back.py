@@ -12,15 +12,15 @@ import pytest
 from explain.helpers import names_of, random_asks, random_run, sets_of, with_facts
 from runs import train
 
-import whence
-from whence.engines.cuda._card import open_card
-from whence.engines.cuda._rolling_back import CardBacking
-from whence.explain import ExplainOptions, Explanation, Trained, as_questions, explain_many
-from whence.explain._naming import find_situation
-from whence.explain._rollback import Outcomes, Rollback
-from whence.explain._search import search
-from whence.explain._sets import Sets
-from whence.models import MODELS
+import whereof
+from whereof.engines.cuda._card import open_card
+from whereof.engines.cuda._rolling_back import CardBacking
+from whereof.explain import ExplainOptions, Explanation, Trained, as_questions, explain_many
+from whereof.explain._naming import find_situation
+from whereof.explain._rollback import Outcomes, Rollback
+from whereof.explain._search import search
+from whereof.explain._sets import Sets
+from whereof.models import MODELS
 
 SMALL = 20_000
 """Bytes, so that a few removals make several blocks."""
@@ -39,7 +39,7 @@ def rolled_back(trained: Trained, names: Any, of: str = "probability", **options
     return Rollback(find_situation(trained, names, ExplainOptions(**options)), of)
 
 
-def wide(run: whence.Run) -> Trained:
+def wide(run: whereof.Run) -> Trained:
     """The same numbers in double precision, so that the cores take all their digits."""
     scorer, trace = run._trained.scorer, run.trace
     assert trace is not None
@@ -49,7 +49,7 @@ def wide(run: whence.Run) -> Trained:
     )
 
 
-def some_sets(run: whence.Run, seed: int = 0) -> Sets:
+def some_sets(run: whereof.Run, seed: int = 0) -> Sets:
     """Every fact alone, some together, all of them and none."""
     rng, n_facts = np.random.default_rng(seed), run.dataset.n_facts
     several = [rng.permutation(n_facts)[:size].tolist() for size in (2, 3, 7, 20)]
@@ -199,9 +199,9 @@ def test_threads_share_the_card(backing: Backing) -> None:
 
 def test_devices_are_named() -> None:
     run = random_run("distmult")
-    with pytest.raises(whence.WhenceError, match="unknown device 'gpu'; choose from cpu, cuda"):
+    with pytest.raises(whereof.WhereofError, match="unknown device 'gpu'; choose from cpu, cuda"):
         run.explain_many([("e0", "r0", "e1")], device="gpu")
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         run.explain_many([("e0", "r0", "e1")], device="cuda", method="gradient-dot")
     assert str(caught.value) == (
         "device cuda is for rollback and rollback-o, not gradient-dot; leave it out"
@@ -211,7 +211,7 @@ def test_devices_are_named() -> None:
 def test_without_cupy_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
     open_card.cache_clear()
-    with pytest.raises(whence.WhenceError, match="device cuda needs cupy; pip install"):
+    with pytest.raises(whereof.WhereofError, match="device cuda needs cupy; pip install"):
         random_run("distmult").explain_many([("e0", "r0", "e1")], device="cuda")
 
 

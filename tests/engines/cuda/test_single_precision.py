@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from training.helpers import N_RELATIONS, make_problem
 
 from engines.cuda.helpers import NOTHING, run_fleet, run_trainer
-from whence.data import Dataset, read_dataset
-from whence.engines.cuda._card import Card
-from whence.engines.cuda._fleet import Fleet
-from whence.training import TrainConfig
-from whence.training._problem import Problem
-from whence.training.presets import preset_settings
-from whence.training.results import Parameters
+from whereof.data import Dataset, read_dataset
+from whereof.engines.cuda._card import Card
+from whereof.engines.cuda._fleet import Fleet
+from whereof.training import TrainConfig
+from whereof.training._problem import Problem
+from whereof.training.presets import preset_settings
+from whereof.training.results import Parameters
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 N_STEPS = 2000

@@ -8,11 +8,11 @@ import pytest
 import runs
 from training.helpers import make_problem
 
-import whence
+import whereof
 from engines.cuda.helpers import check_close
-from whence.engines.cuda._card import Card, CudaCard
-from whence.engines.cuda._trainer import CudaTrainer
-from whence.training.results import Interrupted, Watch
+from whereof.engines.cuda._card import Card, CudaCard
+from whereof.engines.cuda._trainer import CudaTrainer
+from whereof.training.results import Interrupted, Watch
 
 WIDE = {"precision": "float64", "epochs": 3}
 SETTINGS: list[dict[str, Any]] = [
@@ -42,10 +42,10 @@ def there(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `device cuda` finds: the real card, or the stand-in."""
     if not isinstance(card, CudaCard):
         for place in ("_card", "_trainer"):
-            monkeypatch.setattr(f"whence.engines.cuda.{place}.open_card", lambda task: card)
+            monkeypatch.setattr(f"whereof.engines.cuda.{place}.open_card", lambda task: card)
 
 
-def check_runs(found: whence.Run, wanted: whence.Run, tolerance: float) -> None:
+def check_runs(found: whereof.Run, wanted: whereof.Run, tolerance: float) -> None:
     for name in ("entity_rows", "relation_rows", "trace"):
         mine, theirs = getattr(found, name), getattr(wanted, name)
         assert (mine is None) == (theirs is None)
@@ -63,7 +63,7 @@ def flat(metrics: dict[str, Any], start: str = "") -> dict[str, float]:
     return found
 
 
-def check_told_alike(found: whence.Run, wanted: whence.Run) -> None:
+def check_told_alike(found: whereof.Run, wanted: whereof.Run) -> None:
     """Norms, book-keeping, metrics and history."""
     mine, theirs = found.summary(), wanted.summary()
     assert mine.keys() == theirs.keys()
@@ -95,7 +95,7 @@ def test_two_runs_on_a_card_are_the_same_to_the_bit(
         runs.train(tmp_path / name, **choices, device="cuda")
     if settings.get("trace", True):
         assert runs.outcome(tmp_path / "one") == runs.outcome(tmp_path / "two")
-    one, two = (whence.Run.open(tmp_path / name) for name in ("one", "two"))
+    one, two = (whereof.Run.open(tmp_path / name) for name in ("one", "two"))
     assert np.array_equal(one.entity_rows, two.entity_rows)
     assert len(list((tmp_path / "one" / "checkpoints").iterdir())) >= 3
 
@@ -109,8 +109,8 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     with pytest.raises(Interrupted):
         runs.train(tmp_path / "cut", **WIDE | settings, device="cuda", watch=StopAfter(stretches))
     with pytest.raises(Interrupted):
-        whence.resume(tmp_path / "cut", device="cuda", watch=StopAfter(1))
-    resumed = whence.resume(tmp_path / "cut", device="cuda")
+        whereof.resume(tmp_path / "cut", device="cuda", watch=StopAfter(1))
+    resumed = whereof.resume(tmp_path / "cut", device="cuda")
     check_runs(resumed, whole, 0)
     check_told_alike(resumed, whole)
 
@@ -124,8 +124,8 @@ def test_the_other_device_takes_a_checkpoint_up(
     with pytest.raises(Interrupted):
         runs.train(tmp_path / "cut", **WIDE | settings, device=first, watch=StopAfter(2))
     with pytest.raises(Interrupted):
-        whence.resume(tmp_path / "cut", device=then, watch=StopAfter(1))
-    resumed = whence.resume(tmp_path / "cut", device=first)
+        whereof.resume(tmp_path / "cut", device=then, watch=StopAfter(1))
+    resumed = whereof.resume(tmp_path / "cut", device=first)
     check_runs(resumed, whole, 1e-12)
     check_told_alike(resumed, whole)
 
@@ -143,7 +143,7 @@ def test_a_trace_in_half_precision(tmp_path: Path) -> None:
     check_runs(card, cores, 1e-3)
     with pytest.raises(Interrupted):
         runs.train(tmp_path / "cut", **choices, device="cuda", watch=StopAfter(1))
-    resumed = whence.resume(tmp_path / "cut", device="cuda")
+    resumed = whereof.resume(tmp_path / "cut", device="cuda")
     assert np.array_equal(resumed.entity_rows, card.entity_rows)
     check_runs(resumed, card, 1e-3)
 
@@ -152,7 +152,7 @@ def test_a_checkpoint_of_another_kind_is_refused(card: Card) -> None:
     lazy, adam = (make_problem(optimizer=name) for name in ("adam-lazy", "adam"))
     saved = CudaTrainer(lazy, card=card).snapshot()
     CudaTrainer(lazy, card=card).restore(saved)
-    with pytest.raises(whence.WhenceError, match="the checkpoint is of another kind of training"):
+    with pytest.raises(whereof.WhereofError, match="the checkpoint is of another kind of training"):
         CudaTrainer(adam, card=card).restore(saved)
 
 
@@ -184,12 +184,12 @@ def test_looking_never_changes_what_comes_next(card: Card, optimizer: str) -> No
 def test_what_a_card_cannot_is_said_before_anything_is_written(
     tmp_path: Path, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(whence.WhenceError, match=message):
+    with pytest.raises(whereof.WhereofError, match=message):
         runs.train(tmp_path / "run", **settings, device="cuda")
     assert not (tmp_path / "run").exists()
 
 
 def test_divergence_is_said_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(whence.WhenceError, match=r"diverged.*rate"):
+    with pytest.raises(whereof.WhereofError, match=r"diverged.*rate"):
         runs.train(tmp_path / "run", optimizer="sgd", rate=1e6, device="cuda")
     assert not (tmp_path / "run").exists()

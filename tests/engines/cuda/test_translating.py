@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from training.helpers import make_problem
 
-import whence
+import whereof
 from engines.cuda import loops
 from engines.cuda.helpers import check_tracked, run_trainer, trained_fleet
 from engines.cuda.translated import Function, check_translated
-from whence.engines.cuda._card import Card
-from whence.engines.cuda._translating import declared, translate
-from whence.models import MODELS, Model, find_model
+from whereof.engines.cuda._card import Card
+from whereof.engines.cuda._translating import declared, translate
+from whereof.models import MODELS, Model, find_model
 
 MANY = (1, 2, 3, 3, 3, 3, 3, 3)
 """Threads of call after call, so that what meets by chance meets."""
@@ -90,7 +90,7 @@ def as_query(function: Function) -> str:
     ("function", "named"), loops.REFUSED, ids=[it.__name__ for it, _ in loops.REFUSED]
 )
 def test_what_has_no_translation_is_one_clear_line(function: Function, named: str) -> None:
-    with pytest.raises(whence.WhenceError) as caught:
+    with pytest.raises(whereof.WhereofError) as caught:
         as_query(function)
     where = f"engines.cuda.loops.{function.__name__}"
     wanted = f"{where} cannot be put on a card ({named}); leave out cuda"
@@ -102,12 +102,12 @@ def test_functions_without_a_source_are_refused() -> None:
     exec("def query(s, r, q): pass", made)
     in_a_list, named = [lambda s, r, q: None][0], lambda s, r, q: None
     for function in (made["query"], in_a_list, named):
-        with pytest.raises(whence.WhenceError, match=r"cannot be put on a card \(it.*\); leave"):
+        with pytest.raises(whereof.WhereofError, match=r"cannot be put on a card \(it.*\); leave"):
             as_query(function)
 
 
 OWN_MODEL = '''
-from whence.models import Model, Widths
+from whereof.models import Model, Widths
 
 
 def query(s, r, q):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engines.cuda.cpu_card import build
-from whence.engines.cuda import _source
-from whence.engines.cuda._translating import translate
+from whereof.engines.cuda import _source
+from whereof.engines.cuda._translating import translate
 
 _CALL = """
 typedef struct { int thread, n_threads; NUMBER **v; pthread_barrier_t *barrier; } Call;

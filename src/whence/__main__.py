@@ -1,5 +1,0 @@
-"""`python -m whence`."""
-
-from whence.cli import main
-
-main()

@@ -1,5 +1,0 @@
-"""The one exception that stands for bad input."""
-
-
-class WhenceError(Exception):
-    """Bad input: one line that names the bad value, what is allowed and the remedy."""

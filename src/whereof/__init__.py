@@ -1,0 +1,69 @@
+"""Whereof: which training facts made an embedding model predict what it predicts."""
+
+from typing import TYPE_CHECKING
+
+from whereof._lazy import lazily
+from whereof._version import __version__
+from whereof.errors import WhereofError
+
+if TYPE_CHECKING:
+    from whereof.api import Retrained, Run, resume, train
+    from whereof.data import Dataset, ReadOptions
+    from whereof.data import read_dataset as read
+    from whereof.engines import EngineOptions, RetrainWatch
+    from whereof.evaluate.options import EvaluateOptions
+    from whereof.evaluate.results import Evaluation
+    from whereof.explain import ExplainOptions, Explanation, Failed
+    from whereof.training import MachineOptions, TrainConfig
+    from whereof.verify import Verdict, VerifyOptions
+
+__all__ = [
+    "Dataset",
+    "EngineOptions",
+    "EvaluateOptions",
+    "Evaluation",
+    "ExplainOptions",
+    "Explanation",
+    "Failed",
+    "MachineOptions",
+    "ReadOptions",
+    "RetrainWatch",
+    "Retrained",
+    "Run",
+    "TrainConfig",
+    "Verdict",
+    "VerifyOptions",
+    "WhereofError",
+    "__version__",
+    "read",
+    "resume",
+    "train",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Dataset": "whereof.data",
+        "EngineOptions": "whereof.engines",
+        "EvaluateOptions": "whereof.evaluate.options",
+        "Evaluation": "whereof.evaluate.results",
+        "ExplainOptions": "whereof.explain",
+        "Explanation": "whereof.explain",
+        "Failed": "whereof.explain",
+        "MachineOptions": "whereof.training",
+        "ReadOptions": "whereof.data",
+        "RetrainWatch": "whereof.engines",
+        "Retrained": "whereof.api",
+        "Run": "whereof.api",
+        "TrainConfig": "whereof.training",
+        "Verdict": "whereof.verify",
+        "VerifyOptions": "whereof.verify",
+        "read": "whereof.data:read_dataset",
+        "resume": "whereof.api",
+        "train": "whereof.api",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

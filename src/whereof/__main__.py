@@ -1,0 +1,5 @@
+"""`python -m whereof`."""
+
+from whereof.cli import main
+
+main()

@@ -1,0 +1,50 @@
+"""Evaluating a run: its cases under several seeds and constraints, opened, looked at and kept."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whereof.api._cases import open_cases, take_engine
+from whereof.api._run import Run
+from whereof.errors import WhereofError
+
+if TYPE_CHECKING:
+    from whereof.engines import RetrainWatch
+    from whereof.evaluate.results import Evaluation
+
+
+def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None") -> "Evaluation":
+    """Evaluate a run by fields of `EvaluateOptions` and `EngineOptions`; kept in its folder."""
+    from whereof.evaluate.checking import check_possible
+    from whereof.evaluate.evaluating import About, evaluate
+    from whereof.evaluate.options import EvaluateOptions
+
+    where = take_engine(options)
+    if isinstance(options.get("predictions"), Path):
+        options["predictions"] = str(options["predictions"])
+    if not isinstance(options.get("predictions", ""), str):
+        raise WhereofError("predictions are top, true or a file; write a list of them into one")
+    asked = EvaluateOptions.from_dict(options)
+    with open_cases(run, where, watch) as opened:
+        check_possible(opened.own(), asked, where.threads)
+        cases = opened.seeds(asked.seeds)
+        constrained = {
+            constraint: opened.seeds(asked.seeds, constraint=constraint)
+            for constraint in asked.constraints or ()
+        }
+        about = About(str(run.path), run.dataset.name)
+        found = evaluate(cases, asked, about, constrained, where.threads)
+        _keep(run, found, opened.watch)
+    return found
+
+
+def _keep(run: Run, found: "Evaluation", watch: "RetrainWatch") -> None:
+    """The document in the run's folder, where reports look for it; true influences beside it."""
+    from whereof.files import save_evaluation, save_influences
+
+    assert run.path is not None
+    try:
+        path = save_evaluation(run.path, found.to_dict())
+        for each in found.true_influences:
+            save_influences(path, each.seed, each.array)
+    except (OSError, WhereofError) as error:
+        watch.noted(f"the evaluation is not kept in the run: {error}")

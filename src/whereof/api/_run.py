@@ -1,0 +1,284 @@
+"""What a run answers: each a call into a room below."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whereof.api._opened import Opened
+
+if TYPE_CHECKING:
+    from whereof.api._retraining import Retrained
+    from whereof.engines import RetrainWatch
+    from whereof.evaluate.results import Evaluation
+    from whereof.explain import Explanation, Failed
+    from whereof.files import Advanced, Written, WrittenExplanations
+    from whereof.predict import Answers
+    from whereof.verify import Verdict
+
+# Numba, and all that is compiled by it, is imported in the functions that compute.
+
+
+class Run(Opened):
+    """A trained run: its config, data, parameters, trace and metrics, and what it answers."""
+
+    def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
+        """Ranked answers to a query, the `top` most probable or, with None, every candidate.
+
+        ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
+        triple for that one answer; two-way runs leave the relation out. `new` leaves out answers
+        known from training or validation.
+        """
+        from whereof.predict import check_top, find_query, predict
+
+        check_top(top)
+        query = find_query(self.dataset, names, inverse=self.config.inverse)
+        return predict(self.scorer, self.dataset, query, top, new=new)
+
+    def predict_many(
+        self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False
+    ) -> Iterator["Answers"]:
+        """Answers to many queries, in their order, computed while they are taken.
+
+        Each query is what `predict` takes; the answers are the same, on all cores.
+        """
+        from whereof.predict import check_top, find_query, predict_many
+
+        check_top(top)
+        data, inverse = self.dataset, self.config.inverse
+        found = (find_query(data, names, inverse=inverse) for names in queries)
+        return predict_many(self.scorer, data, found, top, new=new)
+
+    def predict_file(
+        self,
+        queries: str | Path,
+        out: str | Path,
+        *,
+        top: int | None = 10,
+        new: bool = False,
+        force: bool = False,
+        advanced: "Advanced | None" = None,
+    ) -> "Written":
+        """Answer a file of queries into a file; it is there when it is complete, or not at all.
+
+        Parameters
+        ----------
+        queries
+            One query a line, TAB-separated, or by commas in a .csv file; either may be gzipped. All
+            are checked before any is answered.
+        out
+            The file to make, by its ending: .tsv, .txt, .csv or .jsonl, each also with .gz, or
+            .parquet.
+        top
+            How many answers to a query; None for all.
+        new
+            Leave out answers known from training or validation.
+        force
+            Overwrite a file that exists.
+        advanced
+            Told how many queries are answered, and of how many.
+        """
+        from whereof.files import read_queries, write_answers
+        from whereof.predict import check_top, predict_many
+
+        check_top(top)
+        found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
+        answers = predict_many(self.scorer, self.dataset, found, top, new=new)
+        return write_answers(Path(out), answers, len(found), force=force, advanced=advanced)
+
+    def explain(
+        self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any
+    ) -> "Explanation":
+        """Which training facts made the model predict a triple, ranked by influence.
+
+        Parameters
+        ----------
+        *names
+            Subject, relation and object; two-way runs leave the relation out. An open place, None
+            or "_", stands for its top answer that is new.
+        watch
+            For the method retrain: told what it will take, and asked whether to stop.
+        **options
+            Fields of `whereof.ExplainOptions`, such as method, top, of, opposing and without. With
+            top=None every adjacent fact is listed. The method retrain also takes those of
+            `whereof.EngineOptions`.
+        """
+        from whereof.explain import METHODS, ExplainOptions, explain
+
+        if str(options.get("method")) in METHODS and METHODS[options["method"]].retrains:
+            from whereof.api._retraining import explain_exactly
+
+            return explain_exactly(self, names, watch, options)
+        return explain(self._trained, names, ExplainOptions.from_dict(options))
+
+    def explain_many(
+        self,
+        predictions: Iterable[Sequence[str | None]],
+        *,
+        threads: int | None = None,
+        device: str = "cpu",
+        **options: Any,
+    ) -> Iterator["Explanation | Failed"]:
+        """Explanations of many predictions, in their order, computed while they are taken.
+
+        Each prediction is what `explain` takes, and `options` are the same; all cores share them,
+        or so many `threads`. With `device` cuda, rollback scores candidates on the card. One that
+        cannot be explained becomes a `whereof.Failed` with `line`, its number from 1 on, and
+        `message`, and the others go on.
+        """
+        from whereof.explain import ExplainOptions, as_questions, explain_many
+
+        chosen = ExplainOptions.from_dict(options)
+        trained = self._trained_on(device, chosen.method)
+        return explain_many(trained, as_questions(predictions), chosen, threads)
+
+    def explain_file(
+        self,
+        predictions: str | Path,
+        out: str | Path,
+        *,
+        split: str = "test",
+        limit: int | None = None,
+        threads: int | None = None,
+        device: str = "cpu",
+        resume: bool = False,
+        force: bool = False,
+        advanced: "Advanced | None" = None,
+        **options: Any,
+    ) -> "WrittenExplanations":
+        """Explain many predictions into a file, which is there when it is complete.
+
+        What is finished is kept beside it meanwhile: after an interruption the same call goes on
+        where it stopped, and the file is the same to the byte.
+
+        Parameters
+        ----------
+        predictions
+            `top` for the top new answer of every query of a split, `true` for the facts of the
+            split themselves, or a file: one prediction a line, TAB-separated, or by commas in a
+            .csv file; either may be gzipped.
+        out
+            The file to make, by its ending: .jsonl, .tsv, .txt or .csv, each also with .gz, or
+            .parquet.
+        split
+            For `top` and `true`: test, valid or train.
+        limit
+            Only the first so many.
+        threads
+            How many explain at a time; by default, one a core.
+        device
+            Where rollback scores candidates: cpu or cuda.
+        resume
+            Go on with work that was interrupted, and never begin it.
+        force
+            Begin anew, and overwrite a file that exists.
+        advanced
+            Told how many predictions are explained, and of how many.
+        **options
+            As `explain` takes them.
+        """
+        from whereof.explain import ExplainOptions, explain_many
+        from whereof.files import Task, find_questions, write_explanations
+
+        chosen = ExplainOptions.from_dict(options)
+        trained = self._trained_on(device, chosen.method)
+        questions = find_questions(trained, predictions, split, limit, chosen.asks)
+        task = Task(Path(out), force=force, resume=resume)
+        explain = partial(explain_many, trained, options=chosen, threads=threads)
+        about = {"run": self._folder.fingerprint, "device": device}
+        return write_explanations(explain, questions, chosen, task, **about, advanced=advanced)
+
+    def evaluate(self, *, watch: "RetrainWatch | None" = None, **options: Any) -> "Evaluation":
+        """Remove facts and retrain, over many predictions: how well methods explain this run.
+
+        Retrainings are kept in the run's folder, so that none is done twice, and the result beside
+        them.
+
+        Parameters
+        ----------
+        watch
+            Told what retraining will take and how far it is, and asked whether to stop.
+        **options
+            Fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit, seeds and
+            protocols, and of `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api._evaluating import evaluate_run
+
+        return evaluate_run(self, options, watch)
+
+    def report(
+        self,
+        out: str | Path = "report.html",
+        *,
+        evaluations: Sequence[Any] = (),
+        examples: int = 3,
+        force: bool = False,
+        noted: Callable[[str], None] | None = None,
+    ) -> Path:
+        """Write one page that says what the run is and what its explanations are worth.
+
+        Parameters
+        ----------
+        out
+            The HTML file to make; it needs nothing else to be read.
+        evaluations
+            Besides those kept in the run's folder: what `evaluate` gives, its `to_dict()`, or JSON
+            files of that.
+        examples
+            How many predictions are explained in it.
+        force
+            Overwrite a file that exists.
+        noted
+            Told what the page notes of evaluations in the run's folder that could not be read.
+        """
+        from whereof.api._reporting import write_report
+
+        return write_report(self, Path(out), evaluations, examples, force=force, noted=noted)
+
+    def verify(
+        self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any
+    ) -> "Verdict":
+        """What retraining without a prediction's facts really does, beside what was predicted.
+
+        Retraining has the same seed, negatives and order. What is finished is kept in the run's
+        folder: a question that was asked before is answered at once.
+
+        Parameters
+        ----------
+        *names
+            As `explain` takes them.
+        watch
+            Told what retraining will take and how far it is, and asked whether to stop.
+        **options
+            Fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
+            `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api._retraining import verify
+
+        return verify(self, names, watch, options)
+
+    def retrain(
+        self,
+        removed: Sequence[Any],
+        predictions: Sequence[Sequence[str | None]] | None = None,
+        *,
+        watch: "RetrainWatch | None" = None,
+        **options: Any,
+    ) -> Iterator["Retrained"]:
+        """Models trained again without each of some sets of facts, the control first.
+
+        Parameters
+        ----------
+        removed
+            Sets of facts, by ids or names; one model each.
+        predictions
+            What is looked at under each model, as `explain` takes it: records have `standings`.
+            Without any they have `parameters`, all rows, which are not kept for another time.
+        watch
+            Told what retraining will take and how far it is, and asked whether to stop.
+        **options
+            Fields of `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api._retraining import retrain
+
+        return retrain(self, removed, predictions, watch, options)

@@ -1,0 +1,187 @@
+"""Training into a run folder, from the start or from where it was interrupted."""
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whereof.api._opened import make_scorer
+from whereof.api._run import Run
+from whereof.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
+from whereof.errors import WhereofError
+from whereof.run import RunWriter, check_memory
+from whereof.settings import Settings
+from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
+from whereof.training.results import Interrupted, Parameters, Validation, Watch
+
+if TYPE_CHECKING:
+    from whereof.training._problem import Problem
+    from whereof.training.fit import MakeTrainer
+
+# Numba, and all that is compiled by it, is imported in the functions that compute.
+
+
+def train(
+    data: Any,
+    *,
+    out: str | Path | None = None,
+    preset: str | None = None,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> Run:
+    """Train a model and keep all of it in a run folder.
+
+    Parameters
+    ----------
+    data
+        A file, a folder with train, valid and test files, a name of the catalogue, a table of
+        pandas, polars or Arrow, or a Dataset.
+    out
+        The folder to make; by default one under `runs/` named after dataset and model.
+    preset
+        `paper` for the setting of the paper; explicit settings override it.
+    watch
+        Told of progress, and asked whether to stop.
+    **settings
+        Fields of `whereof.ReadOptions`, such as columns and valid_fraction, of
+        `whereof.TrainConfig`, such as model, dim, epochs and seed, and of
+        `whereof.MachineOptions`, such as threads.
+    """
+    watch = watch or Watch()
+    machine = MachineOptions(**_taken(MachineOptions, settings))
+    options = _taken(ReadOptions, settings)
+    dataset = _dataset(data, options, watch, objects_if_rated=asks_for_objects(preset, settings))
+    config = choose_config(dataset, preset, settings)
+    path = None if out is None else Path(out)
+    return train_config(dataset, config, path, watch, machine)
+
+
+def train_config(
+    dataset: Dataset,
+    config: TrainConfig,
+    out: Path | None = None,
+    watch: Watch | None = None,
+    machine: MachineOptions | None = None,
+) -> Run:
+    """Train by a config that is settled, into a folder."""
+    from whereof.training._problem import Problem
+
+    machine = machine or MachineOptions()
+    problem = Problem.of(dataset, config)  # says what is wrong before anything is written
+    _check_device(problem, machine)
+    check_memory(problem.row_bytes)
+    path = out or free_path(f"{dataset.name}-{config.model}")
+    share = machine.memory_share
+    writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share)
+    return _train(writer, dataset, problem, machine, watch or Watch())
+
+
+def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> Run:
+    """Go on with a run that was interrupted; a finished one is opened.
+
+    Parameters
+    ----------
+    path
+        The folder of the run.
+    watch
+        Told of progress, and asked whether to stop.
+    **options
+        Fields of `whereof.MachineOptions`.
+    """
+    from whereof.training._problem import Problem
+
+    machine = MachineOptions.from_dict(options)
+    writer = RunWriter.resume(Path(path), machine.memory_share)
+    if writer.manifest.finished:
+        writer.sweep()
+        return Run.open(path)
+    dataset = writer.dataset
+    problem = Problem.of(dataset, TrainConfig.from_dict(writer.manifest.config))
+    try:
+        _check_device(problem, machine)
+    except WhereofError:
+        writer.close()
+        raise
+    return _train(writer, dataset, problem, machine, watch or Watch())
+
+
+def _taken(table: type[Settings], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of one table, taken out of all."""
+    return {name: settings.pop(name) for name in table.names() if name in settings}
+
+
+def free_path(name: str) -> Path:
+    """A folder under `runs/` that does not exist yet."""
+    first = Path("runs") / name
+    later = (first.with_name(f"{name}-{number}") for number in count(2))
+    return first if not first.exists() else next(path for path in later if not path.exists())
+
+
+def _train(
+    writer: RunWriter,
+    dataset: Dataset,
+    problem: "Problem",
+    machine: MachineOptions,
+    watch: Watch,
+) -> Run:
+    """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
+    from whereof.evaluate.splits import SplitEvaluator
+    from whereof.training.fit import fit
+
+    config = problem.config
+    evaluator = SplitEvaluator(dataset, config, machine.threads)
+
+    def validate(rows: Parameters) -> Validation:
+        return evaluator.validate(make_scorer(problem.model, rows, dataset, config))
+
+    validates = config.validate_every and len(dataset.valid)
+    watch.started(writer.start(problem.trace_width))
+    try:
+        seconds = machine.checkpoint_seconds
+        make_trainer = _trainer_of(machine)
+        progress = fit(
+            problem, writer, validate if validates else None, watch, seconds, make_trainer
+        )
+    except Interrupted:
+        writer.close()
+        raise Interrupted(
+            f"interrupted; go on with: whereof train --resume {writer.path}"
+        ) from None
+    except BaseException:
+        writer.discard()
+        raise
+    best = writer.best(progress.best_epoch)
+    scorer = make_scorer(problem.model, best.parameters, dataset, config)
+    metrics = {split: evaluator.evaluate(scorer, split) for split in ("valid", "test")}
+    writer.finish(progress, best, metrics)
+    return Run.open(writer.path)
+
+
+def _check_device(problem: "Problem", machine: MachineOptions) -> None:
+    """Refuse what a card cannot train, or a card that is not there."""
+    if machine.device == "cuda":
+        from whereof.engines.cuda import check_problem, open_card
+
+        check_problem(problem, open_card("device cuda"), tracked=True)
+
+
+def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
+    """Who takes the steps."""
+    if machine.device == "cuda":
+        from whereof.engines.cuda import CudaTrainer
+
+        return CudaTrainer
+    from whereof.training._trainer import Trainer
+
+    return Trainer
+
+
+def _dataset(
+    data: Any, options: dict[str, Any], watch: Watch, *, objects_if_rated: bool
+) -> Dataset:
+    if not isinstance(data, Dataset):
+        return read_dataset(
+            data, progress=watch.downloading, objects_if_rated=objects_if_rated, **options
+        )
+    if options:
+        raise WhereofError(f"a Dataset is read already; leave out {', '.join(options)}")
+    return ratings_as_objects(data) if objects_if_rated and data.ratings else data

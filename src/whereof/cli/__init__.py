@@ -1,0 +1,103 @@
+"""The command line: one file a command, which parses, calls the api and presents."""
+
+import io
+import re
+import signal
+import sys
+from importlib import import_module
+
+import click
+
+from whereof._version import __version__
+from whereof.errors import WhereofError
+
+_COMMANDS = (
+    "demo",
+    "train",
+    "predict",
+    "explain",
+    "verify",
+    "evaluate",
+    "report",
+    "paper",
+    "info",
+    "datasets",
+)
+_BAD_INPUT, _INTERRUPTED = 2, 130
+
+
+class _Commands(click.Group):
+    """Loads a command's file when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"whereof.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
+            from whereof.data._nearest import nearest
+
+            for near in nearest(args[0], _COMMANDS, 1):
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="whereof")
+def cli() -> None:
+    """Which training facts made the model say so.
+
+    Shell completion: eval "$(_WHEREOF_COMPLETE=bash_source whereof)", or zsh_source, fish_source.
+    """
+
+
+def main() -> None:
+    """Run a command; bad input ends in one line on standard error and exit code 2."""
+    # A reader that closes the pipe early, such as head, is no error.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names that the terminal cannot show
+    try:
+        sys.exit(cli.main(prog_name="whereof", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(_BAD_INPUT)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except WhereofError as error:
+        from whereof.training.results import Interrupted
+
+        code = _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT
+        _fail(_with_flags(str(error)), code)
+    except OSError as error:
+        _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
+    except MemoryError:
+        _fail("out of memory: choose a smaller dim or batch size, or a machine with more of it")
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("whereof: interrupted", err=True)
+        sys.exit(_INTERRUPTED)
+
+
+def _with_flags(message: str) -> str:
+    """A message of the library with the names of settings as options are written."""
+    from whereof.cli._options import ENGINES, EVALUATING, EXPLAINING, TRAINING, VERIFYING
+
+    settings = TRAINING | EXPLAINING | EVALUATING | VERIFYING | ENGINES
+    names = "|".join(name for name in settings if "_" in name)
+    # Not in quotes or paths: those are the user's own words.
+    whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
+    return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)
+
+
+def _fail(message: str, code: int = _BAD_INPUT) -> None:
+    click.echo(f"whereof: {' '.join(message.split())}", err=True)
+    sys.exit(code)

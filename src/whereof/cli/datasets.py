@@ -1,0 +1,97 @@
+"""`whereof datasets`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whereof.cli._completion import complete_dataset
+from whereof.cli._config import config_option
+from whereof.cli._options import json_option, print_json
+from whereof.errors import WhereofError
+
+if TYPE_CHECKING:
+    from whereof.data import Entry
+
+_SIZES = {
+    "n_facts": "facts",
+    "n_valid": "valid",
+    "n_test": "test",
+    "n_entities": "entities",
+    "n_relations": "relations",
+}
+
+
+@click.command("datasets")
+@click.argument("name", required=False, shell_complete=complete_dataset)
+@click.option("--download", is_flag=True, help="Fetch it, for use without a network later.")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Where named datasets lie  [default: $WHEREOF_DATA, else downloaded]",
+)
+@config_option
+@json_option
+def command(name: str | None, download: bool, data_dir: Path | None, as_json: bool) -> None:
+    """List the datasets that have a name, or show one in full.
+
+    Each one comes with the package (bundled), lies in a folder of yours (copy), was fetched before
+    (cached), or is fetched when it is first used (absent).
+    """
+    from whereof.data import CATALOGUE, find_entry
+
+    if name is not None:
+        entry = find_entry(name)
+        if download:
+            from whereof.cli._downloads import show_download
+
+            show_download(entry.name, data_dir)
+        about = _describe(entry, data_dir)
+        print_json(about) if as_json else _show(about)
+    elif download:
+        raise WhereofError(f"--download needs a NAME; choose from {', '.join(CATALOGUE)}")
+    else:
+        listed = [_describe(entry, data_dir) for entry in CATALOGUE.values()]
+        print_json({"datasets": listed}) if as_json else _list(listed)
+
+
+def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:
+    """All that there is to say of a dataset: what it is, and where."""
+    from whereof.data import locate
+
+    place = locate(entry, data_dir)
+    folder = None if place.folder is None else str(place.folder)
+    return entry.to_dict() | {"here": place.kind, "folder": folder}
+
+
+def _list(listed: list[dict[str, Any]]) -> None:
+    from whereof.cli._tables import console, table
+
+    made = table("Datasets", "name", *_SIZES.values(), "licence", "here")
+    # With the usual two places between columns it would not fit into 80.
+    made.padding = (0, 1, 0, 0)
+    for about in listed:
+        sizes = (f"{about[size]:,}" for size in _SIZES)
+        made.add_row(about["name"], *sizes, about["licence"], about["here"])
+    console().print(made)
+
+
+def _show(about: dict[str, Any]) -> None:
+    from whereof.cli._tables import console
+
+    lines = {
+        "sizes": ", ".join(f"{about[size]:,} {words}" for size, words in _SIZES.items()),
+        "labels": "yes" if about["labelled"] else "none beside the names",
+        "licence": f"{about['licence']}: {about['terms']}",
+        "cite": about["citation"],
+        "homepage": about["homepage"],
+        "here": f"{about['here']}, in {about['folder']}" if about["folder"] else about["here"],
+    }
+    out = console()
+    out.print(about["title"], style="bold")
+    for word, text in lines.items():
+        out.print(f"{word:<9} {text}", soft_wrap=True)
+    for file in about["files"]:
+        out.print(f"{file['name']} from {file['url']}", soft_wrap=True)
+        known = file["sha256"] or "recorded when it is fetched"
+        out.print(f"{'':<9} SHA-256 {known}", soft_wrap=True)

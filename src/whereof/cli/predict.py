@@ -1,0 +1,101 @@
+"""`whereof predict`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whereof.cli._completion import RUN
+from whereof.cli._config import config_option
+from whereof.cli._options import json_option, print_json, top_option
+from whereof.errors import WhereofError
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("predict")
+@click.argument("run", type=RUN)
+@click.argument("query", nargs=-1)
+@click.option("--queries", type=_FILE, metavar="FILE", help="A file of queries, one a line.")
+@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Where the answers to them go.")
+@click.option("--force", is_flag=True, help="Overwrite that file if it exists.")
+@top_option
+@click.option("--new", is_flag=True, help="Leave out answers known from training or validation.")
+@config_option
+@json_option
+def command(
+    run: Path, query: tuple[str, ...], top: int | None, new: bool, as_json: bool, **files: Any
+) -> None:
+    """Rank the answers to a query, or to a file of them.
+
+    QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (of a run
+    trained with --inverse), or a whole triple to see that one answer. Two-way runs leave RELATION
+    out. Answers known from training or validation are shown, but ranks skip them; --new leaves them
+    out.
+
+    A file of queries has the same on every line, separated by TAB, or by commas in a .csv file. All
+    lines are checked before any is answered. The answers are written by the ending of their file:
+    .tsv, .txt, .csv or .jsonl, each also with .gz, or .parquet.
+    """
+    from whereof._jit import announced
+    from whereof.api import Run
+    from whereof.cli._watch import TerminalWatch
+
+    _check(query, files["queries"], files["out"])
+    opened = Run.open(run)
+    with announced(TerminalWatch().compiling):
+        if query:
+            _show(opened, opened.predict(*query, top=top, new=new).to_dict(), as_json)
+        else:
+            _answer_file(opened, as_json, top=top, new=new, **files)
+
+
+def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> None:
+    if bool(query) == (queries is not None):
+        raise WhereofError("give either a QUERY, such as SUBJECT RELATION, or --queries FILE")
+    if (queries is None) != (out is None):
+        raise WhereofError("--queries FILE and -o FILE go together: give both, or none")
+
+
+def _show(run: Any, prediction: dict[str, Any], as_json: bool) -> None:
+    from whereof.cli._tables import answers_table, console
+    from whereof.drawing import named
+
+    if as_json:
+        print_json(prediction)
+        return
+    names, labels = prediction["query"], prediction["labels"]
+    words = [
+        "?" if names[place] is None else named(names[place], labels[place])
+        for place in names
+        if names[place] is not None or place == prediction["asks"]
+    ]
+    out = console()
+    out.print(" ".join(words), style="bold", soft_wrap=True)
+    if prediction["answers"]:
+        out.print(answers_table("", prediction["answers"], _scale(run)))
+    else:
+        out.print("nothing new: every answer is known from training or validation")
+
+
+def _scale(run: Any) -> tuple[float, float] | None:
+    """The range of the training ratings, of a model that learned them."""
+    if run.config.loss != "squared":
+        return None
+    ratings = run.dataset.ratings.train
+    return float(ratings.min()), float(ratings.max())
+
+
+def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
+    from whereof.cli._progress import progress
+    from whereof.cli._screen import counted
+
+    with progress("queries") as advanced:
+        written = run.predict_file(**asked, advanced=advanced)
+    if as_json:
+        print_json(written.to_dict())
+    else:
+        click.echo(
+            f"{written.path}: {counted(written.n_answers, 'answer')} to "
+            f"{counted(written.n_queries, 'query')} in {written.seconds:.3g} s"
+        )

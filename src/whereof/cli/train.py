@@ -1,0 +1,82 @@
+"""`whereof train`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whereof.cli._completion import complete_data
+from whereof.cli._config import config_option
+from whereof.cli._options import (
+    TRAINING,
+    SettingsCommand,
+    json_option,
+    print_json,
+    setting_options,
+)
+from whereof.errors import WhereofError
+from whereof.training import PRESETS, MachineOptions
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("train", cls=SettingsCommand)
+@click.argument("data", required=False, shell_complete=complete_data)
+@click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
+@click.option("--resume", type=_PATH, metavar="RUN", help="Go on with an interrupted run.")
+@click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")
+@config_option
+@json_option
+@setting_options(TRAINING)
+def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
+    """Train a model on DATA, recording what every fact changed.
+
+    DATA is a file of facts (TSV, CSV, Parquet, N-Triples or Turtle), a folder with train, valid
+    and test files, or the name of a dataset, such as nations.
+    """
+    from whereof import api
+    from whereof.cli._watch import TerminalWatch
+
+    given = {name: value for name, value in options.items() if value is not None}
+    with TerminalWatch() as watch:
+        run = _run(api, data, resume, given, watch)
+    if as_json:
+        print_json(run.summary())
+    else:
+        _show(run)
+
+
+def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any], watch: Any) -> Any:
+    if resume is None:
+        if data is None:
+            raise WhereofError(
+                "DATA is missing: name a file, a folder or a dataset, such as nations"
+            )
+        return api.train(data, watch=watch, **given)
+    kept = {name: given.pop(name) for name in MachineOptions.names() if name in given}
+    if data is not None or given:
+        extra = ", ".join(
+            ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]
+        )
+        raise WhereofError(f"--resume goes on with a run's own settings; leave out {extra}")
+    return api.resume(resume, watch=watch, **kept)
+
+
+def _show(run: Any) -> None:
+    from whereof.cli._screen import counted, ending
+    from whereof.cli._tables import console, metrics_table
+
+    summary = run.summary()
+    nouns = {"n_facts": "fact", "n_entities": "entity", "n_relations": "relation"}
+    sizes = ", ".join(counted(summary[name], noun) for name, noun in nouns.items())
+    out = console()
+    out.print(
+        f"{run.model.title} on {summary['dataset']}: {sizes}; "
+        f"{counted(summary['steps'], 'step')} in {summary['seconds']:.3g} s "
+        f"({summary['facts_per_second']:,.0f} facts/s); "
+        f"{ending(summary, run.config.epochs)}",
+        soft_wrap=True,
+    )
+    if run.metrics.get("valid") or run.metrics.get("test"):
+        out.print(metrics_table(run.metrics))
+    out.print(f"run: {run.path}", soft_wrap=True)

@@ -1,0 +1,64 @@
+"""`whereof verify`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whereof.cli._completion import RUN
+from whereof.cli._config import config_option
+from whereof.cli._options import (
+    ENGINES,
+    VERIFYING,
+    SettingsCommand,
+    is_typed,
+    json_option,
+    print_json,
+    setting_options,
+)
+
+
+@click.command("verify", cls=SettingsCommand)
+@click.argument("run", type=RUN)
+@click.argument("prediction", nargs=-1, required=True)
+@config_option
+@json_option
+@setting_options(VERIFYING | ENGINES)
+def command(run: Path, prediction: tuple[str, ...], as_json: bool, **settings: Any) -> None:
+    """Retrain without a prediction's facts: what was predicted against what happens.
+
+    PREDICTION is what whereof explain takes: SUBJECT RELATION OBJECT; two-way runs leave RELATION
+    out. An open place, _, stands for its top new answer.
+
+    The strongest facts are found by --method and removed together, or those that --facts names. The
+    model is trained again without them, from scratch, with the same seed, negatives and order, and
+    once with all facts: the control. --each also removes every fact alone; --seeds N does the same
+    in runs of the next seeds, to see what is signal.
+
+    Finished retrainings are kept in the run: after an interruption the same command goes on where
+    it stopped, and what was asked before is answered at once.
+    """
+    from whereof._jit import announced
+    from whereof.api import Run
+    from whereof.cli._retraining import RetrainScreen
+    from whereof.cli._tables import console
+    from whereof.cli._verdicts import show_verdict
+    from whereof.cli._watch import TerminalWatch
+
+    given = _chosen(settings)
+    opened = Run.open(run)
+    with announced(TerminalWatch().compiling), RetrainScreen() as watch:
+        verdict = opened.verify(*prediction, watch=watch, **given)
+    if as_json:
+        print_json(verdict.to_dict())
+    else:
+        show_verdict(console(), verdict)
+
+
+def _chosen(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that were given; of facts and top, one that is typed replaces a file's."""
+    given = {name: value for name, value in settings.items() if value not in (None, ())}
+    for typed, other in (("facts", "top"), ("top", "facts")):
+        if is_typed(typed) and not is_typed(other):
+            given.pop(other, None)
+    return given

@@ -1,0 +1,172 @@
+"""The frozen dataset: vocabularies and the encoded facts of three splits."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data._columns import Column
+from whereof.data._vocabulary import Vocabulary
+from whereof.errors import WhereofError
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """The rating of every fact, split by split: (n,) float32."""
+
+    train: NDArray[np.float32]
+    valid: NDArray[np.float32]
+    test: NDArray[np.float32]
+
+    @property
+    def mean(self) -> float:
+        """Of the training facts."""
+        return float(self.train.mean(dtype=np.float64))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the training facts; 1 where all are equal."""
+        return float(self.train.std(dtype=np.float64)) or 1.0
+
+    def standardised(self) -> NDArray[np.float64]:
+        """Training ratings less their mean, in units of their deviation: what models learn."""
+        return (self.train.astype(np.float64) - self.mean) / self.deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Facts by id: three-way (subject, relation, object) or two-way (user, item)."""
+
+    name: str
+    entities: Vocabulary
+    """In two-way data all users come first, then all items."""
+    relations: Vocabulary
+    """Empty in two-way data, where the relation column of the facts is 0."""
+    train: Facts
+    """(n_facts, 3) int32; the row is the fact's id."""
+    valid: Facts
+    """(n, 3) int32"""
+    test: Facts
+    """(n, 3) int32"""
+    subjects: range
+    """The entity ids that can be a subject."""
+    objects: range
+    """The entity ids that can be an object."""
+    notes: tuple[str, ...] = ()
+    """One line for each thing that reading changed, such as duplicates dropped."""
+    ratings: Ratings | None = None
+    """What users gave items, in two-way data that says so."""
+    sources: Column | None = None
+    """Where each training fact came from, in data that says so."""
+    read: Mapping[str, Any] = field(default_factory=dict)
+    """What it was read from, as `data`, the options given, and which column was what."""
+
+    def __post_init__(self) -> None:
+        for split in ("train", "valid", "test"):
+            self._check(split, getattr(self, split))
+            self._check_ratings(split)
+        if self.sources is not None and len(self.sources) != self.n_facts:
+            raise WhereofError(
+                f"dataset {self.name!r}: {len(self.sources)} sources for {self.n_facts} facts"
+            )
+        if len(self.objects) < 2:
+            raise WhereofError(
+                f"dataset {self.name!r}: too few entities that can be an object "
+                f"({len(self.objects)}); a model ranks objects against each other and needs "
+                "2 or more: add facts"
+            )
+
+    @property
+    def n_facts(self) -> int:
+        """The number of training facts."""
+        return len(self.train)
+
+    @property
+    def n_entities(self) -> int:
+        """The number of entities; users and items together in two-way data."""
+        return len(self.entities)
+
+    @property
+    def n_relations(self) -> int:
+        """The number of relations; 0 in two-way data."""
+        return len(self.relations)
+
+    @property
+    def inverse_offset(self) -> int:
+        """How far an inverse relation's row stands behind its relation's.
+
+        In two-way data one row without width stands for the relation.
+        """
+        return max(self.n_relations, 1)
+
+    @property
+    def two_way(self) -> bool:
+        """Whether facts have no relation."""
+        return len(self.relations) == 0
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, in hex, of names, facts and ratings of all splits; not of labels or sources."""
+        digest = hashlib.sha256()
+        for names in (self.entities.names, self.relations.names):
+            digest.update(_framed(name.encode() for name in names))
+        digest.update(_number(len(self.subjects)))
+        for facts in (self.train, self.valid, self.test):
+            digest.update(_number(len(facts)))
+            digest.update(facts.astype("<i4").tobytes())
+        if self.ratings is not None:
+            for ratings in (self.ratings.train, self.ratings.valid, self.ratings.test):
+                digest.update(ratings.astype("<f4").tobytes())
+        return digest.hexdigest()
+
+    def fact_names(self, fact: Sequence[int] | Facts) -> tuple[str, ...]:
+        """(subject, relation, object) by name; (subject, object) in two-way data."""
+        subject = self.entities.name(fact[SUBJECT])
+        object_ = self.entities.name(fact[OBJECT])
+        if self.two_way:
+            return subject, object_
+        return subject, self.relations.name(fact[RELATION]), object_
+
+    def _check(self, split: str, facts: Facts) -> None:
+        """Refuse facts that a kernel would read past the end of a table with."""
+        where = f"dataset {self.name!r}, {split}"
+        if facts.ndim != 2 or facts.shape[1] != 3 or facts.dtype != np.int32:
+            raise WhereofError(
+                f"{where}: facts are {facts.dtype} of shape {facts.shape}; need (n, 3) int32"
+            )
+        if not facts.flags.c_contiguous:
+            raise WhereofError(f"{where}: facts are not C-contiguous; pass np.ascontiguousarray")
+        allowed = (self.subjects, range(self.inverse_offset), self.objects)
+        for column, ids, word in zip(
+            facts.T, allowed, ("subject", "relation", "object"), strict=True
+        ):
+            if len(facts) and not (ids.start <= column.min() and column.max() < ids.stop):
+                bad = column.min() if column.min() < ids.start else column.max()
+                raise WhereofError(
+                    f"{where}: {word} id {bad} is not one of {ids.start} to {ids.stop - 1}"
+                )
+
+    def _check_ratings(self, split: str) -> None:
+        if self.ratings is None:
+            return
+        ratings, facts = getattr(self.ratings, split), getattr(self, split)
+        if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
+            raise WhereofError(
+                f"dataset {self.name!r}, {split}: ratings are not {len(facts)} finite numbers"
+            )
+
+
+def _number(value: int) -> bytes:
+    """Eight bytes, the same on every machine."""
+    return value.to_bytes(8, "little")
+
+
+def _framed(texts: Iterable[bytes]) -> bytes:
+    """All texts with their lengths, so that no two lists of texts give the same bytes."""
+    parts = [_number(len(text)) + text for text in texts]
+    return _number(len(parts)) + b"".join(parts)

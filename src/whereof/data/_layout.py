@@ -1,0 +1,200 @@
+"""Which columns of a table hold what: as asked for, as the header says, or by their number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from whereof.data._headers import is_clear, is_header, roles_of
+from whereof.data._nearest import nearest
+from whereof.data._options import ReadOptions
+from whereof.errors import WhereofError
+
+EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of columns, from 0."""
+
+    columns: tuple[int, ...]
+    """Of subject, relation and object, or subject and object."""
+    rating: int | None
+    source: int | None
+    header: bool
+    """Whether the first row only names the columns."""
+    names: tuple[str, ...]
+    """What each column is called in messages."""
+    titles: tuple[str, ...] = ()
+    """The names of the columns, where they have some."""
+    note: str = ""
+    """What to say of a header that was not asked for and might be a fact."""
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """The columns of names: those of a fact, and its source."""
+        return self.columns if self.source is None else (*self.columns, self.source)
+
+    @property
+    def read_as(self) -> dict[str, str]:
+        """Which column, by its name, was taken for what."""
+        words = ("subject", "relation", "object")[:: 1 if len(self.columns) == 3 else 2]
+        places = zip(
+            (*words, "rating", "source"), (*self.columns, self.rating, self.source), strict=True
+        )
+        return {word: self.titles[at] for word, at in places if self.titles and at is not None}
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        return self.texts if self.rating is None else (*self.texts, self.rating)
+
+
+def choose_layout(
+    cells: Sequence[str], where: str, options: ReadOptions, *, named: bool = False
+) -> Layout:
+    """The layout of a table whose first row is `cells`; the names of its columns, if `named`."""
+    asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
+    row = _Row(cells, where, _said(options, asked, named=named), reads_roles=not asked)
+    rating = row.find(options.rating) if options.rating else row.role("rating")
+    source = row.find(options.source) if options.source else row.role("source")
+    columns = tuple(map(row.find, asked)) or row.fact(rating, source)
+    if len(columns) == 3 and not options.rating:
+        rating = None
+    _check(columns, rating, source, where)
+    return Layout(
+        columns,
+        rating,
+        source,
+        header=row.header and not named,
+        names=tuple(repr(cell) if row.header else str(at) for at, cell in enumerate(cells, 1)),
+        titles=tuple(row.cells) if row.header else (),
+        note=row.note((*columns, rating, source)),
+    )
+
+
+def _said(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
+    """Whether there is a header, as far as anyone says so: asking by name does."""
+    if named or options.header is not None:
+        return named or bool(options.header)
+    texts = (*asked, options.rating or "1", options.source or "1")
+    return None if all(map(str.isdecimal, texts)) else True
+
+
+class _Row:
+    """The first row of a table, and what it says of the columns."""
+
+    def __init__(
+        self, cells: Sequence[str], where: str, header: bool | None, *, reads_roles: bool
+    ) -> None:
+        self.cells = [cell.strip() for cell in cells]
+        self.where = where
+        self.guessed = header is None and is_header(cells)
+        self.header = header or self.guessed
+        self.roles = roles_of(cells) if self.header and reads_roles else [""] * len(cells)
+
+    def role(self, role: str) -> int | None:
+        """The position of the column that a header gives this role."""
+        found = [at for at, word in enumerate(self.roles) if word == role]
+        if len(found) > 1:
+            names = " and ".join(repr(self.cells[at]) for at in found)
+            option = role if role in ("rating", "source") else "columns"
+            raise WhereofError(
+                f"{self.where}: {names} are both {role} columns; say which with {option}"
+            )
+        return found[0] if found else None
+
+    def find(self, text: str) -> int:
+        """The position of a column given by its name, or by its number from 1."""
+        if text.isdecimal():
+            if not 1 <= int(text) <= len(self.cells):
+                raise WhereofError(
+                    f"{self.where}: no column {text}; there are {len(self.cells)}, from 1"
+                )
+            return int(text) - 1
+        if not self.header:
+            raise WhereofError(
+                f"{self.where}: {text!r} names a column, and there is no header; "
+                "give its number, from 1"
+            )
+        return self._named(text)
+
+    def _named(self, text: str) -> int:
+        names = self.cells
+        found = [at for at, name in enumerate(names) if name == text]
+        found = found or [at for at, name in enumerate(names) if name.casefold() == text.casefold()]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise WhereofError(
+                f"{self.where}: {len(found)} columns named {text!r}; give its number, from 1"
+            )
+        near = nearest(text, names, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise WhereofError(f"{self.where}: no column {text!r}; {hint}there are {', '.join(names)}")
+
+    def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
+        """The columns of a fact: by their roles, else those that are left."""
+        taken = (rating, source)
+        free = [at for at, word in enumerate(self.roles) if not word and at not in taken]
+        ends = {end: self.role(end) for end in ("subject", "object")}
+        missing = [end for end, at in ends.items() if at is None]
+        if len(missing) == 1 and len(free) == 1:
+            ends[missing[0]] = free.pop()
+        subject, target, relation = ends["subject"], ends["object"], self.role("relation")
+        if subject is None or target is None:
+            return self._remaining(rating, source)
+        if relation is None and rating is None and len(free) == 1 and subject < free[0] < target:
+            relation = free[0]
+        return (subject, target) if relation is None else (subject, relation, target)
+
+    def _remaining(self, rating: int | None, source: int | None) -> tuple[int, ...]:
+        """The columns in their order, where nothing says otherwise."""
+        taken = (rating, source)
+        columns = tuple(
+            at for at, word in enumerate(self.roles) if word != "time" and at not in taken
+        )
+        # Ratings stand after user and item, and what comes then is most likely a time.
+        if rating is not None and not any(self.roles) and columns[1:2] < (rating,) < columns[2:3]:
+            columns = columns[:2]
+        rated = rating is not None and any(self.roles)
+        order = ("subject", "relation", "object")[:: 2 if rated or len(columns) == 2 else 1]
+        fits = len(columns) == len(order) and all(
+            self.roles[at] in ("", role) for at, role in zip(columns, order, strict=True)
+        )
+        if not fits:
+            raise self._unclear()
+        return columns
+
+    def _unclear(self) -> WhereofError:
+        if any(self.roles):
+            return WhereofError(
+                f"{self.where}: cannot tell subject and object among {', '.join(self.cells)}; "
+                "name them with columns" + (", or say --no-header" if self.guessed else "")
+            )
+        count = "1 column" if len(self.cells) == 1 else f"{len(self.cells)} columns"
+        remedy = "separate them by TAB, or by comma in .csv files"
+        if len(self.cells) > 1:
+            remedy = "say which with columns, such as 1,2,3 or head,relation,tail"
+        return WhereofError(f"{self.where}: {count}, expected {EXPECTED}; {remedy}")
+
+    def note(self, used: tuple[int | None, ...]) -> str:
+        """What to say of a header of letters, or of one with other words among those known."""
+        known = all(self.roles) or not any(self.roles)
+        if not self.guessed or (known and is_clear(self.cells)):
+            return ""
+        unread = [
+            cell for at, cell in enumerate(self.cells) if not self.roles[at] and at not in used
+        ]
+        lost = f"; not read: {', '.join(unread)}" if unread and any(self.roles) else ""
+        return f"taken as the header: {', '.join(self.cells)}{lost}"
+
+
+def _check(columns: tuple[int, ...], rating: int | None, source: int | None, where: str) -> None:
+    if len(columns) not in (2, 3):
+        raise WhereofError(f"columns names {len(columns)}; give {EXPECTED}")
+    if rating is not None and len(columns) == 3:
+        raise WhereofError(
+            f"{where}: ratings go with 2 columns, user and item; name those in columns"
+        )
+    used = [at for at in (*columns, rating, source) if at is not None]
+    if len(set(used)) < len(used):
+        raise WhereofError(f"{where}: one column is asked for twice; choose another for each")

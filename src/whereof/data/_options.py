@@ -1,0 +1,68 @@
+"""How data is read: one table that feeds commands, docs and checks."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from whereof.errors import WhereofError
+from whereof.settings import Settings, choice, number
+
+FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
+
+
+@dataclass(frozen=True)
+class ReadOptions(Settings):
+    """What is to be read, and how; checked on making."""
+
+    name: str | None = choice(None, "of the dataset  [default: that of the file]", "Data")
+    data_dir: str | Path | None = choice(
+        None, "where named datasets lie  [default: $WHEREOF_DATA, else downloaded]", "Data"
+    )
+    entity_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
+        None, "file of entity names and labels", "Data"
+    )
+    relation_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
+        None, "file of relation names and labels", "Data"
+    )
+    format: str | None = choice(None, "[default: by the file's name]", "Data", *FORMATS)
+    columns: str | None = choice(
+        None, "of a fact, by name or position, such as head,relation,tail or 1,2,3", "Data"
+    )
+    header: bool | None = choice(
+        None, "the first line names the columns  [default: if it looks so]", "Data"
+    )
+    rating: str | None = choice(None, "column of ratings, by name or position", "Data")
+    source: str | None = choice(None, "column kept as the source of a fact", "Data")
+    ratings_as_objects: bool | None = choice(
+        None, "facts are (user, item, rating), as in the paper, and ratings are predicted", "Data"
+    )
+    valid_fraction: float = number(0.0, "of the facts to hold out for validation", "Data", 0)
+    test_fraction: float = number(0.0, "of the facts to hold out for metrics", "Data", 0)
+    split_seed: int = number(0, "of the facts held out", "Data", 0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.name is not None and (not self.name.strip() or {*self.name} & {*"/\\\0"}):
+            raise WhereofError(
+                f"name is {self.name!r}; give one that is not empty, without / or \\"
+            )
+        if self.split_seed and not self.held_out:
+            raise WhereofError(
+                f"split_seed is {self.split_seed}, and nothing is held out; "
+                "give valid_fraction or test_fraction, or leave it out"
+            )
+        if self.valid_fraction + self.test_fraction >= 1:
+            raise WhereofError(
+                f"valid_fraction {self.valid_fraction:g} and test_fraction "
+                f"{self.test_fraction:g} leave nothing to train on; choose less than 1 in all"
+            )
+
+    def refuse(self, names: tuple[str, ...], why: str) -> None:
+        """Say of the first of these options that was given that it is to be left out."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise WhereofError(f"{why}; leave out {name}")
+
+    @property
+    def held_out(self) -> bool:
+        """Whether facts are to be held out of training."""
+        return self.valid_fraction + self.test_fraction > 0

@@ -1,0 +1,161 @@
+"""How sure a figure is: resampling, randomisation, and how two lists of numbers go together."""
+
+from collections.abc import Hashable, Sequence, Sized
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.evaluate.results import Interval, Spread
+from whereof.types import Numbers
+
+_RESAMPLES = 2000
+_SHUFFLES = 10_000
+_AT_ONCE = 1 << 22
+"""Drawn numbers that are held in memory at a time."""
+_TINY = 1e-9
+"""Sums of the same numbers in another order differ by less, relative to their size."""
+
+
+def mean_size(seeds: Sequence[Sized]) -> int:
+    """How many there are of one seed: the mean, rounded."""
+    return round(float(np.mean([len(mine) for mine in seeds])))
+
+
+def seeds_mean(values: Sequence[Numbers]) -> float:
+    """Mean over seeds of each one's mean over predictions; what is NaN is left out.
+
+    Every seed counts the same, however many predictions it has; with nothing left, NaN.
+    """
+    kept = _kept(values)
+    return float(np.mean([seed.mean() for seed in kept])) if kept else float("nan")
+
+
+def bootstrap_interval(
+    values: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
+) -> Interval | None:
+    """95% of `seeds_mean` over samples drawn anew: seeds, and predictions within each.
+
+    Of one seed, predictions alone are drawn. One value alone says nothing of how sure it is: None.
+    """
+    kept, random = _kept(values), np.random.default_rng(seed)
+    if sum(map(len, kept)) < 2:
+        return None
+    drawn = random.integers(len(kept), size=(n_resamples, len(kept)))
+    means = np.empty(drawn.shape)
+    for number, mine in enumerate(kept):
+        means[drawn == number] = _resampled(mine, int((drawn == number).sum()), random)
+    low, high = np.quantile(means.mean(axis=1), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def randomisation_p(
+    differences: Sequence[Numbers],
+    seed: int = 0,
+    n_shuffles: int = _SHUFFLES,
+    queries: Sequence[Sequence[Hashable]] | None = None,
+) -> float:
+    """How likely chance alone makes the mean of paired differences as far from 0: two-sided.
+
+    Paired approximate randomisation: which of two methods a prediction's values belong to is drawn
+    anew, so that its difference changes its sign or not. p = (1 + n) / (1 + N), for n of N shuffles
+    at least as far off. The differences are one array a seed, and each seed counts the same.
+    Differences of the same query, in one seed or several, are no independent evidence: they change
+    their signs together. Without `queries`, each is one of its own.
+    """
+    kept, random = _kept(differences), np.random.default_rng(seed)
+    if not kept:
+        return 1.0
+    parts = np.concatenate([mine / (len(mine) * len(kept)) for mine in kept])
+    if queries is not None:
+        parts = np.bincount(_numbered(queries, differences), weights=parts)
+    parts = parts[parts != 0]
+    least = abs(parts.sum()) - _TINY * np.abs(parts).sum()
+    n_far = 0
+    for size in _chunks(n_shuffles, len(parts)):
+        signs = 2.0 * random.integers(2, size=(size, len(parts))) - 1
+        n_far += int((np.abs(signs @ parts) >= least).sum())
+    return (1 + n_far) / (1 + n_shuffles)
+
+
+def spread(values: Numbers) -> Spread:
+    """The five numbers of a box plot, mean and standard deviation; of no values, NaN."""
+    found = np.asarray(values, np.float64)
+    if not len(found):
+        found = np.array([np.nan])
+    low, first, median, third, high = np.quantile(found, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return Spread(low, first, median, third, high, float(found.mean()), float(found.std()))
+
+
+def pearson(x: Numbers, y: Numbers) -> float:
+    """Linear correlation; NaN where one of the two is constant, or there are fewer than 2."""
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    # Scaled, since squares of tiny or huge numbers do not fit.
+    a, b = ((each - each.mean()) / np.ptp(each) for each in (x, y))
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
+
+
+def pearson_interval(
+    pairs: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
+) -> Interval | None:
+    """95% of `pearson` over samples drawn anew: seeds, and pairs within each, taken together.
+
+    The pairs are one (n, 2) array a seed. None where no sample has a correlation.
+    """
+    kept, random = [mine for mine in pairs if len(mine)], np.random.default_rng(seed)
+    found = np.full(n_resamples if kept else 0, np.nan)
+    for number in range(len(found)):
+        drawn = [kept[place] for place in random.integers(len(kept), size=len(kept))]
+        mine = [each[random.integers(len(each), size=len(each))] for each in drawn]
+        found[number] = pearson(*np.concatenate(mine).T)
+    found = found[~np.isnan(found)]
+    if not len(found):
+        return None
+    low, high = np.quantile(found, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def spearman(x: Numbers, y: Numbers) -> float:
+    """Correlation of ranks; NaN where one of the two is constant, or there are fewer than 2."""
+    return pearson(average_ranks(x), average_ranks(y))
+
+
+def average_ranks(values: Numbers) -> NDArray[np.float64]:
+    """(n,) ranks from 1 on, lowest first; equal values share the mean of theirs."""
+    _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    lasts = np.cumsum(counts)
+    ranks: NDArray[np.float64] = (lasts - (counts - 1) / 2)[places]
+    return ranks
+
+
+def _numbered(
+    queries: Sequence[Sequence[Hashable]], values: Sequence[Numbers]
+) -> NDArray[np.int64]:
+    """(n,) a number for each different query, of the values that are kept."""
+    pairs = (zip(mine, theirs, strict=True) for mine, theirs in zip(queries, values, strict=True))
+    kept = [query for each in pairs for query, value in each if not np.isnan(value)]
+    numbers = {query: number for number, query in enumerate(dict.fromkeys(kept))}
+    return np.array([numbers[query] for query in kept], np.int64)
+
+
+def _kept(values: Sequence[Numbers]) -> list[NDArray[np.float64]]:
+    """Values that are numbers, of the seeds that have some."""
+    arrays = [np.asarray(mine, np.float64) for mine in values]
+    finite = [mine[~np.isnan(mine)] for mine in arrays]
+    return [mine for mine in finite if len(mine)]
+
+
+def _resampled(values: NDArray[np.float64], n: int, random: np.random.Generator) -> Numbers:
+    """(n,) means of samples as large as the values, drawn from them."""
+    size = len(values)
+    means = [
+        values[random.integers(size, size=(rows, size))].mean(axis=1) for rows in _chunks(n, size)
+    ]
+    return np.concatenate([np.zeros(0), *means])
+
+
+def _chunks(n: int, width: int) -> list[int]:
+    """How many rows of a width to take at a time, for n in all."""
+    most = max(_AT_ONCE // max(width, 1), 1)
+    return [min(most, n - start) for start in range(0, n, most)]

@@ -1,0 +1,36 @@
+"""Adjacent facts in a random order: the paper's NH, which any method should beat."""
+
+import numpy as np
+
+from whereof._jit import kernel
+from whereof.explain._options import ExplainOptions
+from whereof.explain._situation import Aim, Situation
+from whereof.training._sampling import RANDOM_STREAM, key_of
+from whereof.types import FactIds, Numbers
+
+_11 = np.uint64(11)
+
+
+def estimate_random(
+    situation: Situation,
+    aim: Aim,
+    fact_ids: FactIds,
+    options: ExplainOptions,
+) -> Numbers:
+    """(n,) draws between 0 and 1, keyed by seed, prediction and fact.
+
+    So a fact's draw does not depend on which other facts are there.
+    """
+    prediction = (situation.subject, situation.relation, situation.object)
+    out = np.empty(len(fact_ids))
+    _draw(np.uint64(options.seed), tuple(map(np.uint64, prediction)), fact_ids, out)
+    return out
+
+
+@kernel
+def _draw(seed, prediction, fact_ids, out):
+    subject, relation, object_ = prediction
+    query = key_of(seed, RANDOM_STREAM, subject, relation)
+    for i in range(out.shape[0]):
+        key = key_of(query, RANDOM_STREAM, object_, np.uint64(fact_ids[i]))
+        out[i] = ((key >> _11) + 0.5) * 2.0**-53

@@ -1,0 +1,63 @@
+"""What a scoring function declares: everything else is written once for all of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Literal
+
+from whereof.errors import WhereofError
+
+Match = Literal["dot", "l1", "l2"]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Lengths of the vectors of one dimension `dim`."""
+
+    entity: int
+    relation: int
+    query: int
+    """The entity width; or one more, for an offset that is added to every score."""
+
+    def slots(self, n_directions: int) -> tuple[slice, ...]:
+        """Where a fact's rows stand in the trace: subject, relation, object, inverse relation."""
+        widths = (self.entity, self.relation, self.entity, self.relation)[: 2 + n_directions]
+        stops = tuple(accumulate(widths))
+        return tuple(slice(stop - width, stop) for width, stop in zip(widths, stops, strict=True))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A scoring function: score(s, r, o) = match(query(s, r), o).
+
+    `query(s, r, q)` fills the vector q; `query_vjp(s, r, dq, ds, dr)` fills the gradients of the
+    rows from that of q. Both are plain loops over vectors, compiled when they are first needed.
+    """
+
+    name: str
+    title: str
+    formula: str
+    citation: str
+    match: Match
+    widths: Callable[[int], Widths]
+    query: Callable[[Any, Any, Any], None]
+    query_vjp: Callable[[Any, Any, Any, Any, Any], None]
+    two_way: bool = False
+    """Facts are (subject, object) pairs; the relation row has no width."""
+    entity_parts: int = 1
+    """2 where a row holds real parts, then imaginary parts: N3 takes their modulus."""
+    relation_parts: int = 1
+    relation_phases: bool = False
+    """Relation rows are angles: they start anywhere on the circle and know no norm."""
+
+    def check_columns(self, *, two_way: bool) -> None:
+        """Refuse facts without a relation to a model that needs one, and the other way round."""
+        if self.two_way == two_way:
+            return
+        wants, have = "three columns, with a relation", "none"
+        if self.two_way:
+            wants, have = "two columns, without a relation", "one"
+        raise WhereofError(
+            f"model {self.name} takes facts of {wants}, and these have {have}; "
+            f"choose another model, such as {'mf' if two_way else 'distmult'}"
+        )

@@ -1,0 +1,61 @@
+"""Matrix factorisation of two-way data (users and items), with or without biases."""
+
+from typing import Any
+
+from whereof.models._model import Model, Widths
+
+_CITATION = (
+    "Koren, Bell and Volinsky, Matrix Factorization Techniques for Recommender Systems, "
+    "Computer 42(8), 2009"
+)
+
+
+def query(s: Any, r: Any, q: Any) -> None:
+    for k in range(q.shape[0]):
+        q[k] = s[k]
+
+
+def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
+    for k in range(dq.shape[0]):
+        ds[k] = dq[k]
+
+
+def biased_query(s: Any, r: Any, q: Any) -> None:
+    """Rows are [vector, bias]: the object's bias meets a 1, the subject's is the offset."""
+    h = q.shape[0] - 2
+    for k in range(h):
+        q[k] = s[k]
+    q[h] = 1
+    q[h + 1] = s[h]
+
+
+def biased_query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
+    h = dq.shape[0] - 2
+    for k in range(h):
+        ds[k] = dq[k]
+    ds[h] = dq[h + 1]
+
+
+MODEL = Model(
+    name="mf",
+    title="Matrix factorisation",
+    formula="<s, o>",
+    citation=_CITATION,
+    match="dot",
+    widths=lambda dim: Widths(entity=dim, relation=0, query=dim),
+    query=query,
+    query_vjp=query_vjp,
+    two_way=True,
+)
+
+BIASED = Model(
+    name="mf-biased",
+    title="Matrix factorisation with biases",
+    formula="<s, o> + b_s + b_o",
+    citation=_CITATION,
+    match="dot",
+    widths=lambda dim: Widths(entity=dim + 1, relation=0, query=dim + 2),
+    query=biased_query,
+    query_vjp=biased_query_vjp,
+    two_way=True,
+)

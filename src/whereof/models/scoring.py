@@ -1,0 +1,77 @@
+"""Scores of candidates under trained rows: what evaluation, prediction and explanation share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof._jit import kernel, row_function
+from whereof.models._match import MATCH_IDS, match, score_rows
+from whereof.models._model import Model
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Rows
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A model with its rows: entity_rows (n_entities, width), relation_rows (n, width)."""
+
+    model: Model
+    entity_rows: Rows
+    relation_rows: Rows
+    scale: float = 1.0
+    offset: float = 0.0
+    """Scores are scaled and moved: back to ratings, of a model that learned standardised ones."""
+
+    def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
+        """(n, query width) one query vector for every subject and relation."""
+        rows = self.entity_rows
+        out = np.empty((len(subjects), self.query_width), rows.dtype)
+        function = row_function(self.model.query, 3, rows.dtype.name)
+        _fill_queries(function, rows, self.relation_rows, subjects, relations, out)
+        return out
+
+    def scores(self, subject: int, relation: int, candidates: range | NDArray[np.int64]) -> Rows:
+        """(len(candidates),) scores of some entities as the object."""
+        q = self.queries(np.array([subject]), np.array([relation]))[0]
+        ids = np.asarray(candidates)
+        out = np.empty(len(ids), self.entity_rows.dtype)
+        width = self.entity_rows.shape[1]
+        score_rows(MATCH_IDS[self.model.match], q, self.entity_rows, ids, width, out)
+        return self._placed(out)
+
+    def fact_scores(self, facts: Facts) -> Rows:
+        """(n,) scores of (n, 3) facts."""
+        queries = self.queries(facts[:, SUBJECT], facts[:, RELATION])
+        out = np.empty(len(facts), self.entity_rows.dtype)
+        kind, rows = MATCH_IDS[self.model.match], self.entity_rows
+        _score_facts(kind, queries, rows, np.ascontiguousarray(facts[:, OBJECT]), out)
+        return self._placed(out)
+
+    def _placed(self, scores: Rows) -> Rows:
+        real = scores.dtype.type
+        return np.asarray(scores * real(self.scale) + real(self.offset))
+
+    @property
+    def query_width(self) -> int:
+        """That of a row, and one more where queries carry an offset."""
+        widths = self.model.widths(2)
+        return int(self.entity_rows.shape[1] + widths.query - widths.entity)
+
+
+@kernel
+def _fill_queries(query, entity_rows, relation_rows, subjects, relations, out):
+    for i in range(out.shape[0]):
+        query(entity_rows[subjects[i]], relation_rows[relations[i]], out[i])
+
+
+@kernel
+def _score_facts(kind, queries, rows, objects, out):
+    for i in range(out.shape[0]):
+        out[i] = match(kind, queries[i], rows[objects[i]], rows.shape[1])
+
+
+def softmax(scores: Rows) -> Rows:
+    """Probabilities of scores, over all of them."""
+    exp = np.exp(scores - scores.max())
+    return np.asarray(exp / exp.sum())

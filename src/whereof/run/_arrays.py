@@ -1,0 +1,241 @@
+"""A run out of arrays in memory: somebody else's training, explained here."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whereof.data import Adjacency, Dataset, Vocabulary
+from whereof.errors import WhereofError
+from whereof.models import Model, Widths, find_model
+from whereof.training.config import TrainConfig
+from whereof.training.results import Checkpoint
+from whereof.types import Facts, Rows
+
+_KNOWN = ("model", "dim", "inverse", "precision", "loss", "trace")
+"""Settings that arrays tell."""
+
+
+class ArrayRun:
+    """What a run folder holds, held in memory instead; it knows nothing of how it was trained."""
+
+    path: Path | None = None
+
+    def __init__(
+        self, dataset: Dataset, config: TrainConfig, rows: tuple[Rows, Rows], trace: Any
+    ) -> None:
+        self.dataset, self.config = dataset, config
+        self.entity_rows, self.relation_rows = rows
+        self.trace: NDArray[Any] | None = trace
+        self.metrics: dict[str, Any] = {}
+        self.result: dict[str, Any] = {}
+        self.history: list[dict[str, float]] = []
+        self.checkpoints: list[Checkpoint] = []
+        self.adjacency = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+
+    @property
+    def model(self) -> Model:
+        return find_model(self.config.model)
+
+    @property
+    def known_settings(self) -> dict[str, Any]:
+        """The config as far as the arrays tell; how they were trained is not known."""
+        config = self.config.to_dict()
+        return {name: config[name] for name in _KNOWN}
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this run from every other: a hash of its facts, rows and trace."""
+        digest = hashlib.sha256(f"{self.dataset.hash} {self.config}".encode())
+        for array in (self.entity_rows, self.relation_rows, self.trace):
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).ravel().view(np.uint8).data)
+        return digest.hexdigest()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Name and sizes of the data."""
+        data = self.dataset
+        sizes = {name: getattr(data, name) for name in ("n_facts", "n_entities", "n_relations")}
+        return {"name": data.name, **sizes}
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """What somebody else's training left; see `Run.from_arrays`."""
+
+    model: str
+    entities: Sequence[Any]
+    relations: Sequence[Any] | None
+    facts: ArrayLike
+    entity_rows: ArrayLike
+    relation_rows: ArrayLike | None
+    trace: Any
+    loss: str
+    labels: Mapping[str, str] | None
+    n_subjects: int | None = None
+
+
+def gather_arrays(arrays: Arrays) -> ArrayRun:
+    """Check arrays against each other and make a run of them."""
+    rows = _floats(arrays.entity_rows, "entity_rows")
+    n_entities, width = rows.shape
+    if n_entities != len(arrays.entities):
+        raise WhereofError(f"entity_rows has {n_entities} rows for {len(arrays.entities)} entities")
+    model = find_model(arrays.model)
+    relations = [] if arrays.relations is None else [str(name) for name in arrays.relations]
+    model.check_columns(two_way=not relations)
+    dim = _find_dim(model, width)
+    widths = model.widths(dim)
+    relation_rows = _relation_rows(arrays.relation_rows, len(relations), widths, rows.dtype)
+    data = _dataset(arrays, relations)
+    config = TrainConfig(
+        model=arrays.model,
+        dim=dim,
+        inverse=len(relation_rows) == 2 * max(len(relations), 1),
+        precision=rows.dtype.name,
+        loss=arrays.loss,
+        trace=arrays.trace is not None,
+    )
+    slots = _slots(arrays.trace, data.n_facts, widths, 1 + config.inverse)
+    return ArrayRun(data, config, (rows, relation_rows), slots)
+
+
+def _floats(values: ArrayLike, name: str) -> Rows:
+    """(n, width) numbers; single and double precision stay what they are."""
+    array = _native(values)
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    if array.ndim != 2:
+        raise WhereofError(f"{name} is of shape {array.shape}; give (n, width)")
+    if not np.isfinite(array).all():
+        raise WhereofError(f"{name} has numbers that are not finite")
+    return np.ascontiguousarray(array)
+
+
+def _find_dim(model: Model, width: int) -> int:
+    """The dimension of which an entity's row has that width."""
+    for dim in range(1, width + 1):
+        if model.widths(dim).entity == width:
+            return dim
+    raise WhereofError(f"no {model.name} has entity rows of width {width}")
+
+
+def _relation_rows(
+    values: ArrayLike | None, n_relations: int, widths: Widths, dtype: np.dtype[Any]
+) -> Rows:
+    if values is None and widths.relation:
+        raise WhereofError(f"relation_rows is None; this model needs rows of {widths.relation}")
+    if values is None:
+        values = np.zeros((max(n_relations, 1), widths.relation), dtype)
+    rows = _floats(values, "relation_rows").astype(dtype, copy=False)
+    if rows.shape[1] != widths.relation:
+        raise WhereofError(
+            f"relation_rows has width {rows.shape[1]}; this model needs {widths.relation}"
+        )
+    if len(rows) not in (max(n_relations, 1), 2 * max(n_relations, 1)):
+        raise WhereofError(
+            f"relation_rows has {len(rows)} rows for {n_relations} relations; give one each, or "
+            "as many again for their inverses"
+        )
+    return rows
+
+
+def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
+    names, labels = tuple(map(str, arrays.entities)), arrays.labels or {}
+    facts = _fact_ids(arrays.facts, len(names), len(relations))
+    subjects, objects = _places(arrays)
+    # A subject and an object may share a name where no entity is both.
+    parts = [names] if objects == subjects else [names[: objects.start], names[objects.start :]]
+    for kind, some in (*(("entities", part) for part in parts), ("relations", relations)):
+        if len(set(some)) != len(some):
+            raise WhereofError(f"{kind} has a name twice; every name stands for one row")
+    nothing = np.empty((0, 3), np.int32)
+    return Dataset(
+        name="arrays",
+        entities=Vocabulary(names, labels),
+        relations=Vocabulary(tuple(relations), labels, kind="relation"),
+        train=facts,
+        valid=nothing,
+        test=nothing,
+        subjects=subjects,
+        objects=objects,
+    )
+
+
+def _places(arrays: Arrays) -> tuple[range, range]:
+    """The entities that can be a subject, and those that can be an object."""
+    n_entities, n_subjects = len(arrays.entities), arrays.n_subjects
+    if n_subjects is None:
+        return range(n_entities), range(n_entities)
+    if not 0 < n_subjects < n_entities:
+        raise WhereofError(f"n_subjects is {n_subjects}; choose 1 to {n_entities - 1}")
+    return range(n_subjects), range(n_subjects, n_entities)
+
+
+def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
+    ids = np.asarray(facts)
+    columns = 3 if n_relations else 2
+    if (
+        ids.ndim != 2
+        or ids.shape[1] not in (columns, 3)
+        or not np.issubdtype(ids.dtype, np.integer)
+    ):
+        raise WhereofError(
+            f"facts are {ids.dtype} of shape {ids.shape}; give (n, {columns}) whole numbers, the "
+            "positions of their names"
+        )
+    if len(ids) and not 0 <= ids.min() <= ids.max() < max(n_entities, n_relations):
+        raise WhereofError(
+            f"facts have ids from {ids.min()} to {ids.max()}, and there are {n_entities} entities "
+            f"and {n_relations} relations; ids count from 0"
+        )
+    if ids.shape[1] == 2:
+        ids = np.column_stack([ids[:, 0], np.zeros(len(ids), ids.dtype), ids[:, 1]])
+    return np.ascontiguousarray(ids, np.int32)
+
+
+def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any] | None:
+    """(n_facts, trace width) out of (n_facts, slots, width), a tuple of slots, or as it is."""
+    if trace is None:
+        return None
+    wanted = [part.stop - part.start for part in widths.slots(n_directions)]
+    wanted = [width for width in wanted if width]  # two-way data has no rows of relations
+    if isinstance(trace, tuple):
+        parts = [_native(part) for part in trace]
+        parts = [part.reshape(len(part), -1) if part.size else part for part in parts]
+        parts = [part for part in parts if part.shape != (n_facts, 0)]
+        shapes = [part.shape for part in parts]
+        if shapes != [(n_facts, width) for width in wanted]:
+            raise _other_trace(f"{len(shapes)} slots of {shapes[:4]}", n_facts, wanted)
+        return np.concatenate(parts, axis=1)
+    array = _native(trace)
+    as_slots = (n_facts, len(wanted), wanted[0]) if len(set(wanted)) == 1 else None
+    if array.shape not in (as_slots, (n_facts, sum(wanted))):
+        raise _other_trace(f"of shape {array.shape}", n_facts, wanted)
+    return array.reshape(n_facts, sum(wanted))
+
+
+def _native(values: Any) -> NDArray[Any]:
+    """An array of a precision and byte order that kernels take."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise WhereofError("arrays are made of rows of one length; these are not") from None
+    if array.dtype.kind not in "fiu":
+        raise WhereofError(f"numbers are wanted, and these are {array.dtype}")
+    if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
+        return array.astype(np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _other_trace(shape: str, n_facts: int, wanted: list[int]) -> WhereofError:
+    slots = ", ".join(str((n_facts, width)) for width in wanted)
+    return WhereofError(
+        f"the trace is {shape}; these facts need slots of {slots}: it is of other data or another "
+        "model"
+    )

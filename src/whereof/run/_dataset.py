@@ -1,0 +1,112 @@
+"""A dataset as files of a run: vocabularies as JSON, facts as plain arrays."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data import Adjacency, Column, Dataset, Ratings, Vocabulary
+from whereof.run._files import read_json, write_array, write_json
+
+SPLITS = ("train", "valid", "test")
+_ADJACENCY = tuple(field.name for field in fields(Adjacency))
+
+
+def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
+    """Write the files; return what the manifest says of the dataset."""
+    for name in ("entities", "relations"):
+        vocabulary: Vocabulary = getattr(dataset, name)
+        labelled = vocabulary.labelled
+        document = {
+            "kind": vocabulary.kind,
+            "names": list(vocabulary.names),
+            "labels": dict(vocabulary.labels),
+            "labelled": [labelled.start, labelled.stop] if labelled else None,
+        }
+        write_json(folder / f"{name}.json", document)
+    for split in SPLITS:
+        write_array(folder / f"{split}.npy", getattr(dataset, split))
+        if dataset.ratings is not None:
+            write_array(folder / f"ratings-{split}.npy", getattr(dataset.ratings, split))
+    if dataset.sources is not None:
+        write_json(folder / "sources.json", list(dataset.sources.names))
+        write_array(folder / "sources.npy", dataset.sources.codes)
+    write_adjacency(folder, dataset)
+    return {
+        "name": dataset.name,
+        "hash": dataset.hash,
+        "n_facts": dataset.n_facts,
+        "n_valid": len(dataset.valid),
+        "n_test": len(dataset.test),
+        "n_entities": dataset.n_entities,
+        "n_relations": dataset.n_relations,
+        "subjects": [dataset.subjects.start, dataset.subjects.stop],
+        "objects": [dataset.objects.start, dataset.objects.stop],
+        "notes": list(dataset.notes),
+        "read": dict(dataset.read),
+    }
+
+
+def write_adjacency(folder: Path, dataset: Dataset) -> None:
+    """Write which facts every entity and relation stands in."""
+    index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+    for name in _ADJACENCY:
+        write_array(folder / f"adjacency-{name.replace('_', '-')}.npy", getattr(index, name))
+
+
+def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
+    """The index of a run, memory-mapped; one that was written without it is indexed afresh."""
+    files = [folder / f"adjacency-{name.replace('_', '-')}.npy" for name in _ADJACENCY]
+    if not all(file.is_file() for file in files):
+        return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+    return Adjacency(*(np.load(file, mmap_mode="r", allow_pickle=False) for file in files))
+
+
+def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
+    """The dataset of a run whose files have been checked."""
+    train, valid, test = _read_arrays(folder, "")
+    return Dataset(
+        name=about["name"],
+        entities=_read_vocabulary(folder / "entities.json"),
+        relations=_read_vocabulary(folder / "relations.json"),
+        train=train,
+        valid=valid,
+        test=test,
+        subjects=range(*about["subjects"]),
+        objects=range(*about["objects"]),
+        notes=tuple(about["notes"]),
+        ratings=_read_ratings(folder),
+        sources=_read_sources(folder),
+        read=about.get("read", {}),
+    )
+
+
+def _read_arrays(folder: Path, prefix: str) -> list[NDArray[Any]]:
+    """One array for each split."""
+    return [np.load(folder / f"{prefix}{split}.npy", allow_pickle=False) for split in SPLITS]
+
+
+def _read_ratings(folder: Path) -> Ratings | None:
+    if not (folder / "ratings-train.npy").is_file():
+        return None
+    return Ratings(*_read_arrays(folder, "ratings-"))
+
+
+def _read_sources(folder: Path) -> Column | None:
+    if not (folder / "sources.json").is_file():
+        return None
+    codes = np.load(folder / "sources.npy", allow_pickle=False)
+    return Column(codes, read_json(folder / "sources.json"))
+
+
+def _read_vocabulary(path: Path) -> Vocabulary:
+    document = read_json(path)
+    labelled = document["labelled"]
+    return Vocabulary(
+        names=tuple(document["names"]),
+        labels=document["labels"],
+        kind=document["kind"],
+        labelled=range(*labelled) if labelled else None,
+    )

@@ -1,0 +1,168 @@
+"""Writing files whole or not at all, and knowing them again."""
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.errors import WhereofError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there two processes can get in each other's way
+    fcntl = None  # type: ignore[assignment]
+
+_CHUNK = 1 << 22
+
+
+@contextlib.contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Turn a full disk or a folder that cannot be written into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WhereofError(
+            f"cannot write {path}: {reason}; choose another place or make room"
+        ) from error
+
+
+def lock(path: Path) -> IO[bytes]:
+    """Hold a run for this process, for as long as the file returned is open."""
+    file = path.open("ab")
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise WhereofError(f"{path.parent} is being trained by another process") from None
+    return file
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process trains the run of this lock."""
+    try:
+        path.exists() and lock(path).close()
+    except WhereofError:
+        return True
+    except OSError:  # a folder that can only be read
+        return False
+    return False
+
+
+def check_room(path: Path, n_bytes: int) -> None:
+    """Refuse to begin what the disk has no room for."""
+    place = next(parent for parent in path.absolute().parents if parent.exists())
+    disk = shutil.disk_usage(place)
+    # A place that holds nothing at all, such as /proc, will say itself that it takes nothing.
+    if disk.total and n_bytes > disk.free:
+        raise WhereofError(
+            f"{path} needs about {n_bytes >> 20:,} MiB and its disk has {disk.free >> 20:,} free; "
+            "choose another place, train without a trace, or keep it in float16"
+        )
+
+
+def reserve(path: Path) -> None:
+    """Take a sparse file's room on disk now: running out of it under a map ends the process."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def total_memory() -> int | None:
+    """Bytes of memory in this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def expect_random_access(array: NDArray[Any]) -> None:
+    """Spare a memory-mapped array the reading ahead, which costs a millisecond a row."""
+    if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
+        array.base.madvise(mmap.MADV_RANDOM)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON document under its name only when it is complete."""
+    draft = path.with_name(path.name + ".new")
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    draft.write_text(text + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def read_json(path: Path) -> Any:
+    """A JSON document, or an error that names the file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise WhereofError(f"{path} cannot be read: it is missing, truncated or altered") from error
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """One plain .npy file, straight from memory."""
+    with path.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill that takes its name when it is full, and never that of another."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        draft.rename(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def link(source: Path, target: Path) -> None:
+    """The same file under a second name; a copy where the disk knows no links."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Size and checksum of a file."""
+    return {"bytes": path.stat().st_size, "sha256": checksum(path)}
+
+
+def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
+    """A file that must be there, and as long as it was."""
+    if not path.is_file():
+        raise WhereofError(f"{path} is missing from the run")
+    stat = path.stat()
+    if stat.st_size != about["bytes"]:
+        raise WhereofError(
+            f"{path} is truncated or altered: {stat.st_size} bytes, not {about['bytes']}"
+        )
+    return stat
+
+
+def check_content(path: Path, about: dict[str, Any]) -> None:
+    """A file that must be what it was."""
+    if checksum(path) != about["sha256"]:
+        raise WhereofError(f"{path} was altered: its checksum does not fit")
+
+
+def checksum(path: Path) -> str:
+    """SHA-256, in hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

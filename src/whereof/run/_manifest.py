@@ -1,0 +1,97 @@
+"""manifest.json: what a run is, and what its files must look like."""
+
+import contextlib
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whereof._version import __version__
+from whereof.errors import WhereofError
+from whereof.run._files import check_content, check_size, read_json, write_json
+
+FORMAT = 1
+NAME = "manifest.json"
+_CHECKED = ".checked.json"
+_OLD_NAME = "whence"
+"""The project's name when the first runs were written: the field with the version has it."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The first file to read; everything else is named in it."""
+
+    dataset: dict[str, Any]
+    config: dict[str, Any]
+    created: str
+    finished: bool = False
+    result: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Size and SHA-256 by name."""
+    whereof: str = __version__
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        values = asdict(self)
+        write_json(folder / NAME, values | {"checksum": _digest(values)})
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        if not is_folder(folder):
+            raise WhereofError(f"no run at {folder}; make one with: whereof train DATA -o {folder}")
+        if not (folder / NAME).is_file():
+            raise WhereofError(f"{folder} is not a run: it has no {NAME}")
+        values = read_json(folder / NAME)
+        version = values.get("format") if isinstance(values, dict) else None
+        if not isinstance(version, int):
+            raise WhereofError(f"{folder / NAME} is not a manifest of a run")
+        if version > FORMAT:
+            raise WhereofError(
+                f"{folder} has format {version}, and this whereof reads up to {FORMAT}; "
+                f"upgrade it (the run was written by whereof {values.get('whereof')})"
+            )
+        if values.pop("checksum", None) != _digest(values):
+            raise WhereofError(f"{folder / NAME} was altered: its checksum does not fit")
+        if _OLD_NAME in values:
+            values["whereof"] = values.pop(_OLD_NAME)
+        return cls(**values)
+
+    def check_files(self, folder: Path, *, afresh: bool = False) -> None:
+        """Every file against its size and checksum; unchanged ones only once, unless afresh."""
+        seen = {} if afresh else _read_checked(folder)
+        stamps = {}
+        for name, about in self.files.items():
+            stat = check_size(folder / name, about)
+            # A copy on another disk has neither this inode nor this time of change.
+            stamps[name] = [stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, about["sha256"]]
+            if seen.get(name) != stamps[name]:
+                check_content(folder / name, about)
+        if stamps != seen:
+            _write_checked(folder, stamps)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; a name that no disk takes is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _digest(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def _read_checked(folder: Path) -> dict[str, Any]:
+    try:
+        seen = json.loads((folder / _CHECKED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return seen if isinstance(seen, dict) else {}
+
+
+def _write_checked(folder: Path, stamps: dict[str, Any]) -> None:
+    """Remember what was checked, where the folder can be written; else it is checked again."""
+    with contextlib.suppress(OSError):
+        write_json(folder / _CHECKED, stamps)

@@ -1,0 +1,294 @@
+"""A run in the making: the store that training checkpoints into, until it is finished."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save
+
+from whereof.data import Dataset
+from whereof.errors import WhereofError
+from whereof.run._checkpoints import PROGRESS, find_checkpoints, next_checkpoint
+from whereof.run._dataset import read_dataset, write_dataset
+from whereof.run._files import (
+    check_content,
+    check_room,
+    check_size,
+    describe,
+    expect_random_access,
+    link,
+    lock,
+    new_folder,
+    read_json,
+    reserve,
+    total_memory,
+    write_array,
+    write_json,
+    writing_to,
+)
+from whereof.run._manifest import Manifest
+from whereof.training.config import TrainConfig
+from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress, Start
+
+
+class RunExists(WhereofError):
+    """The folder of a new run is there already."""
+
+    def __init__(self, path: Path) -> None:
+        resume = f", or go on with it: whereof train --resume {path}"
+        remedy = "choose another folder with -o" + (resume if _is_unfinished(path) else "")
+        super().__init__(f"{path} exists; {remedy}")
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Whether a folder has a run that can be resumed."""
+    try:
+        return not Manifest.read(path).finished
+    except WhereofError:
+        return False
+
+
+class RunWriter:
+    """Writes a run. Until `finish`, the folder holds the data, the config and the last checkpoint.
+
+    Every checkpoint is a folder that takes its name when it is complete, so whatever ends the
+    process leaves the last one behind.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, memory_share: float) -> None:
+        self.path, self.manifest = path, manifest
+        self._memory_share = memory_share
+        self._checkpointed_best = 0
+        self._progress = path / PROGRESS
+        with writing_to(path):
+            self._lock = lock(path / ".lock")
+
+    @classmethod
+    def create(
+        cls, path: Path, dataset: Dataset, config: TrainConfig, n_bytes: int, memory_share: float
+    ) -> "RunWriter":
+        """Make the folder of a run that has yet to be trained, and will take some `n_bytes`."""
+        with writing_to(path):
+            if path.exists():
+                raise RunExists(path)
+        check_room(path, n_bytes)
+        with writing_to(path), new_folder(path) as folder:
+            about = write_dataset(folder, dataset)
+            files = {file.name: describe(file) for file in sorted(folder.iterdir())}
+            manifest = Manifest(
+                dataset=about,
+                config=config.to_dict(),
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                files=files,
+            )
+            manifest.write(folder)
+            if path.exists():
+                raise RunExists(path)
+        return cls(path, manifest, memory_share)
+
+    @classmethod
+    def resume(cls, path: Path, memory_share: float) -> "RunWriter":
+        """Take up a run where its last checkpoint left it."""
+        manifest = Manifest.read(path)
+        manifest.check_files(path)
+        return cls(path, manifest, memory_share)
+
+    @property
+    def dataset(self) -> Dataset:
+        return read_dataset(self.path, self.manifest.dataset)
+
+    def discard(self) -> None:
+        """Remove a run that came to nothing, unless it has a checkpoint to look at."""
+        self._lock.close()
+        if not find_checkpoints(self.path):
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def close(self) -> None:
+        """Let another process go on."""
+        self._lock.close()
+
+    def sweep(self) -> None:
+        """Remove what training needed and a finished run does not."""
+        self._lock.close()
+        (self.path / ".lock").unlink(missing_ok=True)
+        shutil.rmtree(self._progress, ignore_errors=True)
+
+    def start(self, trace_width: int) -> Start:
+        """What can be said of the run before it is trained."""
+        config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
+        shape = (about["n_facts"] if config.trace else 0, trace_width)
+        dtype = np.dtype(config.trace_dtype)
+        n_bytes = shape[0] * shape[1] * dtype.itemsize
+        return Start(
+            run=str(self.path),
+            n_facts=about["n_facts"],
+            n_valid=about["n_valid"],
+            config=config,
+            notes=tuple(about["notes"]),
+            trace_shape=shape,
+            trace_bytes=n_bytes,
+            trace_mapped=is_mapped(n_bytes, self._memory_share),
+        )
+
+    def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Zeros in memory, or in a memory-mapped file when they take too much of it."""
+        if not is_mapped(shape[0] * shape[1] * dtype.itemsize, self._memory_share):
+            return np.zeros(shape, dtype)
+        with writing_to(self.path):
+            self._progress.mkdir(exist_ok=True)
+            file = self._progress / "trace.npy"
+            file.unlink(missing_ok=True)
+            trace = np.lib.format.open_memmap(file, "w+", dtype, shape)
+            reserve(file)
+            expect_random_access(trace)
+            return trace
+
+    def save_checkpoint(
+        self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
+    ) -> None:
+        """Keep all that is needed to go on to the same bits."""
+        older = find_checkpoints(self.path)
+        arrays = arrays | ({} if trace is None else {"trace": trace})
+        with writing_to(self.path), new_folder(next_checkpoint(self.path)) as folder:
+            for name, array in arrays.items():
+                write_array(folder / f"{name}.npy", array)
+            files = {file.name: describe(file) for file in folder.iterdir()}
+            write_json(folder / "progress.json", {"progress": progress, "files": files})
+        for folder in older:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._checkpointed_best = progress["best_epoch"]
+        self._sweep_best(self._checkpointed_best)
+
+    def load_checkpoint(
+        self, trace: NDArray[Any] | None
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        """The last checkpoint, its trace read into `trace`; None at the start."""
+        folders = find_checkpoints(self.path)
+        if not folders:
+            return None
+        folder = folders[-1]
+        document = read_json(folder / "progress.json")
+        arrays = {}
+        for name, about in document["files"].items():
+            check_size(folder / name, about)
+            check_content(folder / name, about)
+            array: NDArray[Any] = np.load(folder / name, mmap_mode="r", allow_pickle=False)
+            arrays[name.removesuffix(".npy")] = array
+        if trace is not None:
+            trace[...] = arrays.pop("trace")
+        self._checkpointed_best = document["progress"]["best_epoch"]
+        return arrays, document["progress"]
+
+    def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None:
+        """Keep the best epoch so far, with the trace as it stands.
+
+        The one that the last checkpoint knows of stays too, since a resumed run may need it.
+        """
+        shutil.rmtree(self._best(best.epoch), ignore_errors=True)
+        with writing_to(self.path), new_folder(self._best(best.epoch)) as folder:
+            _save_parameters(folder / "parameters.safetensors", best.parameters)
+            if trace is not None:
+                write_array(folder / "trace.npy", trace)
+            about = {"epoch": best.epoch, "norms": best.norms}
+            write_json(folder / "best.json", about | {"bookkeeping": asdict(best.bookkeeping)})
+        self._sweep_best(best.epoch, self._checkpointed_best)
+
+    def _sweep_best(self, *epochs: int) -> None:
+        """Remove all best epochs but these."""
+        for folder in self._progress.glob("best-*"):
+            if folder not in map(self._best, epochs):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _best(self, epoch: int) -> Path:
+        return self._progress / f"best-{epoch}"
+
+    def keep_checkpoint(self, index: int, parameters: Parameters, about: dict[str, Any]) -> None:
+        """Keep the parameters of one moment of training for good."""
+        with writing_to(self.path):
+            folder = self.path / "checkpoints"
+            folder.mkdir(exist_ok=True)
+            name = folder / f"{index:04d}.safetensors"
+            draft = name.with_suffix(".new")
+            _save_parameters(draft, parameters, about)
+            draft.replace(name)
+
+    def best(self, epoch: int) -> BestEpoch:
+        """The best epoch, as it was kept."""
+        folder = self._best(epoch)
+        about = read_json(folder / "best.json")
+        rows = load_file(folder / "parameters.safetensors")
+        return BestEpoch(
+            parameters=Parameters(rows["entities"], rows["relations"]),
+            epoch=about["epoch"],
+            norms=about["norms"],
+            bookkeeping=Bookkeeping(**about["bookkeeping"]),
+        )
+
+    def finish(self, progress: Progress, best: BestEpoch, metrics: Mapping[str, Any]) -> None:
+        """Put the best epoch in its place; the new manifest makes it a finished run."""
+        with writing_to(self.path):
+            names = [*self.manifest.files, "history.json", "metrics.json"]
+            for name in ("parameters.safetensors", "trace.npy"):
+                if (self._best(best.epoch) / name).exists():
+                    link(self._best(best.epoch) / name, self.path / name)
+                    names.append(name)
+            write_json(self.path / "history.json", progress.history)
+            write_json(self.path / "metrics.json", dict(metrics))
+            kept = sorted((self.path / "checkpoints").glob("*.safetensors"))
+            names += [file.relative_to(self.path).as_posix() for file in kept]
+            self.manifest = replace(
+                self.manifest,
+                finished=True,
+                result=self._result(progress, best),
+                files={name: describe(self.path / name) for name in names},
+            )
+            self.manifest.write(self.path)
+        self.sweep()
+
+    def _result(self, progress: Progress, best: BestEpoch) -> dict[str, Any]:
+        """What training came to, in numbers."""
+        trace = self.path / "trace.npy"
+        trace_bytes = np.load(trace, mmap_mode="r").nbytes if trace.exists() else 0
+        return {
+            "epochs": len(progress.history),
+            "best_epoch": best.epoch,
+            "best_facts": progress.best_facts,
+            "stopped": progress.stopped,
+            "steps": progress.updates,
+            "seconds": progress.seconds,
+            "facts_per_second": progress.facts / max(progress.seconds, 1e-9),
+            "trace_bytes": trace_bytes,
+            "lipschitz": best.norms["lipschitz"],
+            "norms": {name: best.norms[name] for name in ("entity_norm", "relation_norm")},
+            "bookkeeping": asdict(best.bookkeeping),
+        }
+
+
+def _save_parameters(
+    path: Path, parameters: Parameters, about: dict[str, Any] | None = None
+) -> None:
+    rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
+    metadata = {"about": json.dumps(about)} if about else None
+    path.write_bytes(save(rows, metadata=metadata))
+
+
+def is_mapped(n_bytes: int, memory_share: float) -> bool:
+    """Whether a trace of that size is memory-mapped rather than held in memory."""
+    memory = total_memory()
+    return n_bytes > memory_share * (memory if memory is not None else float("inf"))
+
+
+def check_memory(n_bytes: int) -> None:
+    """Refuse to begin what this machine cannot hold."""
+    memory = total_memory()
+    if memory is not None and n_bytes > memory:
+        raise WhereofError(
+            f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
+            f"{memory >> 20:,}; choose a smaller dim"
+        )

@@ -1,0 +1,106 @@
+"""Tables of settings: one dataclass each, which feeds commands, docs and checks."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import Field, asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
+from functools import cache
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Self, get_args, get_type_hints
+
+from whereof.errors import WhereofError
+
+
+def choice(default: Any, about: str, group: str, *choices: str) -> Any:
+    """A field of a word, a path or a yes; where choices are named, of one of them."""
+    return field(default=default, metadata={"about": about, "group": group, "choices": choices})
+
+
+def number(default: Any, about: str, group: str, least: float | None = None) -> Any:
+    """A field of a number, from `least` on."""
+    return field(default=default, metadata={"about": about, "group": group, "least": least})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A table of settings; every value is checked on making."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = plain(getattr(self, item.name))
+            self.check(item, value)
+            if isinstance(value, int | float) and float in self.types()[item.name]:
+                value = _float(item.name, value)
+            object.__setattr__(self, item.name, value)
+
+    @classmethod
+    @cache
+    def types(cls) -> dict[str, tuple[type, ...]]:
+        """The types that each setting takes."""
+        return {name: get_args(hint) or (hint,) for name, hint in get_type_hints(cls).items()}
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        return tuple(item.name for item in fields(cls))
+
+    @classmethod
+    def check(cls, item: "Field[Any]", value: Any) -> None:
+        """One setting against its type, its choices and its least value."""
+        name, about, types = item.name, item.metadata, cls.types()[item.name]
+        value = plain(value)
+        fits = isinstance(value, (*types, int) if float in types else types)
+        if not fits or (isinstance(value, bool) and bool not in types):
+            raise WhereofError(f"{name} is {value!r}; give {_words(types)}")
+        choices = about.get("choices")
+        if choices and value is not None and value not in choices:
+            raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+        least = about.get("least")
+        if least is not None and value is not None:
+            finite = not isinstance(value, float) or math.isfinite(value)
+            if not finite or value < least:
+                also = "" if finite else "finite, and "
+                raise WhereofError(f"{name} is {value}; it must be {also}{least} or more")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from names and values, as in a run's manifest or a TOML file."""
+        for name in values:
+            if name not in cls.names():
+                near = get_close_matches(str(name), cls.names(), 1)
+                allowed = f"choose from {', '.join(sorted(cls.names()))}"
+                remedy = f"did you mean {near[0]!r}?" if near else allowed
+                raise WhereofError(f"unknown setting {name!r}; {remedy}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def replace(self, **changes: Any) -> Self:
+        return replace(self, **changes)
+
+
+def plain(value: Any) -> Any:
+    """A number as Python's own; NumPy has others."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _float(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise WhereofError(f"{name} is too large; choose a smaller number") from None
+
+
+def _words(types: tuple[type, ...]) -> str:
+    names = {
+        int: "a whole number",
+        float: "a number",
+        str: "a word",
+        bool: "true or false",
+        Path: "a path",
+        dict: "a dict",
+    }
+    return " or ".join(names[kind] for kind in types if kind in names)

@@ -1,0 +1,18 @@
+"""Training: the config, the step kernel and the loop around it.
+
+`whereof.training.fit` is imported where it is used, since it brings the compiler along.
+"""
+
+from whereof.training.choosing import asks_for_objects, choose_config
+from whereof.training.config import TrainConfig
+from whereof.training.machine import MachineOptions
+from whereof.training.presets import PRESETS, preset_settings
+
+__all__ = [
+    "PRESETS",
+    "MachineOptions",
+    "TrainConfig",
+    "asks_for_objects",
+    "choose_config",
+    "preset_settings",
+]

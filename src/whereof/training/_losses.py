@@ -1,0 +1,52 @@
+"""Losses over the scores of a step's candidates, the true one first.
+
+Each returns the loss and turns the scores into their gradients, d loss / d score. The squared loss
+takes the score of one fact, without negatives, towards a number.
+"""
+
+import math
+
+from whereof._jit import kernel
+
+LOSS_IDS = {"softmax": 0, "sigmoid": 1, "squared": 2}
+SOFTMAX, SIGMOID, SQUARED = LOSS_IDS.values()
+
+
+@kernel
+def softmax_loss(scores):
+    """Cross-entropy of the softmax: -log p_0."""
+    top = scores[0]
+    for j in range(scores.shape[0]):
+        top = max(top, scores[j])
+    true_score = scores[0] - top
+    others = scores.dtype.type(0)
+    scores[0] = math.exp(true_score)
+    for j in range(1, scores.shape[0]):
+        scores[j] = math.exp(scores[j] - top)
+        others += scores[j]
+    total = scores[0] + others
+    scores[0] = -others  # p_0 - 1, without the cancellation
+    for j in range(scores.shape[0]):
+        scores[j] /= total
+    return math.log(total) - true_score
+
+
+@kernel
+def sigmoid_loss(scores):
+    """Mean cross-entropy of the sigmoids: the true one towards 1, the others towards 0."""
+    n = scores.shape[0]
+    loss = scores.dtype.type(0)
+    for j in range(n):
+        sign = -1 if j == 0 else 1
+        fade = math.exp(-abs(scores[j]))
+        loss += max(sign * scores[j], 0) + math.log1p(fade)
+        probability = 1 / (1 + fade) if scores[j] >= 0 else fade / (1 + fade)
+        scores[j] = (probability - (j == 0)) / n
+    return loss / n
+
+
+@kernel
+def squared_loss(scores, target):
+    """Half the square of the score's distance from the target."""
+    scores[0] -= target
+    return scores[0] * scores[0] / 2

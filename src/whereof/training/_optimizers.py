@@ -1,0 +1,228 @@
+"""One update of one row: row += carry - scale * gradient, and Adam's drift between updates.
+
+`scale` is the preconditioner and `carry` what momentum brings along from earlier steps. An update
+in this form can be shared out among the facts of a batch. Adam's epsilon stands beside the
+uncorrected root, as in the paper's own program.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from whereof._jit import inlined, kernel, prefetch_row
+from whereof.models._match import AHEAD, DOT, add_row_gradient
+from whereof.training._touched import is_plain
+
+OPTIMIZER_IDS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
+SGD, ADAGRAD, ADAM = 0, 1, 2
+MOMENTS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
+N_TAILS = 4
+
+
+class Pace(NamedTuple):
+    """The numbers of one update, in the precision of the rows."""
+
+    rate: Any
+    step: Any  # the rate, with both of Adam's biases corrected
+    correction: Any  # sqrt(1 - beta2^t)
+    epsilon: Any
+    beta1: Any
+    beta2: Any
+    rest1: Any
+    rest2: Any
+
+
+@kernel
+def pace_of(rule, rate, count, like):
+    """The pace of update `count`, in the precision of the array `like`."""
+    real = like.dtype.type
+    step, correction = rate, 1.0
+    if rule.optimizer == ADAM:
+        correction = math.sqrt(1 - rule.beta2**count)
+        step = rate * correction / (1 - rule.beta1**count)
+    return Pace(
+        rate=real(rate),
+        step=real(step),
+        correction=real(correction),
+        epsilon=real(rule.epsilon),
+        beta1=real(rule.beta1),
+        beta2=real(rule.beta2),
+        rest1=real(1 - rule.beta1),
+        rest2=real(1 - rule.beta2),
+    )
+
+
+@kernel
+def move_rows(rule, pace, state, touched, queries, gradient):
+    """Update the plain rows: each by one fact's weight * d score / d row."""
+    width, n_rows = gradient.shape[0], touched.sizes[0]
+    if rule.optimizer == ADAM and rule.match == DOT:  # the fast lane: no gradient is laid down
+        for slot in range(n_rows):
+            if slot + AHEAD < n_rows:
+                prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
+            if is_plain(touched, slot):
+                q, weight = queries[touched.fact[slot]], touched.weight[slot]
+                _move_adam(pace, state[touched.ids[slot]], width, weight, q)
+        return
+    for slot in range(n_rows):
+        if slot + AHEAD < n_rows:
+            prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
+        if is_plain(touched, slot):
+            row, q = state[touched.ids[slot]], queries[touched.fact[slot]]
+            gradient[:] = 0
+            add_row_gradient(rule.match, q, row, touched.weight[slot], width, gradient)
+            _move(rule.optimizer, pace, row, gradient)
+
+
+@kernel
+def _move(optimizer, pace, row, gradient):
+    width = gradient.shape[0]
+    if optimizer == ADAM:
+        _move_adam(pace, row, width, gradient.dtype.type(1), gradient)
+    elif optimizer == ADAGRAD:
+        _move_adagrad(pace, row, gradient)
+    else:
+        for k in range(width):
+            row[k] -= pace.rate * gradient[k]
+
+
+@inlined
+def _move_adam(pace, state, width, weight, vector):
+    """Update a row by the gradient weight * vector, all in one loop."""
+    rows, means = state[:width], state[width : 2 * width]
+    squares = state[2 * width : 3 * width]
+    for k in range(width):
+        gradient = weight * vector[k]
+        mean = pace.beta1 * means[k] + pace.rest1 * gradient
+        square = pace.beta2 * squares[k] + pace.rest2 * gradient * gradient
+        means[k] = mean
+        squares[k] = square
+        rows[k] -= pace.step * mean / (math.sqrt(square) + pace.epsilon)
+
+
+@kernel
+def _move_adagrad(pace, state, gradient):
+    width = gradient.shape[0]
+    rows, squares = state[:width], state[width : 2 * width]
+    for k in range(width):
+        square = squares[k] + gradient[k] * gradient[k]
+        squares[k] = square
+        rows[k] -= pace.rate * gradient[k] / (math.sqrt(square) + pace.epsilon)
+
+
+@kernel
+def prepare(optimizer, pace, state, gradient, scale, carry):
+    """Move only the moments on; fill scale and carry, from which an update can be shared out."""
+    width = gradient.shape[0]
+    if optimizer == SGD:
+        scale[:] = pace.rate
+        carry[:] = 0
+    elif optimizer == ADAGRAD:
+        squares = state[width:]
+        for k in range(width):
+            squares[k] += gradient[k] * gradient[k]
+        for k in range(width):
+            scale[k] = pace.rate / (math.sqrt(squares[k]) + pace.epsilon)
+        carry[:] = 0
+    else:
+        means, squares = state[width : 2 * width], state[2 * width :]
+        for k in range(width):
+            squares[k] = pace.beta2 * squares[k] + pace.rest2 * gradient[k] * gradient[k]
+        for k in range(width):
+            scale[k] = pace.step / (math.sqrt(squares[k]) + pace.epsilon)
+        for k in range(width):
+            carry[k] = -scale[k] * pace.beta1 * means[k]
+        for k in range(width):
+            scale[k] *= pace.rest1
+            means[k] = pace.beta1 * means[k] + pace.rest1 * gradient[k]
+
+
+@kernel
+def share_by_source(optimizer, pace, state, own, share):
+    """What a fact's gradient moves over time, -rate * g / (sqrt(v_hat) + eps), into share.
+
+    Without momentum that is its share of the step, which stands there already.
+    """
+    if optimizer == ADAM:
+        squares = state[2 * own.shape[0] :]
+        for k in range(own.shape[0]):
+            root = math.sqrt(squares[k]) / pace.correction
+            share[k] = -pace.rate * own[k] / (root + pace.epsilon)
+
+
+@inlined
+def catch_up(table, row, change, rule, block, count):
+    r"""Let a row drift on its momentum up to `count`, as published Adam moves untouched rows.
+
+    With u = sqrt(v) at the last touch t0 and x = u / (u + eps), the n missed steps add up to
+    -m / (u + eps) * sum_{k<4} x^k T_k, T_k = sum_j a(t0 + j) b1^j (1 - b2^{j/2})^k, a(t) being the
+    bias-corrected rate. T_k is a binomial sum of S_i = sum_j a(t0 + j) (b1 b2^{i/2})^j, and S_i
+    the difference of two tails: the one kept at the touch and the one from here on. The change is
+    left in `change`.
+    """
+    missed = count - table.touched[row]
+    here = block.tails[count - block.first_count]
+    series = _series(table.tails[row], here, missed, block.powers)
+    fade1 = block.powers[min(missed, block.powers.shape[0] - 1), 0]
+    fade2 = block.fades[missed] if missed < block.fades.shape[0] else rule.beta2**missed
+    _drift(table.state[row], series, fade1, fade2, rule.epsilon, change)
+    _drifted(table.state[row], change)
+    if table.drift.shape[0] > 0:
+        _drifted(table.drift[row], change)
+    mark(table, row, count, block)
+
+
+@kernel
+def _drift(state, series, fade1, fade2, epsilon, change):
+    """Fill the change of a row; let its moments fade."""
+    width, real = change.shape[0], change.dtype.type
+    t0, t1, t2, t3 = real(series[0]), real(series[1]), real(series[2]), real(series[3])
+    fade1, fade2, epsilon, one = real(fade1), real(fade2), real(epsilon), real(1)
+    means, squares = state[width : 2 * width], state[2 * width : 3 * width]
+    for k in range(width):
+        root = math.sqrt(squares[k])
+        part = one / (root + epsilon)
+        x = root * part
+        change[k] = -means[k] * part * (t0 + x * (t1 + x * (t2 + x * t3)))
+    for k in range(width):
+        means[k] *= fade1
+        squares[k] *= fade2
+
+
+@kernel
+def _drifted(row, change):
+    for k in range(change.shape[0]):
+        row[k] += change[k]
+
+
+@kernel
+def _series(tails, here, missed, powers):
+    """T_0..T_3 from the tails S_i at the last touch and at this count."""
+    n = min(missed, powers.shape[0] - 1)
+    s0 = tails[0] - powers[n, 0] * here[0]
+    s1 = tails[1] - powers[n, 1] * here[1]
+    s2 = tails[2] - powers[n, 2] * here[2]
+    s3 = tails[3] - powers[n, 3] * here[3]
+    return s0, s0 - s1, s0 - 2 * s1 + s2, s0 - 3 * s1 + 3 * s2 - s3
+
+
+@kernel
+def mark(table, row, count, block):
+    """Note that a row is up to date at `count`."""
+    table.touched[row] = count
+    for i in range(N_TAILS):
+        table.tails[row, i] = block.tails[count - block.first_count, i]
+
+
+@kernel
+def fill_tails(steps, beta1, beta2, tails):
+    """Drift still to come after each count: F_i(t) = b_i (a(t + 1) + F_i(t + 1)), backwards.
+
+    steps: a(t) from the count after the first of `tails` on, with a horizon beyond its last.
+    """
+    for i in range(N_TAILS):
+        base = beta1 * beta2 ** (i / 2)
+        tail = 0.0
+        for t in range(steps.shape[0] - 1, -1, -1):
+            tail = base * (steps[t] + tail)
+            if t < tails.shape[0]:
+                tails[t, i] = tail

@@ -1,0 +1,225 @@
+"""What is to be trained, and the step's numbers worked out from it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whereof.data import Dataset
+from whereof.errors import WhereofError
+from whereof.models import Model, Widths, find_model
+from whereof.models._match import MATCH_IDS
+from whereof.training._losses import LOSS_IDS
+from whereof.training._optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
+from whereof.training._sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
+from whereof.training._tables import Draw, Ledgers, Rule, Table
+from whereof.training._update import CONSTRAINT_IDS, project
+from whereof.training.config import NEGATIVES_UNSET, TrainConfig
+from whereof.types import Facts, Numbers, Rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model, a config and the facts to train on; what the config leaves open is settled."""
+
+    model: Model
+    config: TrainConfig
+    facts: Facts
+    n_entities: int
+    n_relations: int
+    subjects: range
+    objects: range
+    targets: Numbers | None = None
+    """(n_facts,) what the squared loss takes scores to."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, config: TrainConfig) -> "Problem":
+        """The training facts of a dataset, to be trained on by a config."""
+        return cls(
+            model=find_model(config.model),
+            config=config,
+            facts=dataset.train,
+            n_entities=dataset.n_entities,
+            n_relations=dataset.n_relations,
+            subjects=dataset.subjects,
+            objects=dataset.objects,
+            targets=dataset.ratings.standardised() if dataset.ratings else None,
+        )
+
+    def __post_init__(self) -> None:
+        self.model.check_columns(two_way=self.n_relations == 0)
+        if self.config.loss == "squared":
+            self._check_ratings()
+        if self.config.negatives is None:
+            settled = self.config.replace(negatives=self._few_negatives())
+            object.__setattr__(self, "config", settled)
+        if self.config.batch_size > len(self.facts):
+            object.__setattr__(self, "config", self.config.replace(batch_size=len(self.facts)))
+        n_steps = len(self.facts) * self.config.epochs
+        if self.config.keep_checkpoints > n_steps:
+            raise WhereofError(
+                f"keep_checkpoints is {self.config.keep_checkpoints}; "
+                f"training has {n_steps} steps: choose at most so many"
+            )
+        self.draw  # noqa: B018 - raises on more negatives than there are
+
+    @property
+    def _sources(self) -> tuple[range, range]:
+        """Where the negatives of either direction come from."""
+        if self.config.negatives_from == "entities":
+            return range(self.n_entities), range(self.n_entities)
+        return self.objects, self.subjects if self.config.inverse else self.objects
+
+    def _check_ratings(self) -> None:
+        if not self.model.two_way:
+            raise WhereofError(
+                f"loss squared goes with mf or mf-biased; choose one instead of {self.model.name}, "
+                "or another loss"
+            )
+        if self.targets is None:
+            raise WhereofError("loss squared learns ratings, and the data has none: choose softmax")
+
+    def _few_negatives(self) -> int:
+        """How many to take where none are asked for."""
+        if self.config.loss == "squared":
+            return 0
+        others = min(len(rows) for rows in self._sources) - 1
+        if others < 1:
+            raise WhereofError(
+                "there is only one subject, so none to tell it from; leave out --inverse"
+            )
+        return min(NEGATIVES_UNSET, others)
+
+    @property
+    def widths(self) -> Widths:
+        return self.model.widths(self.config.dim)
+
+    @property
+    def n_directions(self) -> int:
+        return 2 if self.config.inverse else 1
+
+    @property
+    def n_relation_rows(self) -> int:
+        """Relations, then their inverses; two-way data has one empty row in their place."""
+        return max(self.n_relations, 1) * self.n_directions
+
+    @property
+    def trace_width(self) -> int:
+        """Numbers that a fact's trace takes."""
+        return int(self.widths.slots(self.n_directions)[-1].stop)
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of all rows, each with its moments and its ledger."""
+        rows = self.n_entities * self.widths.entity + self.n_relation_rows * self.widths.relation
+        copies = 2 + MOMENTS[self.config.optimizer]
+        return rows * copies * np.dtype(self.config.precision).itemsize
+
+    @property
+    def n_bytes(self) -> int:
+        """Disk that training needs at most."""
+        item = np.dtype(self.config.trace_dtype).itemsize
+        trace = len(self.facts) * self.trace_width * item * self.config.trace
+        # The map, the last checkpoint, its best epoch and a later one.
+        return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
+
+    @property
+    def rule(self) -> Rule:
+        config, model, widths = self.config, self.model, self.widths
+        return Rule(
+            loss=LOSS_IDS[config.loss],
+            match=MATCH_IDS[model.match],
+            optimizer=OPTIMIZER_IDS[config.optimizer],
+            deferred=config.optimizer == "adam",
+            beta1=config.beta1,
+            beta2=config.beta2,
+            epsilon=config.epsilon,
+            constraint=CONSTRAINT_IDS[config.constraint.partition(":")[0]],
+            max_norm=config.max_norm or math.inf,
+            l2=float(config.l2),
+            n3=float(config.n3),
+            source_credit=config.credit == "source",
+            batch_size=config.batch_size,
+            n_directions=self.n_directions,
+            entity_width=widths.entity,
+            relation_width=widths.relation,
+            query_width=widths.query,
+            entity_parts=model.entity_parts,
+            relation_parts=0 if model.relation_phases else model.relation_parts,
+            constrained=config.max_norm is not None,
+            constrained_relations=config.max_norm is not None
+            and not (model.two_way or model.relation_phases),
+        )
+
+    @property
+    def draw(self) -> Draw:
+        objects, subjects = (
+            (rows.start, len(rows), self._n_negatives(rows)) for rows in self._sources
+        )
+        return Draw(
+            seed=np.uint64(self.config.seed),
+            distinct=self.config.sampling == "distinct" or self.config.negatives == "all",
+            redraw=self.config.redraw,
+            objects=objects,
+            subjects=subjects,
+        )
+
+    def _n_negatives(self, rows: range) -> int:
+        others, asked = len(rows) - 1, self.config.negatives
+        n = others if asked in (None, "all") else int(asked)
+        if n > others:
+            raise WhereofError(
+                f"{n} negatives are more than the {others} other entities; "
+                f"choose at most {others}, or all"
+            )
+        return n
+
+    def initial_rows(self) -> tuple[Rows, Rows]:
+        """Entity and relation rows before the first step."""
+        entities, relations = self.tables()
+        widths = self.widths
+        return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
+
+    def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[Table, Table]:
+        """Both tables as training starts from them."""
+        config, rule = self.config, self.rule
+        seed, dtype = np.uint64(config.seed), np.dtype(config.precision)
+        angle = math.pi if self.model.relation_phases else config.init
+        tables = []
+        for stream, bound, n_rows, width, constrained in (
+            (ENTITY_STREAM, config.init, self.n_entities, rule.entity_width, rule.constrained),
+            (
+                RELATION_STREAM,
+                angle,
+                self.n_relation_rows,
+                rule.relation_width,
+                rule.constrained_relations,
+            ),
+        ):
+            moments = MOMENTS[config.optimizer]
+            table = _empty_table(n_rows, width, moments, rule, ledgers, dtype)
+            fill_uniform(seed, stream, float(bound), width, table.state)
+            if constrained:
+                for row in range(n_rows):
+                    project(table, row, width, rule)
+                table.projection[:] = 0
+            tables.append(table)
+        return tables[0], tables[1]
+
+
+def _empty_table(
+    n_rows: int, width: int, moments: int, rule: Rule, ledgers: Ledgers, dtype: Any
+) -> Table:
+    def ledger(least: Ledgers, there: bool = True) -> Any:
+        return np.zeros((n_rows if there and ledgers >= least else 0, width), dtype)
+
+    return Table(
+        state=np.zeros((n_rows, width * (1 + moments)), dtype),
+        touched=np.zeros(n_rows if rule.deferred else 0, np.int64),
+        tails=np.zeros((n_rows if rule.deferred else 0, N_TAILS), np.float64),
+        owned=ledger(Ledgers.SHARES),
+        negatives=ledger(Ledgers.ALL),
+        drift=ledger(Ledgers.SHARES, rule.deferred),
+        projection=ledger(Ledgers.SHARES, rule.constrained),
+    )

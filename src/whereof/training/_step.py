@@ -1,0 +1,206 @@
+"""The training step, for every model, loss and optimizer.
+
+A batch is worked off in two passes. The first scores the candidates of each fact and lists which
+rows it touches by what; no row changes. The second updates every touched row once and credits the
+facts that own it.
+"""
+
+import numpy as np
+
+from whereof._jit import inlined, kernel, prefetch_row
+from whereof.models._match import (
+    AHEAD,
+    add_query_gradient,
+    add_query_gradients,
+    add_row_gradient,
+    score_rows,
+)
+from whereof.training._losses import SOFTMAX, SQUARED, sigmoid_loss, softmax_loss, squared_loss
+from whereof.training._optimizers import N_TAILS, catch_up, pace_of
+from whereof.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whereof.training._tables import Side
+from whereof.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, touch_rows
+from whereof.training._trace import record
+from whereof.training._update import norm, project, update_rows
+
+METER = ("loss", "facts", "entity_norm", "relation_norm", "lipschitz")
+LOSS, FACTS, ENTITY_NORM, RELATION_NORM, LIPSCHITZ = range(len(METER))
+
+
+@kernel
+def run_steps(model, facts, removed, work, block, trace, clock, span):
+    """Train on the facts at positions span = (start, stop) of a block.
+
+    model: (query, query_vjp); facts: (n_facts, 3); removed: (n_facts,) bool, or empty;
+    trace: (n_facts, width), or empty; clock: updates so far (1,) and a meter, see METER, of which
+    the norms may be left out.
+    """
+    rule, scratch = work.rule, work.scratch
+    count, meter = clock
+    for first in range(span[0], span[1], rule.batch_size):
+        last = min(first + rule.batch_size, block.order.shape[0])
+        for direction in range(rule.n_directions):
+            n_live = _gather(facts, removed, block.order[first:last], direction, work)
+            if n_live == 0:
+                continue
+            for f in range(n_live):
+                _score(model, f, direction, work, block, count[0], meter)
+            count[0] += 1
+            rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
+            pace = pace_of(rule, rate, count[0], scratch.gradient)
+            scratch.credits[:n_live] = 0
+            update_rows(_entity_side(work), direction, rule, pace, block, scratch, count[0])
+            relations = _relation_side(work, direction)
+            update_rows(relations, direction, rule, pace, block, scratch, count[0])
+            if trace.shape[0] > 0:
+                for f in range(n_live):
+                    record(trace[scratch.fact_ids[f]], scratch.credits[f])
+
+
+@inlined
+def _gather(facts, removed, order, direction, work):
+    """The batch's facts that are not removed, turned round for the inverse direction."""
+    scratch = work.scratch
+    n_live, n_relations = 0, work.relations.state.shape[0] // 2
+    for fact in order:
+        if removed.shape[0] > 0 and removed[fact]:
+            continue
+        scratch.fact_ids[n_live] = fact
+        scratch.facts[n_live, 0] = facts[fact, 2 * direction]
+        scratch.facts[n_live, 1] = facts[fact, 1] + direction * n_relations
+        scratch.facts[n_live, 2] = facts[fact, 2 - 2 * direction]
+        n_live += 1
+    return n_live
+
+
+@inlined
+def _entity_side(work):
+    rule, scratch = work.rule, work.scratch
+    return Side(
+        table=work.entities,
+        touched=scratch.entities,
+        vectors=scratch.d_subject,
+        width=rule.entity_width,
+        parts=rule.entity_parts,
+        constrained=rule.constrained,
+        subject_start=0,
+        object_start=rule.entity_width + rule.relation_width,
+    )
+
+
+@inlined
+def _relation_side(work, direction):
+    rule, scratch = work.rule, work.scratch
+    start = rule.entity_width + direction * (rule.entity_width + rule.relation_width)
+    return Side(
+        table=work.relations,
+        touched=scratch.relations,
+        vectors=scratch.d_relation,
+        width=rule.relation_width,
+        parts=rule.relation_parts,
+        constrained=rule.constrained_relations,
+        subject_start=start,
+        object_start=start,
+    )
+
+
+@inlined
+def _score(model, f, direction, work, block, count, meter):
+    """First pass over one fact: its loss, its gradients, and the rows it touches."""
+    query, query_vjp = model
+    rule, scratch, entities = work.rule, work.scratch, work.entities
+    s, r, o = scratch.facts[f]
+    width = rule.entity_width
+    candidates = _candidates(f, direction, work.draw, block, scratch)
+    scores = scratch.scores[: candidates.shape[0]]
+    if rule.deferred:
+        _read(work, s, r, candidates, block, count)
+    subject, relation = entities.state[s, :width], work.relations.state[r, : rule.relation_width]
+    q = scratch.query[f]
+    query(subject, relation, q)
+    if meter.shape[0] > ENTITY_NORM:
+        _measure(query_vjp, f, subject, relation, entities.state[o, :width], rule, scratch, meter)
+    score_rows(rule.match, q, entities.state, candidates, width, scores)
+    meter[LOSS] += _loss(scores, scratch.fact_ids[f], work)
+    meter[FACTS] += 1
+    scratch.d_query[:] = 0
+    add_query_gradients(rule.match, q, entities.state, candidates, scores, width, scratch.d_query)
+    query_vjp(subject, relation, scratch.d_query, scratch.d_subject[f], scratch.d_relation[f])
+    touch_rows(scratch.entities, candidates[:1], f, OWN_OBJECT, scores)
+    touch_rows(scratch.entities, candidates[1:], f, NEGATIVE, scores[1:])
+    touch_rows(scratch.entities, scratch.facts[f, :1], f, OWN_VECTOR, scores)
+    touch_rows(scratch.relations, scratch.facts[f, 1:2], f, OWN_VECTOR, scores)
+
+
+@inlined
+def _loss(scores, fact, work):
+    if work.rule.loss == SOFTMAX:
+        return softmax_loss(scores)
+    if work.rule.loss == SQUARED:
+        return squared_loss(scores, work.targets[fact])
+    return sigmoid_loss(scores)
+
+
+@inlined
+def _candidates(f, direction, draw, block, scratch):
+    """The fact's candidates: its object, then negatives keyed by fact, epoch and direction."""
+    epoch = block.epoch if draw.redraw else 0
+    stream = SUBJECT_STREAM if direction else OBJECT_STREAM
+    key = key_of(draw.seed, stream, np.uint64(scratch.fact_ids[f]), np.uint64(epoch))
+    first, count, n_negatives = draw.subjects if direction else draw.objects
+    candidates = scratch.candidates[: n_negatives + 1]
+    draw_negatives(key, draw.distinct, scratch.facts[f, 2], first, count, candidates)
+    return candidates
+
+
+@inlined
+def _read(work, s, r, candidates, block, count):
+    """Bring every row that a fact reads up to date."""
+    entities, relations, rule, change = work.entities, work.relations, work.rule, work.scratch.share
+    _read_row(entities, s, change[: rule.entity_width], rule.constrained, rule, block, count)
+    relation_change = change[: rule.relation_width]
+    _read_row(relations, r, relation_change, rule.constrained_relations, rule, block, count)
+    for j in range(candidates.shape[0]):
+        if j + AHEAD < candidates.shape[0]:
+            prefetch_row(entities.state, candidates[j + AHEAD], entities.state.shape[1])
+            if entities.drift.shape[0] > 0:
+                prefetch_row(entities.drift, candidates[j + AHEAD], rule.entity_width)
+            prefetch_row(entities.tails, candidates[j + AHEAD], N_TAILS)
+        row, entity_change = candidates[j], change[: rule.entity_width]
+        _read_row(entities, row, entity_change, rule.constrained, rule, block, count)
+
+
+@inlined
+def _read_row(table, row, change, constrained, rule, block, count):
+    """Let a row drift to `count` where it lags behind; a row is projected whenever it moves."""
+    if table.touched[row] < count:
+        catch_up(table, row, change, rule, block, count)
+        if constrained:
+            project(table, row, change.shape[0], rule)
+
+
+@kernel
+def read_rows(table, change, constrained, rule, block, count):
+    """Bring a whole table up to date; change: room for a row."""
+    for row in range(table.state.shape[0]):
+        _read_row(table, row, change, constrained, rule, block, count)
+
+
+@inlined
+def _measure(query_vjp, f, subject, relation, target, rule, scratch, meter):
+    """Keep the largest row norms, and the largest |d score / d row|: the Lipschitz constant.
+
+    For DistMult the three gradients are r * o, s * o and s * r, the products of the paper.
+    """
+    q, d_query, width = scratch.query[f], scratch.d_query, rule.entity_width
+    d_subject, d_relation = scratch.d_subject[f], scratch.d_relation[f]
+    d_object = scratch.own[:width]
+    meter[ENTITY_NORM] = max(meter[ENTITY_NORM], norm(subject), norm(target))
+    meter[RELATION_NORM] = max(meter[RELATION_NORM], norm(relation))
+    d_query[:] = 0
+    d_object[:] = 0
+    add_query_gradient(rule.match, q, target, 1, width, d_query)
+    add_row_gradient(rule.match, q, target, 1, width, d_object)
+    query_vjp(subject, relation, d_query, d_subject, d_relation)
+    slope = max(norm(d_subject), norm(d_relation), norm(d_object))
+    meter[LIPSCHITZ] = max(meter[LIPSCHITZ], slope)

@@ -1,0 +1,116 @@
+"""What depends on time: the order of facts, the rate of every update, and Adam's drift ahead."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.training._optimizers import N_TAILS, fill_tails
+from whereof.training._sampling import shuffled
+from whereof.training._tables import Block
+from whereof.training.config import TrainConfig
+from whereof.types import FactIds, Numbers
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The updates of a training run, whatever is removed from it.
+
+    Blocks are cut at fixed places, so that a run that was interrupted meets the same ones.
+    """
+
+    config: TrainConfig
+    n_facts: int
+    n_directions: int
+    removed: NDArray[np.bool_]
+    """(n_facts,), or empty when nothing is."""
+    _orders: dict[int, FactIds] = field(default_factory=dict, repr=False)
+
+    @property
+    def block_size(self) -> int:
+        """Positions in a block: whole batches."""
+        batch = self.config.batch_size
+        return max(_BLOCK // batch, 1) * batch
+
+    @property
+    def updates_per_epoch(self) -> int:
+        return math.ceil(self.n_facts / self.config.batch_size) * self.n_directions
+
+    def order(self, epoch: int) -> FactIds:
+        """Fact ids in the order of an epoch, which counts from 0; the last one asked is kept."""
+        if epoch not in self._orders:
+            self._orders.clear()
+            in_file = self.config.order == "file"
+            self._orders[epoch] = (
+                np.arange(self.n_facts)
+                if in_file
+                else shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
+            )
+        return self._orders[epoch]
+
+    def block(self, epoch: int, start: int, count: int) -> Block:
+        """The block of an epoch that starts at a position, met after `count` updates."""
+        order = self.order(epoch)
+        stop = min(start + self.block_size, self.n_facts)
+        first = start // self.config.batch_size * self.n_directions
+        last = math.ceil(stop / self.config.batch_size) * self.n_directions
+        updates = np.arange(first, last) + epoch * self.updates_per_epoch
+        drift = (np.zeros((0, N_TAILS)), np.zeros((0, N_TAILS)), np.zeros(0))
+        if self.config.optimizer == "adam":
+            drift = self._drift(epoch, first, last, count)
+        return Block(epoch, order[start:stop], self.rates(updates), count, *drift)
+
+    def rates(self, updates: NDArray[Any]) -> Numbers:
+        """The rate of updates, which count from 0 and include removed ones."""
+        config = self.config
+        if config.schedule == "exponential":
+            return np.asarray(config.rate * config.decay ** (updates / config.decay_steps))
+        if config.schedule == "inverse":
+            return np.asarray(config.rate / (updates + 1.0))
+        return np.full(len(updates), float(config.rate))
+
+    def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any, Any]:
+        """Tails of the drift after every live update of a block, and the powers that fade it."""
+        beta1, beta2 = self.config.beta1, self.config.beta2
+        powers, fades = fading(beta1, beta2)
+        live = self._live(epoch)[first:last]
+        n_live = int(live.sum())
+        updates = self._next_live(epoch, first, n_live + 1 + len(fades))
+        counts = count + 1.0 + np.arange(len(updates))
+        steps = self.rates(updates) * np.sqrt(1 - beta2**counts) / (1 - beta1**counts)
+        tails = np.zeros((n_live + 1, N_TAILS))
+        fill_tails(steps, beta1, beta2, tails)
+        return tails, powers, fades
+
+    def _live(self, epoch: int) -> NDArray[np.bool_]:
+        """Which updates of an epoch take place: those with a fact that is not removed."""
+        if not len(self.removed):
+            return np.ones(self.updates_per_epoch, np.bool_)
+        there = ~self.removed[self.order(epoch)]
+        starts = np.arange(0, self.n_facts, self.config.batch_size)
+        return np.repeat(np.logical_or.reduceat(there, starts), self.n_directions)
+
+    def _next_live(self, epoch: int, first: int, n: int) -> FactIds:
+        """The next n updates that take place, from one of an epoch on; training may end before."""
+        found: list[FactIds] = [np.zeros(0, np.int64)]
+        n_found = 0
+        while n_found < n and not (len(self.removed) and self.removed.all()):
+            live = np.flatnonzero(self._live(epoch)[first:]) + first
+            found.append(live + epoch * self.updates_per_epoch)
+            n_found += len(live)
+            epoch, first = epoch + 1, 0
+        return np.concatenate(found)[:n]
+
+
+@cache
+def fading(beta1: float, beta2: float) -> tuple[Numbers, Numbers]:
+    """(horizon, 4) powers and (horizon,) fades that a block takes; many retrainings share them."""
+    horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
+    missed = np.arange(horizon)
+    bases = beta1 * beta2 ** (np.arange(N_TAILS) / 2)
+    return bases[None, :] ** missed[:, None], np.asarray(beta2**missed, np.float64)

@@ -1,0 +1,176 @@
+"""The second pass of a step: every touched row is updated once, and its owners are credited."""
+
+import math
+
+from whereof._jit import inlined, kernel
+from whereof.models._match import add_row_gradient
+from whereof.training._optimizers import mark, move_rows, prepare, share_by_source
+from whereof.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, is_plain
+
+CONSTRAINT_IDS = {"none": 0, "unit": 1, "max": 2}
+UNIT = CONSTRAINT_IDS["unit"]
+
+
+@inlined
+def update_rows(side, direction, rule, pace, block, scratch, count):
+    """One optimizer update for every touched row of a table; then the constraint."""
+    table, touched = side.table, side.touched
+    keeps_negatives = table.negatives.shape[0] > 0
+    if not keeps_negatives:
+        gradient = scratch.gradient[: side.width]
+        move_rows(rule, pace, table.state, touched, scratch.query, gradient)
+    for slot in range(touched.sizes[0]):
+        row = touched.ids[slot]
+        touched.slot_of[row] = -1
+        if keeps_negatives or not is_plain(touched, slot):
+            _update_row(side, slot, direction, rule, pace, scratch)
+        if side.constrained:
+            project(table, row, side.width, rule)
+        if rule.deferred:
+            mark(table, row, count, block)
+    touched.sizes[:] = 0
+
+
+@inlined
+def _update_row(side, slot, direction, rule, pace, scratch):
+    """Update one row in two halves, between which its change can be shared out."""
+    row, width = side.touched.ids[slot], side.width
+    state, gradient = side.table.state[row], scratch.gradient[:width]
+    scale, carry, share = scratch.scale[:width], scratch.carry[:width], scratch.share[:width]
+    n_owners = _gradient(side, slot, -1, rule, scratch, gradient)
+    prepare(rule.optimizer, pace, state, gradient, scale, carry)
+    if side.table.owned.shape[0] > 0:
+        _copy(gradient, scratch.rest)
+        _credit(side, slot, n_owners, direction, rule, pace, scratch)
+    if side.table.negatives.shape[0] > 0:
+        _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
+        _add(side.table.negatives[row], share)
+    _share(1, carry, scale, gradient, share)
+    _add(state, share)
+
+
+@inlined
+def _gradient(side, slot, only, rule, scratch, gradient):
+    """Gradient of a row over the facts that touch it, or over fact `only`; counts owners."""
+    touched, state = side.touched, side.table.state[side.touched.ids[slot]]
+    gradient[:] = 0
+    n_owners = 0
+    touch = slot
+    while touch >= 0:
+        f, kind = touched.fact[touch], touched.kind[touch]
+        if only < 0 or only == f:
+            if kind == OWN_VECTOR:
+                _add(gradient, side.vectors[f])
+            else:
+                q, weight = scratch.query[f], touched.weight[touch]
+                add_row_gradient(rule.match, q, state, weight, side.width, gradient)
+            if kind != NEGATIVE and side.parts > 0 and (rule.l2 > 0 or rule.n3 > 0):
+                _regularise(state, rule.l2, rule.n3, side.parts, gradient)
+            n_owners += _owns(touched, slot, touch, scratch)
+        touch = touched.following[touch]
+    return n_owners
+
+
+@inlined
+def _owns(touched, slot, touch, scratch):
+    """1 if this touch makes its fact an owner of the row; a self-loop owns it once."""
+    kind = touched.kind[touch]
+    if kind == OWN_OBJECT:
+        return 1 if scratch.facts[touched.fact[touch], 0] != touched.ids[slot] else 0
+    return 1 if kind == OWN_VECTOR else 0
+
+
+@inlined
+def _credit(side, slot, n_owners, direction, rule, pace, scratch):
+    """Share a row's change out among its owners, before any projection.
+
+    An owner's share is its own gradient through the common preconditioner, and an equal part of
+    the momentum carried in. Credit by source takes what its gradient moves over time instead.
+    """
+    touched, row, width = side.touched, side.touched.ids[slot], side.width
+    own, share = scratch.own[:width], scratch.share[:width]
+    touch = slot
+    while touch >= 0:
+        if _owns(touched, slot, touch, scratch):
+            f = touched.fact[touch]
+            if rule.batch_size == 1:
+                _copy(scratch.gradient, own)
+            else:
+                _gradient(side, slot, f, rule, scratch, own)
+            _subtract(scratch.rest, own)
+            _share(1 / n_owners, scratch.carry, scratch.scale, own, share)
+            _add(side.table.owned[row], share)
+            if rule.source_credit:
+                share_by_source(rule.optimizer, pace, side.table.state[row], own, share)
+            is_subject = scratch.facts[f, 2 * direction] == row
+            start = side.subject_start if is_subject else side.object_start
+            _add(scratch.credits[f, start:], share)
+        touch = touched.following[touch]
+
+
+# Small loops over few vectors: with more, the compiler no longer sees that none overlap.
+
+
+@kernel
+def _copy(vector, to):
+    for k in range(min(vector.shape[0], to.shape[0])):
+        to[k] = vector[k]
+
+
+@kernel
+def _add(total, vector):
+    for k in range(vector.shape[0]):
+        total[k] += vector[k]
+
+
+@kernel
+def _subtract(total, vector):
+    for k in range(vector.shape[0]):
+        total[k] -= vector[k]
+
+
+@kernel
+def _share(part, carry, scale, gradient, share):
+    """A part of what is carried in, less a gradient through the preconditioner."""
+    part = share.dtype.type(part)
+    for k in range(share.shape[0]):
+        share[k] = part * carry[k] - scale[k] * gradient[k]
+
+
+@kernel
+def _regularise(state, l2, n3, parts, gradient):
+    """Add the gradient of l2/2 |x|^2 + n3/3 |x|^3, |.| the modulus where rows are complex."""
+    width = gradient.shape[0]
+    l2, n3 = state.dtype.type(l2), state.dtype.type(n3)
+    half = width // parts
+    for k in range(width):
+        square = state[k] * state[k]
+        if parts == 2:
+            other = state[k - half] if k >= half else state[k + half]
+            square += other * other
+        gradient[k] += (l2 + n3 * math.sqrt(square)) * state[k]
+
+
+@kernel
+def project(table, row, width, rule):
+    """Bring a row to unit norm, or back under the largest norm allowed."""
+    state = table.state[row, :width]
+    length = norm(state)
+    bound = 1.0 if rule.constraint == UNIT else rule.max_norm
+    if length == 0 or (length <= bound and rule.constraint != UNIT):
+        return
+    factor = state.dtype.type(bound / length)
+    for k in range(width):
+        projected = factor * state[k]
+        if table.projection.shape[0] > 0:
+            table.projection[row, k] += projected - state[k]
+        state[k] = projected
+
+
+@kernel
+def norm(vector):
+    """Euclidean norm."""
+    total = vector.dtype.type(0)
+    for k in range(vector.shape[0]):
+        total += vector[k] * vector[k]
+    return math.sqrt(total)

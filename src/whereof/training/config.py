@@ -1,0 +1,171 @@
+"""Every choice of a training run in one table that feeds commands, docs and checks."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from whereof.errors import WhereofError
+from whereof.models import MODELS
+from whereof.settings import Settings, choice, number
+
+NEGATIVES_UNSET = 200
+"""Negatives a step when none are asked for; all of them where there are fewer."""
+
+
+@dataclass(frozen=True)
+class TrainConfig(Settings):
+    """How a model is trained; checked on making."""
+
+    model: str = choice("distmult", f"one of {', '.join(MODELS)}", "Model")
+    dim: int = number(100, "dimension; complex models take it for each part", "Model", 1)
+    inverse: bool = choice(
+        False, "learn inverse relations too, so that subjects can be asked for", "Model"
+    )
+    precision: str = choice("float32", "of parameters and steps", "Model", "float32", "float64")
+    init: float = number(0.05, "rows start uniform in +-INIT", "Model", 0)
+    seed: int = number(0, "of every random draw", "Model", 0)
+
+    loss: str = choice(
+        "softmax",
+        "over the true object and the negatives; squared is on ratings",
+        "Loss",
+        "softmax",
+        "sigmoid",
+        "squared",
+    )
+    negatives: int | str | None = choice(None, "a number, or all", "Loss")
+    sampling: str = choice(
+        "distinct",
+        "negatives of one step: all different, or repeats as they fall",
+        "Loss",
+        "distinct",
+        "independent",
+    )
+    negatives_from: str = choice(
+        "objects", "what can be an object, or all entities", "Loss", "objects", "entities"
+    )
+    redraw: bool = choice(True, "draw new negatives in every epoch", "Loss")
+    l2: float = number(0.0, "weight of l2/2 |x|^2 on the fact's own rows", "Loss", 0)
+    n3: float = number(0.0, "weight of n3/3 |x|^3 on the fact's own rows", "Loss", 0)
+
+    optimizer: str = choice(
+        "adam-lazy",
+        "adam moves every row at every step, adam-lazy touched rows only",
+        "Steps",
+        "sgd",
+        "adagrad",
+        "adam",
+        "adam-lazy",
+    )
+    rate: float = number(0.003, "learning rate", "Steps")
+    schedule: str = choice(
+        "constant", "of the rate: inverse is RATE/t", "Steps", "constant", "exponential", "inverse"
+    )
+    decay: float = number(0.96, "factor of the exponential schedule", "Steps")
+    decay_steps: int = number(1000, "updates over which it falls by that factor", "Steps", 1)
+    beta1: float = number(0.9, "decay of Adam's mean", "Steps", 0)
+    beta2: float = number(0.999, "decay of Adam's square", "Steps", 0)
+    epsilon: float = number(1e-7, "added to the roots of Adam and Adagrad", "Steps", 0)
+    constraint: str = choice("none", "on row norms: none, unit or max:C", "Steps")
+    batch_size: int = number(1, "facts an update", "Steps", 1)
+    order: str = choice("shuffle", "of the facts in an epoch", "Steps", "file", "shuffle")
+
+    epochs: int = number(10, "passes over the facts", "Stopping", 1)
+    validate_every: int = number(1, "epochs between validations; 0 for none", "Stopping", 0)
+    patience: int = number(
+        0, "validations without a better one before stopping; 0 for never", "Stopping", 0
+    )
+    time_budget: float | str | None = choice(
+        None, "seconds, or such as 90s, 10m, 2h, after which training stops", "Stopping"
+    )
+
+    keep_checkpoints: int = number(
+        0, "parameters kept at that many points, spread evenly over training", "Trace", 0
+    )
+    trace: bool = choice(True, "record every fact's changes", "Trace")
+    credit: str = choice(
+        "source", "a step's change, or what its gradient moves over time", "Trace", "step", "source"
+    )
+    trace_precision: str | None = choice(
+        None, "[default: that of the parameters]", "Trace", "float16", "float32", "float64"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.time_budget is not None:
+            object.__setattr__(self, "time_budget", _seconds(self.time_budget))
+        self.max_norm  # noqa: B018 - raises on a constraint that cannot be read
+        for name in ("beta1", "beta2"):
+            if not getattr(self, name) < 1:
+                raise WhereofError(f"{name} is {getattr(self, name):g}; it must be below 1")
+        self._check_loss()
+        if self.optimizer != "sgd" and self.epsilon <= 0:
+            raise WhereofError(f"epsilon is {self.epsilon:g}; {self.optimizer} needs it above 0")
+        if self.optimizer == "adam" and 1 - self.beta2 > 0.0201 * (1 - self.beta1):
+            raise WhereofError(
+                f"beta1 is {self.beta1:g}, beta2 {self.beta2:g}; adam works its drift out where "
+                "1 - beta2 is at most a fiftieth of 1 - beta1: choose such ones, or adam-lazy"
+            )
+        if self.seed >= 2**63:
+            raise WhereofError(f"seed is {self.seed}; it must be below 2^63")
+        if self.trace_precision and not self.trace:
+            raise WhereofError("trace_precision needs a trace: leave it out, or keep the trace")
+        for name, most in (("rate", math.inf), ("decay", 1.0)):
+            if not (0 < getattr(self, name) <= most and math.isfinite(getattr(self, name))):
+                limit = "above 0" if most == math.inf else f"above 0, and at most {most:g}"
+                raise WhereofError(f"{name} is {getattr(self, name):g}; it must be {limit}")
+        if self.patience and not self.validate_every:
+            raise WhereofError("patience needs validation: set validate_every to 1 or more")
+
+    def _check_loss(self) -> None:
+        """The loss with what it goes with."""
+        if self.loss == "squared":
+            if self.negatives not in (None, 0):
+                raise WhereofError(
+                    "loss squared takes no negatives: leave them out, or choose softmax"
+                )
+            if self.inverse:
+                raise WhereofError("loss squared has no inverse direction: leave out inverse")
+        elif self.negatives not in (None, "all") and not _is_count(self.negatives):
+            raise WhereofError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
+
+    @property
+    def max_norm(self) -> float | None:
+        """The norm a constraint holds rows to or under; None without constraint."""
+        kind, _, bound = self.constraint.partition(":")
+        try:
+            if (kind, bound) == ("none", ""):
+                return None
+            if (kind, bound) == ("unit", ""):
+                return 1.0
+            if kind == "max" and 0 < float(bound) < float("inf"):
+                return float(bound)
+        except ValueError:
+            pass
+        raise WhereofError(
+            f"constraint is {self.constraint!r}; choose from none, unit, max:C with C above 0"
+        )
+
+    @property
+    def trace_dtype(self) -> str:
+        """The precision of the trace: that of the parameters unless asked otherwise."""
+        return self.trace_precision or self.precision
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 1
+
+
+def _seconds(duration: float | str) -> float:
+    """A duration in seconds; a text may end in s, m or h."""
+    text = str(duration).strip().lower()
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
+    try:
+        seconds = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise WhereofError(
+            f"time_budget is {duration!r}; give seconds above 0, or such as 90s, 10m, 2h"
+        )
+    return seconds

@@ -1,0 +1,213 @@
+"""Training from start to end: epochs, validation, the best epoch, checkpoints, early stopping."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof._jit import announced, release_memory
+from whereof.training._ledger import bookkeeping
+from whereof.training._problem import Problem
+from whereof.training._step import FACTS, LOSS, METER
+from whereof.training._trainer import Trainer, Training
+from whereof.training.results import (
+    BestEpoch,
+    Diverged,
+    Interrupted,
+    Parameters,
+    Progress,
+    Store,
+    Validation,
+    Watch,
+)
+
+_STRETCH_SECONDS = 0.2
+_CHECKPOINT_SHARE = 20
+"""Checkpoints take at most one part in so many of the time."""
+
+Validate = Callable[[Parameters], Validation]
+MakeTrainer = Callable[[Problem, NDArray[Any] | None], Training]
+
+
+def fit(
+    problem: Problem,
+    store: Store,
+    validate: Validate | None,
+    watch: Watch,
+    checkpoint_seconds: float,
+    make_trainer: MakeTrainer = Trainer,
+) -> Progress:
+    """Train, or go on where the store's checkpoint left off, to the end."""
+    with announced(watch.compiling):
+        trace = None
+        if problem.config.trace:
+            dtype = np.dtype(problem.config.trace_dtype)
+            trace = store.allocate_trace((len(problem.facts), problem.trace_width), dtype)
+        trainer, progress = make_trainer(problem, trace), Progress()
+        trainer.warm_up()
+        release_memory()
+        saved = store.load_checkpoint(trace)
+        if saved is not None:
+            trainer.restore(saved[0])
+            progress = Progress.from_dict(saved[1])
+            watch.resumed(trainer.epoch * len(problem.facts) + trainer.position)
+        _Fit(trainer, progress, store, validate, watch, checkpoint_seconds).run()
+    return progress
+
+
+class _Fit:
+    """One call of `fit`."""
+
+    def __init__(
+        self,
+        trainer: Training,
+        progress: Progress,
+        store: Store,
+        validate: Validate | None,
+        watch: Watch,
+        checkpoint_seconds: float,
+    ) -> None:
+        self.trainer, self.progress, self.store = trainer, progress, store
+        self.validate, self.watch = validate, watch
+        self.checkpoint_seconds = checkpoint_seconds
+        self.config = trainer.problem.config
+        self.n_facts = len(trainer.problem.facts)
+        self.total = self.n_facts * self.config.epochs
+        self._stretch = 1000
+        self._budget = float(self.config.time_budget or math.inf)
+        self._looked = time.monotonic()
+        self._checkpoint_due = time.monotonic() + checkpoint_seconds
+
+    def run(self) -> None:
+        while not self._finished():
+            self._advance()
+            last = self._out_of_time()
+            if self.trainer.epoch_ended or last:
+                self._end_epoch(last=last)
+            if last or self._out_of_time():
+                self.progress.stopped = "time"
+            if self.watch.should_stop():
+                self._checkpoint()
+                raise Interrupted("training was interrupted")
+            if time.monotonic() > self._checkpoint_due:
+                self._checkpoint()
+        if not self.progress.best_epoch:
+            self._keep_best(self.trainer.epoch + 1)
+        if self.progress.kept < self.config.keep_checkpoints:
+            self._keep_checkpoint()  # training stopped early: this is where it ended
+
+    def _finished(self) -> bool:
+        if self.progress.stopped:
+            return True
+        history, config = self.progress.history, self.config
+        waited = len(history) - self.progress.best_epoch
+        if len(history) == config.epochs:
+            self.progress.stopped = "epochs"
+        elif (
+            config.patience
+            and self.progress.best_epoch
+            and self.trainer.epoch_ended
+            and waited >= config.patience * config.validate_every
+        ):
+            self.progress.stopped = "patience"
+        return bool(self.progress.stopped)
+
+    def _out_of_time(self) -> bool:
+        """Whether the time budget, all sessions together, leaves just enough to validate."""
+        now = time.monotonic()
+        self.progress.elapsed += now - self._looked
+        self._looked = now
+        return self.progress.elapsed + self.progress.validation_seconds >= self._budget
+
+    def _advance(self) -> None:
+        """One stretch of about `_STRETCH_SECONDS`, ending where parameters are to be kept."""
+        before = time.perf_counter()
+        n = self.trainer.advance(min(self._stretch, self._until_kept()))
+        took = time.perf_counter() - before
+        self.progress.seconds += took
+        self.progress.facts, self.progress.updates = self._done(), int(self.trainer.count[0])
+        self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
+        loss = self._mean_loss()
+        self._expect(math.isfinite(loss), f"the loss is {loss}")
+        self.watch.advanced(self._done(), loss, self.trainer.epoch + 1)
+        while self.progress.kept < self.config.keep_checkpoints and self._until_kept() <= 0:
+            self._keep_checkpoint()
+
+    def _expect(self, finite: bool, otherwise: str) -> None:
+        if not finite:
+            raise Diverged(
+                f"training diverged in epoch {self.trainer.epoch + 1} ({otherwise}); "
+                f"choose a rate below {self.config.rate:g}, or a constraint such as max:2"
+            )
+
+    def _parameters(self) -> Parameters:
+        rows = self.trainer.parameters()
+        finite = np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()
+        self._expect(bool(finite), "rows are no longer numbers")
+        return rows
+
+    def _done(self) -> int:
+        """Facts trained on so far, over all epochs."""
+        return self.trainer.epoch * self.n_facts + self.trainer.position
+
+    def _until_kept(self) -> int:
+        """Facts until the next parameters to keep; far off when there are none."""
+        wanted = self.config.keep_checkpoints
+        if self.progress.kept >= wanted:
+            return self.total
+        return -(-self.total * (self.progress.kept + 1) // wanted) - self._done()
+
+    def _mean_loss(self) -> float:
+        """Of the running epoch."""
+        meter = self.trainer.meter
+        return float(meter[LOSS] / max(meter[FACTS], 1))
+
+    def _end_epoch(self, *, last: bool) -> None:
+        epoch, loss = self.trainer.epoch + 1, self._mean_loss()
+        self.trainer.meter[[LOSS, FACTS]] = 0
+        entry: dict[str, Any] = {"epoch": epoch, "loss": loss, "facts": self._done()}
+        due = self.config.validate_every and epoch % self.config.validate_every == 0
+        if self.validate and (due or epoch == self.config.epochs or self._is_worth_it(last)):
+            before = time.monotonic()
+            found = self.validate(self._parameters())
+            self.progress.validation_seconds = time.monotonic() - before
+            entry[found.metric] = found.value
+            best = self.progress.best_gain is None or found.gain > self.progress.best_gain
+            if best:
+                self.progress.best_gain = found.gain
+                self._keep_best(epoch)
+            self.watch.validated(epoch, found, best=best)
+        self.progress.history.append(entry)
+
+    def _is_worth_it(self, last: bool) -> bool:
+        """Whether to validate where training ends: in time, or for want of any other."""
+        in_time = self.progress.elapsed < self._budget
+        return last and (in_time or not self.progress.best_epoch)
+
+    def _keep_best(self, epoch: int) -> None:
+        self.progress.best_epoch, self.progress.best_facts = epoch, self._done()
+        trainer = self.trainer
+        norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
+        trace = trainer.trace if self.config.trace else None
+        best = BestEpoch(self._parameters(), epoch, norms, bookkeeping(trainer))
+        self.store.keep_best(best, trace)
+
+    def _keep_checkpoint(self) -> None:
+        self.progress.kept += 1
+        about = {
+            "epoch": self.trainer.epoch + 1,
+            "facts": self._done(),
+            "updates": int(self.trainer.count[0]),
+        }
+        self.store.keep_checkpoint(self.progress.kept, self._parameters(), about)
+
+    def _checkpoint(self) -> None:
+        before = time.monotonic()
+        trace = self.trainer.trace if self.config.trace else None
+        self.store.save_checkpoint(self.trainer.snapshot(), asdict(self.progress), trace)
+        took = time.monotonic() - before
+        self._checkpoint_due = before + max(self.checkpoint_seconds, _CHECKPOINT_SHARE * took)

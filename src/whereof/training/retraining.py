@@ -1,0 +1,53 @@
+"""Training again without some facts, for the rows alone: no trace, no ledgers, no validation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from whereof.training._problem import Problem
+from whereof.training._tables import Ledgers
+from whereof.training._trainer import Trainer
+from whereof.training.results import Diverged, Interrupted, Parameters
+from whereof.types import FactIds
+
+_STRETCH = 1 << 16
+"""Facts between two looks at whether to stop."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What every retraining repeats: a problem, and on how many facts it is trained.
+
+    Those count over all epochs, up to the one that the run kept.
+    """
+
+    problem: Problem
+    n_facts: int
+
+    def retrain(
+        self, removed: FactIds, should_stop: Callable[[], bool] = lambda: False
+    ) -> Parameters:
+        """Rows trained from scratch without some facts; seed, negatives and order stay."""
+        trainer = self._trainer(removed)
+        done = 0
+        while done < self.n_facts:
+            if should_stop():
+                raise Interrupted("retraining was interrupted")
+            done += trainer.advance(min(self.n_facts - done, _STRETCH))
+        rows = trainer.parameters()
+        if not (np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()):
+            raise Diverged(f"training without {len(removed)} facts diverged; choose a lower rate")
+        return rows
+
+    def probe(self, n_facts: int) -> int:
+        """Train on a few facts, to see how long they take; on how many, whole batches as they are.
+
+        A first call may load or compile kernels.
+        """
+        return self._trainer(np.zeros(0, np.int64)).advance(min(n_facts, self.n_facts))
+
+    def _trainer(self, removed: FactIds) -> Trainer:
+        mask = np.zeros(len(self.problem.facts) if len(removed) else 0, np.bool_)
+        mask[removed] = True
+        return Trainer(self.problem, removed=mask, ledgers=Ledgers.NONE)
