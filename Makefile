@@ -26,8 +26,8 @@ test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for som
 	$(VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
-	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.engines.cuda import open_card; print(open_card('make test-cuda').name)"
-	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/engines/cuda $(ARGS)
+	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda import open_card; print(open_card('make test-cuda').name)"
+	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/retrain/cuda $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules
 	$(VENV)/$(BIN)/ruff format --check .

@@ -15,9 +15,9 @@ import numpy as np
 from tables import machine, machine_line
 
 from whereof.data import Dataset, read_dataset
-from whereof.engines.cuda._card import Card, open_card
-from whereof.engines.cuda._fleet import Fleet
-from whereof.engines.cuda._layout import Sizes
+from whereof.retrain.cuda._card import Card, open_card
+from whereof.retrain.cuda._fleet import Fleet
+from whereof.retrain.cuda._layout import Sizes
 from whereof.training import choose_config
 from whereof.training._problem import Problem
 from whereof.training.retraining import Recipe

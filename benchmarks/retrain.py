@@ -13,10 +13,10 @@ import numpy as np
 from tables import Report, machine, machine_line
 
 from whereof.data import Dataset, read_dataset
-from whereof.engines import Job
-from whereof.engines._local import LocalEngine
 from whereof.models.scoring import Scorer
 from whereof.predict import Place, Predictions
+from whereof.retrain import Job
+from whereof.retrain._local import LocalEngine
 from whereof.training import TrainConfig, preset_settings
 from whereof.training._problem import Problem
 from whereof.training.retraining import Recipe

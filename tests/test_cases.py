@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import runs
+import trained
 
 import whereof
 from whereof.api._cases import machine_of, open_case, sibling
-from whereof.engines import EngineOptions, Job, RetrainWatch, choose_engine
 from whereof.explain import ExplainOptions
 from whereof.explain._naming import find_situation
+from whereof.retrain import EngineOptions, Job, RetrainWatch, choose_engine
 
 ENGINE = choose_engine(EngineOptions(threads=1))
 
@@ -24,7 +24,7 @@ class Notes(RetrainWatch):
 
 
 def test_the_control_is_the_stored_run_to_the_bit_and_is_kept(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run", patience=1, epochs=6, rate=0.1)
+    run = trained.train(tmp_path / "run", patience=1, epochs=6, rate=0.1)
     for n_retrained in (2, 0):
         with open_case(run, ENGINE, RetrainWatch()) as case:
             options = ExplainOptions()
@@ -55,7 +55,7 @@ def test_a_run_of_arrays_cannot_be_retrained(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
-    run, watch = runs.train(tmp_path / "run"), Notes()
+    run, watch = trained.train(tmp_path / "run"), Notes()
     (tmp_path / "run" / "retrained").write_text("in the way")
     with open_case(run, ENGINE, watch) as case:
         assert len(case.retrainer.journal) == 0
@@ -63,11 +63,11 @@ def test_a_folder_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run", seed=3)
+    run = trained.train(tmp_path / "run", seed=3)
     first = sibling(run, seed=4)
     assert first.config == run.config.replace(seed=4)
     assert first.path == tmp_path / "run" / "siblings" / "seed-4"
-    alone = runs.train(tmp_path / "alone", seed=4)
+    alone = trained.train(tmp_path / "alone", seed=4)
     assert np.array_equal(first.entity_rows, alone.entity_rows)
     made = (first.path / "manifest.json").stat().st_mtime_ns
     again = sibling(run, seed=4)
@@ -76,8 +76,8 @@ def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> Non
 
 
 def test_a_sibling_of_other_settings_is_refused(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run", seed=3)
-    runs.train(tmp_path / "run" / "siblings" / "seed-4", seed=5)
+    run = trained.train(tmp_path / "run", seed=3)
+    trained.train(tmp_path / "run" / "siblings" / "seed-4", seed=5)
     with pytest.raises(whereof.WhereofError, match="other settings; remove it"):
         sibling(run, seed=4)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runs import outcome, train
+from trained import outcome, train
 
 import whereof
 from whereof.models import MODELS

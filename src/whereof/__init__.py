@@ -10,12 +10,11 @@ if TYPE_CHECKING:
     from whereof.api import Retrained, Run, resume, train
     from whereof.data import Dataset, ReadOptions
     from whereof.data import read_dataset as read
-    from whereof.engines import EngineOptions, RetrainWatch
     from whereof.evaluate.options import EvaluateOptions
     from whereof.evaluate.results import Evaluation
     from whereof.explain import ExplainOptions, Explanation, Failed
+    from whereof.retrain import EngineOptions, RetrainWatch, Verdict, VerifyOptions
     from whereof.training import MachineOptions, TrainConfig
-    from whereof.verify import Verdict, VerifyOptions
 
 __all__ = [
     "Dataset",
@@ -44,7 +43,7 @@ __getattr__ = lazily(
     __name__,
     {
         "Dataset": "whereof.data",
-        "EngineOptions": "whereof.engines",
+        "EngineOptions": "whereof.retrain",
         "EvaluateOptions": "whereof.evaluate.options",
         "Evaluation": "whereof.evaluate.results",
         "ExplainOptions": "whereof.explain",
@@ -52,12 +51,12 @@ __getattr__ = lazily(
         "Failed": "whereof.explain",
         "MachineOptions": "whereof.training",
         "ReadOptions": "whereof.data",
-        "RetrainWatch": "whereof.engines",
+        "RetrainWatch": "whereof.retrain",
         "Retrained": "whereof.api",
         "Run": "whereof.api",
         "TrainConfig": "whereof.training",
-        "Verdict": "whereof.verify",
-        "VerifyOptions": "whereof.verify",
+        "Verdict": "whereof.retrain",
+        "VerifyOptions": "whereof.retrain",
         "read": "whereof.data:read_dataset",
         "resume": "whereof.api",
         "train": "whereof.api",

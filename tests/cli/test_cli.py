@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import outcome, train
+from trained import outcome, train
 
 import whereof as library
 from cli.helpers import whereof

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
 from rich.console import Console
-from runs import train, train_ratings
+from trained import train, train_ratings
 
 import whereof as library
 from cli.helpers import whereof

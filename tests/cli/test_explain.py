@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
-from runs import train, train_ratings
+from trained import train, train_ratings
 
 import whereof as library
 from cli.helpers import whereof

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import train
+from trained import train
 
 from cli.helpers import whereof
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import train
+from trained import train
 
 import whereof as library
 from cli.helpers import whereof

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import train, train_ratings
+from trained import train, train_ratings
 
 import whereof as library
 from cli.helpers import whereof

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from report.documents import FULL, document
 from report.pages import read_page
-from runs import outcome, train, train_ratings
+from trained import outcome, train, train_ratings
 
 from cli.helpers import whereof
 from whereof import Run

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from rich.cells import cell_len
-from runs import train, train_ratings
+from trained import train, train_ratings
 
 import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
 from whereof.cli._retraining import RetrainScreen, plan_text, time_text
-from whereof.engines import Plan
+from whereof.retrain import Plan
 from whereof.training.results import Interrupted
 
 EGYPT = ("egypt", "embassy", "usa")

@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from tests.runs import train
 
 import whereof
 from tests.drawing.documents import HOSTILE, explanation, fact, joint, ratings, small
-from tests.runs import train
 from whereof.drawing import explanation_html, explanation_page
 from whereof.drawing._text import fact_text
 

@@ -6,10 +6,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.runs import train
 
 import whereof
 from tests.drawing.documents import HOSTILE, explanation, fact, ratings, small
-from tests.runs import train
 from whereof.drawing import explanation_svg
 from whereof.drawing._choosing import choose
 from whereof.drawing._colours import OPPOSES, SUPPORTS

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 import whereof
 from whereof.api._cases import _recipe, open_case
-from whereof.engines import EngineOptions, RetrainWatch, choose_engine
+from whereof.retrain import Case, EngineOptions, RetrainWatch, choose_engine
 from whereof.training.results import Parameters
 from whereof.types import Facts
-from whereof.verify import Case
 
 
 class Plans(RetrainWatch):

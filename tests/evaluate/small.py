@@ -12,9 +12,9 @@ from training.helpers import make_facts
 
 import whereof
 from whereof.api._cases import open_case
-from whereof.engines import EngineOptions, RetrainWatch, choose_engine
 from whereof.evaluate.sample import Sample
 from whereof.explain import situate, top_questions, true_questions
+from whereof.retrain import EngineOptions, RetrainWatch, choose_engine
 from whereof.training.results import Parameters
 
 Array = NDArray[np.float64]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import train as train_nations
-from runs import train_ratings
+from trained import train as train_nations
+from trained import train_ratings
 
 from evaluate.small import influences, probabilities, retrain, sampled, train
 from whereof.evaluate.approximation import approximate

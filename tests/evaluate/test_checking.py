@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from evaluate.helpers import Plans

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from evaluate.helpers import Plans

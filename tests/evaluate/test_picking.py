@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import train, train_ratings
+from trained import train, train_ratings
 
 import whereof
 from evaluate.helpers import Naive, case_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from evaluate.helpers import Naive

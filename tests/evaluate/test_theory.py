@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.formulas import Formula, complex_, distmult, rescal, simple
 from numpy.typing import NDArray
-from runs import train_ratings
+from trained import train_ratings
 from training.helpers import make_problem, make_trainer
 
 from evaluate.small import (

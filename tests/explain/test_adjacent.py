@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from explain.helpers import names_of, random_asks, random_run

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from explain.gradients import Oracle, make_rated_run, make_run, situation_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from explain.helpers import check_close, names_of, random_asks, random_run

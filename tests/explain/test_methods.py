@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from whereof.explain import METHODS

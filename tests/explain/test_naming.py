@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from explain.helpers import check_all_facts, random_asks, random_run

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from models.formulas import FORMULAS
-from runs import train
+from trained import train
 
 import whereof
 from explain.helpers import (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from whereof.files import write_answers

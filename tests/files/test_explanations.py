@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from whereof.explain import ExplainOptions, explain_many

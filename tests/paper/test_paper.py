@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import whereof
-from whereof.engines._local import LocalEngine
 from whereof.errors import WhereofError
 from whereof.evaluate import results
 from whereof.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
@@ -19,6 +18,7 @@ from whereof.paper._measuring import _records_key
 from whereof.paper._plan import plan
 from whereof.paper._runs import Runs
 from whereof.paper._watch import TimedWatch
+from whereof.retrain._local import LocalEngine
 from whereof.run import RunFolder
 from whereof.training.results import Interrupted, Watch
 

@@ -1,9 +1,9 @@
 import pytest
 
-from whereof.engines import EngineOptions
 from whereof.errors import WhereofError
 from whereof.paper import PaperOptions
 from whereof.paper._plan import plan
+from whereof.retrain import EngineOptions
 
 
 def test_nations_has_every_part() -> None:

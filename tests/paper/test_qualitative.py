@@ -7,12 +7,12 @@ import pytest
 
 import whereof
 from paper import hand_made
-from whereof.engines import RetrainWatch
 from whereof.paper import PaperOptions
 from whereof.paper._qualitative import EXAMPLES, explain_examples, short_relation
 from whereof.paper._results import Results
 from whereof.paper._tables import make_tables
 from whereof.paper._text import grid
+from whereof.retrain import RetrainWatch
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 FOUND = {

@@ -9,7 +9,6 @@ import pytest
 
 from paper import hand_made
 from whereof.api._cases import open_case, sibling
-from whereof.engines import EngineOptions, RetrainWatch, choose_engine
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.results import plain
@@ -24,6 +23,7 @@ from whereof.paper._runs import Runs
 from whereof.paper._tables import make_tables
 from whereof.paper._text import grid
 from whereof.paper._truth import check_same_rows, measure_truth
+from whereof.retrain import EngineOptions, RetrainWatch, choose_engine
 
 PART = Part(
     "truth",

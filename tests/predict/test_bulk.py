@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import train
+from trained import train
 
 import whereof
 from whereof.models import MODELS

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import runs
+import trained
 
 import whereof
 from whereof.explain import ExplainOptions
@@ -30,7 +30,7 @@ def place_of(run: whereof.Run, *names: str, **options: Any) -> tuple[Any, Place]
 
 @pytest.mark.parametrize("model", MODELS)
 def test_predictions_stand_as_explaining_says(tmp_path: Path, model: str) -> None:
-    run = runs.train(tmp_path / "run", model=model, inverse=True)
+    run = trained.train(tmp_path / "run", model=model, inverse=True)
     asked = [
         place_of(run, "egypt", "embassy", "usa"),
         place_of(run, "india", "students", "cuba"),
@@ -47,7 +47,7 @@ def test_predictions_stand_as_explaining_says(tmp_path: Path, model: str) -> Non
 
 
 def test_known_answers_are_out_of_the_contest_but_not_out_of_the_softmax(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run")
+    run = trained.train(tmp_path / "run")
     data = run.dataset
     subject, relation = (int(n) for n in data.train[0, :2])
     scores = np.array([run.scorer.scores(subject, relation, data.objects)], np.float64)[0]
@@ -64,7 +64,7 @@ def test_known_answers_are_out_of_the_contest_but_not_out_of_the_softmax(tmp_pat
 
 
 def test_some_positions_may_be_asked_in_any_order(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run")
+    run = trained.train(tmp_path / "run")
     places = [Place(0, 1, target) for target in range(5)]
     predictions = Predictions.of(run.scorer, run.dataset, places)
     whole, some = predictions.stand(rows_of(run)), predictions.stand(rows_of(run), [3, 1])
@@ -72,14 +72,14 @@ def test_some_positions_may_be_asked_in_any_order(tmp_path: Path) -> None:
 
 
 def test_ratings_are_scores_on_their_scale(tmp_path: Path) -> None:
-    run = runs.train_ratings(tmp_path, 50)
+    run = trained.train_ratings(tmp_path, 50)
     situation, place = place_of(run, "u0", "m1")
     found = Predictions.of(run.scorer, run.dataset, [place]).stand(rows_of(run))
     assert found["score"][0] == pytest.approx(situation.standing.score, rel=1e-9)
 
 
 def test_an_answer_that_only_a_removed_fact_had_may_count_as_new(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run")
+    run = trained.train(tmp_path / "run")
     data = run.dataset
     subject, relation, object_ = (int(n) for n in data.train[0])
     places = [Place(subject, relation, target) for target in data.objects]
@@ -96,7 +96,7 @@ def test_an_answer_that_only_a_removed_fact_had_may_count_as_new(tmp_path: Path)
 
 
 def test_what_validation_knows_too_stays_known(tmp_path: Path) -> None:
-    run = runs.train(tmp_path / "run")
+    run = trained.train(tmp_path / "run")
     fact = run.dataset.train[:1]
     data = dataclasses.replace(run.dataset, valid=np.concatenate([run.dataset.valid, fact]))
     target = int(next(e for e in data.objects if e != fact[0, 2]))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import train
 from safetensors.numpy import load_file
+from trained import train
 
 import whereof
 from whereof.run import RunFolder

@@ -14,14 +14,13 @@ from whereof.training import MachineOptions, TrainConfig
 from whereof.training.results import Start, Watch
 
 if TYPE_CHECKING:
-    from whereof.engines import Engine, EngineOptions, RetrainWatch
+    from whereof.retrain import Case, Engine, EngineOptions, RetrainWatch
     from whereof.training.retraining import Recipe
-    from whereof.verify import Case
 
 
 def take_engine(options: dict[str, Any]) -> "EngineOptions":
     """What options say of the engine, taken out of them."""
-    from whereof.engines import EngineOptions
+    from whereof.retrain import EngineOptions
 
     names = [name for name in EngineOptions.names() if name in options]
     return EngineOptions(**{name: options.pop(name) for name in names})
@@ -37,7 +36,7 @@ def open_cases(
     run: Run, engine: "EngineOptions", watch: "RetrainWatch | None"
 ) -> Iterator["Cases"]:
     """A run and those like it, to be retrained by one engine, which ends with them."""
-    from whereof.engines import RetrainWatch, choose_engine, settle_engine
+    from whereof.retrain import RetrainWatch, choose_engine, settle_engine
 
     settled = settle_engine(engine, _recipe(run).problem)
     with ExitStack() as stack:
@@ -96,8 +95,7 @@ class _SiblingWatch(Watch):
 @contextmanager
 def open_case(run: Run, engine: "Engine", watch: "RetrainWatch") -> Iterator["Case"]:
     """A run with its retrainer, whose journal is kept in the run's folder."""
-    from whereof.engines import Retrainer, open_journal, recipe_key
-    from whereof.verify import Case
+    from whereof.retrain import Case, Retrainer, open_journal, recipe_key
 
     recipe = _recipe(run)
     path = _journal_path(run, recipe_key(recipe, engine), watch)

@@ -8,8 +8,8 @@ from whereof.api._run import Run
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
-    from whereof.engines import RetrainWatch
     from whereof.evaluate.results import Evaluation
+    from whereof.retrain import RetrainWatch
 
 
 def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None") -> "Evaluation":

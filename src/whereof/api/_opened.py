@@ -161,7 +161,7 @@ class Opened:
 
     @cached_property
     def _trained_on_card(self) -> "Trained":
-        from whereof.engines.cuda import open_backing
+        from whereof.retrain.cuda import open_backing
 
         return replace(self._trained, backing=open_backing("device cuda"))
 

@@ -10,11 +10,10 @@ from whereof.errors import WhereofError
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
-    from whereof.engines import EngineOptions, RetrainWatch
     from whereof.explain import Explanation, Standing
     from whereof.predict import Predictions
+    from whereof.retrain import Case, EngineOptions, RetrainWatch, Verdict
     from whereof.types import FactIds
-    from whereof.verify import Case, Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +32,14 @@ def verify(
     run: Run, names: Sequence[Any], watch: "RetrainWatch | None", options: dict[str, Any]
 ) -> "Verdict":
     """See `Run.verify`."""
-    from whereof import verify
+    from whereof.retrain import VerifyOptions, verify
 
     if options.get("facts") is not None and "top" in options:
         raise WhereofError("facts names what is removed; leave out top")
     engine = take_engine(options)
-    chosen = verify.VerifyOptions.from_dict(options)
+    chosen = VerifyOptions.from_dict(options)
     with open_cases(run, engine, watch) as opened:
-        return verify.verify(opened.seeds(chosen.seeds), names, chosen)
+        return verify(opened.seeds(chosen.seeds), names, chosen)
 
 
 def explain_exactly(
@@ -106,7 +105,7 @@ def _rows(case: "Case", sets: "Sequence[FactIds]") -> Iterator[Retrained]:
 def _standings(
     case: "Case", sets: "Sequence[FactIds]", predictions: "Predictions"
 ) -> Iterator[Retrained]:
-    from whereof.engines import Job
+    from whereof.retrain import Job
 
     every = range(len(predictions))
     found = case.retrainer.ask(predictions, [Job.of(facts, every) for facts in sets])

@@ -9,12 +9,11 @@ from whereof.api._opened import Opened
 
 if TYPE_CHECKING:
     from whereof.api._retraining import Retrained
-    from whereof.engines import RetrainWatch
     from whereof.evaluate.results import Evaluation
     from whereof.explain import Explanation, Failed
     from whereof.files import Advanced, Written, WrittenExplanations
     from whereof.predict import Answers
-    from whereof.verify import Verdict
+    from whereof.retrain import RetrainWatch, Verdict
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 

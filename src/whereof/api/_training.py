@@ -159,7 +159,7 @@ def _train(
 def _check_device(problem: "Problem", machine: MachineOptions) -> None:
     """Refuse what a card cannot train, or a card that is not there."""
     if machine.device == "cuda":
-        from whereof.engines.cuda import check_problem, open_card
+        from whereof.retrain.cuda import check_problem, open_card
 
         check_problem(problem, open_card("device cuda"), tracked=True)
 
@@ -167,7 +167,7 @@ def _check_device(problem: "Problem", machine: MachineOptions) -> None:
 def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
     """Who takes the steps."""
     if machine.device == "cuda":
-        from whereof.engines.cuda import CudaTrainer
+        from whereof.retrain.cuda import CudaTrainer
 
         return CudaTrainer
     from whereof.training._trainer import Trainer

@@ -10,14 +10,13 @@ import click
 
 from whereof.cli._completion import complete_model
 from whereof.data import ReadOptions
-from whereof.engines import EngineOptions
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.explain import ExplainOptions
+from whereof.retrain import EngineOptions, VerifyOptions
 from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig
 from whereof.training.defaults import CHOSEN
-from whereof.verify import VerifyOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

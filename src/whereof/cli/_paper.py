@@ -10,11 +10,11 @@ from whereof.cli._downloads import Downloads
 from whereof.cli._progress import progress
 from whereof.cli._retraining import RetrainScreen, time_text
 from whereof.cli._screen import counted
-from whereof.engines import Plan
 from whereof.paper import Budget, Paper, PaperWatch
 from whereof.paper._provenance import measured_text
 from whereof.paper._records import Table
 from whereof.paper._text import Grid, grid
+from whereof.retrain import Plan
 from whereof.training.results import Interrupted
 
 _ANY_WIDTH = 10_000

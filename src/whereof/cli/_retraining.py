@@ -5,7 +5,7 @@ from types import TracebackType
 
 from whereof.cli._progress import Tell, progress
 from whereof.cli._screen import counted, error_console
-from whereof.engines import Plan, RetrainWatch
+from whereof.retrain import Plan, RetrainWatch
 from whereof.training.results import Interrupted
 
 # This imports what is compiled: commands import it when they run.

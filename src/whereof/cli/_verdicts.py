@@ -10,8 +10,8 @@ from whereof.cli._retraining import time_text
 from whereof.cli._screen import counted
 from whereof.drawing._text import percent
 from whereof.explain import Prediction
-from whereof.verify import Verdict
-from whereof.verify._verdict import EachFact, RemovedFact, Stand
+from whereof.retrain import Verdict
+from whereof.retrain._verdict import EachFact, RemovedFact, Stand
 
 _PLACES = ("subject", "relation", "object")
 _NARROWEST = 64

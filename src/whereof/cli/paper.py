@@ -64,8 +64,8 @@ def command(
     writes tables and figures into a folder, the cheapest first. What it will take is said before
     it begins. After an interruption the folder has what is finished, and the same command goes on.
     """
-    from whereof.engines import EngineOptions
     from whereof.paper import PaperOptions
+    from whereof.retrain import EngineOptions
 
     names = tuple(name for each in models.split(",") if (name := each.strip()))
     engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})

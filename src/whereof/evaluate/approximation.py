@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from whereof.engines import Job
 from whereof.evaluate.estimates import outputs, rolled_back
 from whereof.evaluate.recording import Recorder, as_ids
 from whereof.evaluate.results import Approximation, Found, Retraining
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import pearson, pearson_interval
+from whereof.retrain import Job
 
 _PROTOCOL = "approximation"
 _Point = tuple[float, float, float]

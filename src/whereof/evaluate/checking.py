@@ -8,7 +8,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.picking import pick
 from whereof.evaluate.removal import choose_facts
 from whereof.explain import METHODS
-from whereof.verify import Case
+from whereof.retrain import Case
 
 _BY_METHOD = {"removal", "kelpie", "leave-one-out", "datamodelling"}
 _BY_SIZE = {"removal", "kelpie"}

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from whereof.engines import Job, Outcomes, Retrainer
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.theory import N_RANDOM
 from whereof.predict import Predictions
+from whereof.retrain import Job, Outcomes, Retrainer
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.engines import Job, Outcomes
 from whereof.errors import WhereofError
 from whereof.evaluate.estimates import outputs
 from whereof.evaluate.recording import Recorder, as_ids
 from whereof.evaluate.results import Datamodelling, Found, Retraining
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import bootstrap_interval, mean_size, seeds_mean, spearman
+from whereof.retrain import Job, Outcomes
 
 _PROTOCOL = "datamodelling"
 

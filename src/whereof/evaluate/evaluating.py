@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from whereof.engines import Plan
 from whereof.evaluate.counting import CountingRetrainer, count_retrainings
 from whereof.evaluate.options import PROTOCOLS, EvaluateOptions
 from whereof.evaluate.picking import pick
@@ -25,7 +24,7 @@ from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import mean_size
 from whereof.evaluate.steadiness import shaking_jobs, steady
 from whereof.predict import stand_alike
-from whereof.verify import Case
+from whereof.retrain import Case, Plan
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.engines import Job
 from whereof.errors import WhereofError
 from whereof.evaluate.recording import Recorder, as_ids
 from whereof.evaluate.removal import choose_facts
 from whereof.evaluate.results import Found, Kelpie, Retraining, Size
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import mean_size
+from whereof.retrain import Job
 from whereof.types import FactIds
 
 _PROTOCOL = "kelpie"

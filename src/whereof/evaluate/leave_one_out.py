@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.engines import Job
 from whereof.evaluate.estimates import outputs
 from whereof.evaluate.recording import name_prediction
 from whereof.evaluate.results import PAIR, LeaveOneOut, Order, TrueInfluences
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import bootstrap_interval, mean_size, seeds_mean, spearman
 from whereof.explain._adjacent import find_adjacent
+from whereof.retrain import Job
 from whereof.types import FactIds, Numbers
 
 

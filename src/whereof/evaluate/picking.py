@@ -12,7 +12,7 @@ from whereof.explain import Asked, ExplainOptions, Question, Situation, Trained,
 from whereof.explain._adjacent import find_adjacent
 from whereof.explain._naming import find_prediction
 from whereof.files import find_questions
-from whereof.verify import Case
+from whereof.retrain import Case
 
 _OPTIONS = ExplainOptions()
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.engines import Job
 from whereof.errors import WhereofError
 from whereof.evaluate.estimates import outputs, rolled_back
 from whereof.evaluate.options import EvaluateOptions
@@ -23,6 +22,7 @@ from whereof.evaluate.statistics import (
 )
 from whereof.explain import METHODS
 from whereof.predict import Standings
+from whereof.retrain import Job
 from whereof.types import FactIds, Numbers
 
 Cell = tuple[str, Size]

@@ -26,8 +26,8 @@ from whereof.explain import (
 from whereof.explain._adjacent import filter_facts, find_adjacent
 from whereof.explain._explaining import RankedFacts
 from whereof.predict import Predictions, Standings
+from whereof.retrain import Case
 from whereof.types import FactIds, Numbers
-from whereof.verify import Case
 
 Query = tuple[int, int, str]
 """The given entity, the relation, and the place that is asked for."""

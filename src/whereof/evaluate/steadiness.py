@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.engines import Job
 from whereof.evaluate.estimates import outputs
 from whereof.evaluate.recording import Recorder
 from whereof.evaluate.results import Found, Retraining, Steadiness
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import bootstrap_interval, seeds_mean
 from whereof.predict import Standings
+from whereof.retrain import Job
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.engines import Job, Retrainer
 from whereof.evaluate.estimates import outputs, rolled_back
 from whereof.evaluate.results import Theory
 from whereof.evaluate.sample import Sample
+from whereof.retrain import Job, Retrainer
 from whereof.training._timeline import Timeline
 from whereof.types import RELATION, SUBJECT, Numbers, Rows
 

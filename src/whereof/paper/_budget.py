@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from whereof.engines import Engine
 from whereof.paper._plan import Part
 from whereof.paper._runs import Runs
 from whereof.paper._watch import Budget, Cost
+from whereof.retrain import Engine
 from whereof.training.retraining import Recipe
 from whereof.types import RELATION, SUBJECT
 

@@ -10,7 +10,6 @@ from typing import Any
 from whereof._version import __version__
 from whereof.api import Run
 from whereof.api._cases import open_case
-from whereof.engines import Engine
 from whereof.evaluate import results
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.results import Evaluation, Significance, plain
@@ -24,6 +23,7 @@ from whereof.paper._results import Document
 from whereof.paper._runs import Runs
 from whereof.paper._truth import measure_truth, open_other
 from whereof.paper._watch import PaperWatch
+from whereof.retrain import Engine
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
 

@@ -4,9 +4,9 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whereof.engines import EngineOptions
 from whereof.errors import WhereofError
 from whereof.paper import _published as published
+from whereof.retrain import EngineOptions
 from whereof.training import TrainConfig
 
 _LIMITS = {"fb15k-237": 100, "movielens": 100}

@@ -101,8 +101,8 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     After an interruption, and once the time budget is spent, the files are there of all parts that
     are finished, and `Interrupted` is raised.
     """
-    from whereof.engines import choose_engine
     from whereof.paper._measuring import Measuring
+    from whereof.retrain import choose_engine
 
     _check_folder(options.folder)
     timed, paper = TimedWatch(watch or PaperWatch(), options.seconds), None
@@ -130,8 +130,8 @@ def _check_folder(folder: Path) -> None:
 
 def _settled_runs(options: PaperOptions, watch: PaperWatch) -> "Runs":
     """Runs whose engine is settled once, for all parts."""
-    from whereof.engines import settle_engine
     from whereof.paper._runs import Runs
+    from whereof.retrain import settle_engine
 
     runs = Runs(options, watch, options.engine)
     if options.engine.engine != "auto":

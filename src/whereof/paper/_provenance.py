@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from whereof.engines import Engine
 from whereof.paper._options import PaperOptions
+from whereof.retrain import Engine
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whereof.api import Run
-from whereof.engines import RetrainWatch
 from whereof.errors import WhereofError
 from whereof.paper._records import Figure, Row, Table
 from whereof.paper._results import Document, Results, make_table
+from whereof.retrain import RetrainWatch
 
 if TYPE_CHECKING:
     from whereof.explain import ExplainedFact, Explanation

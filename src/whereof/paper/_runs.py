@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from whereof.api import Run, resume, train
 from whereof.api._cases import machine_of, sibling, sibling_path
 from whereof.data import Dataset, read_dataset
-from whereof.engines import EngineOptions
 from whereof.errors import WhereofError
 from whereof.paper import _published as published
 from whereof.paper._options import PaperOptions
 from whereof.paper._plan import FIRST_SEED, Part
 from whereof.paper._watch import PaperWatch, TrainingWatch
+from whereof.retrain import EngineOptions
 from whereof.run import RunFolder
 from whereof.training import MachineOptions, asks_for_objects, choose_config
 

@@ -16,7 +16,7 @@ from whereof.evaluate.results import Order
 from whereof.paper._plan import OTHER_CREDIT, TRUTH, Part
 from whereof.paper._results import Document
 from whereof.paper._runs import Runs
-from whereof.verify import Case
+from whereof.retrain import Case
 
 
 def open_other(part: Part, runs: Runs, run: Run) -> Run | None:

@@ -4,7 +4,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from whereof.engines import Plan, RetrainWatch
+from whereof.retrain import Plan, RetrainWatch
 from whereof.training.results import Watch
 
 

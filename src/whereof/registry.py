@@ -1,0 +1,55 @@
+"""Objects that are found by name: ours, and those of installed packages.
+
+Every kind has a group, such as `whereof.methods`. A package adds an object with an entry point of
+that group; ours are listed here in the same form, so they are found without an installation.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from whereof.errors import WhereofError
+
+METHODS = "whereof.methods"
+PROTOCOLS = "whereof.protocols"
+MODELS = "whereof.models"
+
+_OURS: dict[str, dict[str, str]] = {METHODS: {}, PROTOCOLS: {}, MODELS: {}}
+"""By group and name: where the object is, as module:attribute."""
+
+
+@cache
+def names(group: str) -> tuple[str, ...]:
+    """Every name of a group, ours first. Nothing is imported."""
+    return (*_OURS[group], *sorted(_installed(group).keys() - _OURS[group].keys()))
+
+
+@cache
+def load(group: str, name: str, kind: type) -> Any:
+    """The object of that name, which must be of a kind."""
+    if name in _OURS[group]:
+        module, _, attribute = _OURS[group][name].partition(":")
+        return getattr(import_module(module), attribute)
+    if name not in names(group):
+        raise unknown(group.removeprefix("whereof.").removesuffix("s"), name, names(group))
+    found = _installed(group)[name].load()
+    if not isinstance(found, kind):
+        raise WhereofError(f"the entry point {name!r} of {group} is not a {kind.__name__}")
+    return found
+
+
+def unknown(noun: str, name: str, allowed: Iterable[str]) -> WhereofError:
+    """The error for a name that is not allowed, with the nearest one that is."""
+    allowed = sorted(allowed)
+    near = get_close_matches(name, allowed, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return WhereofError(f"unknown {noun} {name!r}; {hint}choose from {', '.join(allowed)}")
+
+
+@cache
+def _installed(group: str) -> dict[str, Any]:
+    from importlib.metadata import entry_points  # slow to import
+
+    return {point.name: point for point in entry_points(group=group)}

@@ -1,0 +1,50 @@
+"""Remove facts, retrain, and compare: engines, the journal of retrainings, and verdicts."""
+
+from typing import TYPE_CHECKING
+
+from whereof._lazy import lazily
+
+if TYPE_CHECKING:
+    from whereof.retrain._case import Case
+    from whereof.retrain._choosing import EngineOptions, choose_engine, settle_engine
+    from whereof.retrain._journal import Journal, open_journal, recipe_key
+    from whereof.retrain._options import VerifyOptions
+    from whereof.retrain._protocol import Engine, Job, Plan, RetrainWatch
+    from whereof.retrain._retrainer import Outcomes, Retrainer
+    from whereof.retrain._verdict import Verdict
+    from whereof.retrain._verifying import verify
+
+__all__ = [
+    "Case",
+    "Engine",
+    "EngineOptions",
+    "Job",
+    "Journal",
+    "Outcomes",
+    "Plan",
+    "RetrainWatch",
+    "Retrainer",
+    "Verdict",
+    "VerifyOptions",
+    "choose_engine",
+    "open_journal",
+    "recipe_key",
+    "settle_engine",
+    "verify",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Case": "whereof.retrain._case",
+        **dict.fromkeys(
+            ("EngineOptions", "choose_engine", "settle_engine"), "whereof.retrain._choosing"
+        ),
+        **dict.fromkeys(("Journal", "open_journal", "recipe_key"), "whereof.retrain._journal"),
+        "VerifyOptions": "whereof.retrain._options",
+        **dict.fromkeys(("Engine", "Job", "Plan", "RetrainWatch"), "whereof.retrain._protocol"),
+        **dict.fromkeys(("Outcomes", "Retrainer"), "whereof.retrain._retrainer"),
+        "Verdict": "whereof.retrain._verdict",
+        "verify": "whereof.retrain._verifying",
+    },
+)

@@ -1,0 +1,119 @@
+"""What retrainings came to, on disk as they finish: nothing is retrained twice.
+
+One line of JSON for every retraining. A line that was cut short by a kill is passed over, and
+several processes may add to one journal: each line is written at once.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.predict import STANDING, Standings
+from whereof.retrain._protocol import Engine, removed_key
+from whereof.training.retraining import Recipe
+from whereof.types import FactIds
+
+Spot = tuple[int, int, int]
+"""A prediction in the journal: given entity, row of the relation, target."""
+
+
+def recipe_key(recipe: Recipe, engine: Engine) -> str:
+    """Tells what retraining repeats, and where, from everything else: the journal's name."""
+    problem = recipe.problem
+    digest = sha256(engine.identity.encode())
+    sizes = (problem.n_entities, problem.n_relations, problem.subjects, problem.objects)
+    digest.update(f"{problem.config.to_dict()} {recipe.n_facts} {sizes}".encode())
+    for function in (problem.model.query, problem.model.query_vjp):
+        # A model of one's own may change under its name.
+        code = function.__code__
+        numbers = [it for it in code.co_consts if isinstance(it, int | float)]
+        digest.update(code.co_code + repr(numbers).encode())
+    for array in (problem.facts, problem.targets):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+class Journal:
+    """How predictions stood in every retraining so far, by what was removed."""
+
+    def __init__(self, file: int | None = None) -> None:
+        self._file = file
+        self._found: dict[str, dict[Spot, tuple[Any, ...]]] = {}
+
+    def __len__(self) -> int:
+        """How many retrainings are known."""
+        return len(self._found)
+
+    def lacks(self, removed: FactIds, spots: NDArray[np.int64]) -> list[int]:
+        """Which of some predictions, (n, 3), are not known without these facts."""
+        known = self._found.get(removed_key(removed), {})
+        return [number for number, spot in enumerate(spots.tolist()) if tuple(spot) not in known]
+
+    def get(self, removed: FactIds, spots: NDArray[np.int64]) -> Standings:
+        """How predictions, (n, 3), stood without these facts."""
+        known = self._found.get(removed_key(removed), {})
+        return np.array([known[tuple(spot)] for spot in spots.tolist()], STANDING)
+
+    def add(self, removed: FactIds, spots: NDArray[np.int64], standings: Standings) -> None:
+        """Keep one more retraining; it survives this process, unless OSError says otherwise."""
+        record = {
+            "removed": removed_key(removed),
+            "spots": spots.tolist(),
+            "standings": standings.tolist(),
+        }
+        self._remember(record)
+        if self._file is not None:
+            # A line begins where the one before may have been cut.
+            os.write(self._file, f"\n{json.dumps(record)}".encode())
+
+    def forget_file(self) -> None:
+        """Keep what comes in memory alone."""
+        self._file = None
+
+    def _remember(self, record: Mapping[str, Any]) -> None:
+        known = self._found.setdefault(record["removed"], {})
+        known.update(zip(map(tuple, record["spots"]), map(tuple, record["standings"]), strict=True))
+
+    def read(self, path: Path) -> None:
+        """Take in what a file holds."""
+        with path.open("rb") as file:
+            for line in file:
+                record = _parsed(line)
+                if record is not None:
+                    self._remember(record)
+
+
+@contextmanager
+def open_journal(path: Path | None) -> Iterator[Journal]:
+    """The journal at a path, made where there is none; None keeps it in memory alone."""
+    if path is None:
+        yield Journal()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        journal = Journal(file)
+        journal.read(path)
+        yield journal
+    finally:
+        os.close(file)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """What a line records; None where it was cut, or is no record."""
+    try:
+        found = json.loads(line)
+        spots, standings = np.array(found["spots"], np.int64), found["standings"]
+        whole = isinstance(found["removed"], str) and spots.shape == (len(standings), 3)
+        np.array([*map(tuple, standings)], STANDING)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return None
+    return found if whole else None

@@ -1,0 +1,103 @@
+"""Retraining on this machine: threads over kernels that do not hold the interpreter's lock."""
+
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from pathlib import Path
+
+from llvmlite.binding import get_host_cpu_name
+
+from whereof._jit import source_digest
+from whereof.predict import Predictions, Standings
+from whereof.retrain._protocol import Job
+from whereof.training.results import Interrupted, Parameters
+from whereof.training.retraining import Recipe
+
+_LOOK_SECONDS = 0.2
+_PROBE_FACTS = 2000
+
+
+def machine_identity() -> str:
+    """What rounding depends on: the kernels and the processor they are compiled for."""
+    return f"{source_digest()} {get_host_cpu_name()}"
+
+
+def processor_name() -> str:
+    """What the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not on Linux
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(filter(None, named), "") or platform.processor() or platform.machine()
+
+
+def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
+    """What so many retrainings will take on cores like this machine's, from a short probe."""
+    recipe.probe(1)  # kernels are loaded
+    before = time.perf_counter()
+    n_facts = recipe.probe(_PROBE_FACTS)
+    each = (time.perf_counter() - before) * recipe.n_facts / n_facts
+    return each * -(-n_retrainings // n_cores)
+
+
+class LocalEngine:
+    """All cores of this machine, or so many threads; they share the facts and copy nothing."""
+
+    device = "cpu"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.at_once = threads or os.cpu_count() or 1
+
+    @property
+    def identity(self) -> str:
+        return f"local {machine_identity()}"
+
+    def describe(self) -> str:
+        """See `Engine`."""
+        n_cores = os.cpu_count() or 1
+        some = "" if self.at_once >= n_cores else f"{self.at_once} of "
+        return f"{processor_name()}, {some}{n_cores} core{'s' * (n_cores > 1)}"
+
+    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
+        """See `Engine`."""
+        return seconds_on_cores(recipe, n_retrainings, self.at_once)
+
+    def retrain(
+        self,
+        recipe: Recipe,
+        jobs: Sequence[Job],
+        predictions: Predictions | None,
+        should_stop: Callable[[], bool],
+    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
+        """See `Engine`."""
+        stopped = threading.Event()
+
+        def train(number: int) -> tuple[int, Standings | Parameters]:
+            job = jobs[number]
+            rows = recipe.retrain(job.removed, stopped.is_set)
+            return number, job.result(rows, predictions)
+
+        pool, waiting = ThreadPoolExecutor(self.at_once), iter(range(len(jobs)))
+        running: set[Future[tuple[int, Standings | Parameters]]] = set()
+        try:
+            while True:
+                more = islice(waiting, 2 * self.at_once - len(running))
+                running |= {pool.submit(train, number) for number in more}
+                if not running:
+                    return
+                done, running = wait(running, _LOOK_SECONDS, FIRST_COMPLETED)
+                for finished in done:
+                    yield finished.result()
+                if should_stop():
+                    raise Interrupted("retraining was interrupted")
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """See `Engine`."""

@@ -1,0 +1,219 @@
+"""Retraining on a Ray cluster: one that is started on this machine, or one that is joined."""
+
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import fields, replace
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from whereof._extras import need
+from whereof.errors import WhereofError
+from whereof.predict import Predictions, Standings
+from whereof.retrain._local import machine_identity, processor_name, seconds_on_cores
+from whereof.retrain._protocol import Job
+from whereof.training.results import Interrupted, Parameters
+from whereof.training.retraining import Recipe
+
+_LOOK_SECONDS, _REACH_SECONDS, _CANCEL_SECONDS = 0.2, 5.0, 10.0
+_RETRIES = 20
+"""Deaths of workers that one retraining survives: more are its own doing."""
+
+
+class RayEngine:
+    """A Ray cluster: every retraining is a task of one core, and is tried again if a worker dies.
+
+    The facts and the predictions travel once. A cluster that was started here ends when the engine
+    is closed, or with the process; one that was joined lives on.
+    """
+
+    device = "cpu"
+
+    def __init__(self, address: str | None = None, threads: int | None = None) -> None:
+        self._ray = ray = _import_ray()
+        connected = ray.is_initialized()
+        if connected:
+            _check_same_cluster(ray, address)
+        else:
+            _connect(ray, address, threads or os.cpu_count() or 1)
+        self._connected_here = not connected
+        cores = int(ray.cluster_resources().get("CPU", 0))
+        if not cores:
+            raise WhereofError("the Ray cluster has no cores to retrain on; give it some")
+        self.at_once = min(threads or cores, cores)
+        # Where Ray itself holds back what is too many, the next ones may queue at the workers.
+        self._in_flight = 2 * self.at_once if self.at_once == cores else self.at_once
+        self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)
+
+    def close(self) -> None:
+        """See `Engine`."""
+        if self._connected_here:
+            self._ray.shutdown()
+
+    @property
+    def identity(self) -> str:
+        return f"ray {self._machine}"
+
+    @cached_property
+    def _machine(self) -> str:
+        """The kind of machine that a worker runs on; the others must be like it."""
+        try:
+            return str(self._ray.get(self._task(machine_identity).remote()))
+        except self._ray.exceptions.RayError as error:
+            raise WhereofError(
+                f"Ray's workers cannot run whereof ({_last_line(error)}); "
+                "install the same version of it on every machine of the cluster"
+            ) from None
+
+    def describe(self) -> str:
+        """See `Engine`."""
+        processor = self._ray.get(self._task(processor_name).remote())
+        return f"Ray, {processor}, {self.at_once} core{'s' * (self.at_once > 1)}"
+
+    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
+        """See `Engine`."""
+        return seconds_on_cores(recipe, n_retrainings, self.at_once)
+
+    def retrain(
+        self,
+        recipe: Recipe,
+        jobs: Sequence[Job],
+        predictions: Predictions | None,
+        should_stop: Callable[[], bool],
+    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
+        """See `Engine`."""
+        task, machine = self._task(_retrain), self._machine
+        shared = [self._ray.put((recipe, predictions))]
+        waiting, running = iter(enumerate(jobs)), dict[Any, int]()
+        try:
+            while True:
+                for number, job in islice(waiting, self._in_flight - len(running)):
+                    running[task.remote(shared, job, machine)] = number
+                if not running:
+                    return
+                done, _ = self._ray.wait([*running], timeout=_LOOK_SECONDS)
+                for reference in done:
+                    yield running.pop(reference), self._result(reference)
+                if should_stop():
+                    raise Interrupted("retraining was interrupted")
+        finally:
+            self._cancel([*running])
+
+    def _result(self, reference: Any) -> Standings | Parameters:
+        """What a task came to; its errors as they were raised there."""
+        errors = self._ray.exceptions
+        try:
+            found = self._ray.get(reference)
+        except errors.RayTaskError as error:
+            raise error.cause from None
+        except errors.RayError as error:
+            raise WhereofError(
+                f"Ray gave a retraining up ({_last_line(error)}); what is finished is kept: "
+                "ask again, or choose engine local"
+            ) from None
+        own: Standings | Parameters = _own(found) if isinstance(found, Parameters) else found
+        return own
+
+    def _cancel(self, references: list[Any]) -> None:
+        """Let nothing go on running; a task hears of it when its kernel returns."""
+        ray = self._ray
+        for force in (False, True):
+            if not references or not ray.is_initialized():
+                return
+            for reference in references:
+                ray.cancel(reference, force=force)
+            _, references = ray.wait(
+                references, num_returns=len(references), timeout=_CANCEL_SECONDS
+            )
+
+
+def _retrain(shared: list[Any], job: Job, machine: str) -> Standings | Parameters:
+    """One retraining, in a worker."""
+    if machine_identity() != machine:
+        raise WhereofError(
+            f"machines of the Ray cluster differ: {machine_identity()!r} is not {machine!r}, so "
+            "their retrainings cannot be compared; give it one kind of processor and one version "
+            "of whereof"
+        )
+    recipe, predictions = _shared(shared[0])
+    return job.result(recipe.retrain(job.removed), predictions)
+
+
+@lru_cache(maxsize=1)
+def _shared(reference: Any) -> tuple[Recipe, Predictions | None]:
+    """What all retrainings share, in a worker: read once, and kept for the next one."""
+    recipe, predictions = _import_ray().get(reference)
+    recipe = replace(recipe, problem=_own(recipe.problem))
+    return recipe, None if predictions is None else _own(predictions)
+
+
+def _own(record: Any) -> Any:
+    """A record with arrays of its own: for Ray's, which are read-only, kernels compile anew."""
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
+    arrays = {name: it.copy() for name, it in values.items() if isinstance(it, np.ndarray)}
+    return replace(record, **arrays)
+
+
+def _import_ray() -> Any:
+    # Read when Ray is imported: what is no cluster is given up in a minute, not in fifteen.
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
+    return need("ray", "ray", "engine ray")
+
+
+def _connect(ray: Any, address: str | None, cores: int) -> None:
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        options |= {"num_cpus": cores, "include_dashboard": False}
+    else:
+        _check_reachable(address)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address="local" if address is None else address, **options)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray has set its own
+    except Exception as error:
+        if address is None:
+            raise WhereofError(
+                f"Ray does not start here ({_last_line(error)}); choose engine local"
+            ) from None
+        raise _unreachable(address, _last_line(error)) from None
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse at once an address at which nothing listens; Ray itself asks for minutes."""
+    if not address:
+        raise _unreachable(address, "it is empty")
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or "//" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise _unreachable(address, _last_line(error)) from None
+
+
+def _unreachable(address: str, why: str) -> WhereofError:
+    return WhereofError(
+        f"no Ray cluster at {address!r} ({why}); give host:port of its head, such as "
+        "10.0.0.5:6379, or none to start one on this machine"
+    )
+
+
+def _check_same_cluster(ray: Any, address: str | None) -> None:
+    """Refuse an address where this process has a cluster already: it cannot have another."""
+    found = ray.get_runtime_context().gcs_address
+    if address not in (None, "auto", "local", found):
+        raise WhereofError(
+            f"ray_address is {address!r}, and this process is connected to {found}; leave it out"
+        )
+
+
+def _last_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip().rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,123 @@
+"""Retraining as a service: ask what predictions would be without facts, and pay only once."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from whereof.errors import WhereofError
+from whereof.predict import Predictions, Standings
+from whereof.retrain._journal import Journal
+from whereof.retrain._protocol import Engine, Job, Plan, RetrainWatch
+from whereof.training.results import Parameters
+from whereof.training.retraining import Recipe
+from whereof.types import FactIds
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """How predictions stand after retraining."""
+
+    control: Standings
+    """(n_predictions,) with nothing removed, by the same engine; those that no job looks at are
+    there too."""
+    jobs: tuple[Standings, ...]
+    """Of each job, those of its predictions."""
+    n_retrained: int
+    n_known: int
+    """Retrainings that the journal knew."""
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Retrainer:
+    """Retrains one run; what the journal knows is not trained again."""
+
+    recipe: Recipe
+    engine: Engine
+    journal: Journal
+    watch: RetrainWatch
+
+    def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
+        """How the predictions of every job stand without its facts; a control is among them."""
+        start, spots = time.perf_counter(), predictions.places
+        control = Job.control(len(predictions))
+        self._check(jobs)
+        merged = _merge([control, *jobs])
+        lacking = [
+            Job(job.removed, job.which[missing])
+            for job in merged
+            if (missing := self.journal.lacks(job.removed, spots[job.which]))
+        ]
+        self._announce(len(lacking), len(merged) - len(lacking))
+        for number, standings in self._retrain(lacking, predictions):
+            assert not isinstance(standings, Parameters)
+            self._keep(lacking[number], predictions, standings)
+        control_standings, *standings_of_jobs = (
+            self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]
+        )
+        return Outcomes(
+            control_standings,
+            tuple(standings_of_jobs),
+            len(lacking),
+            len(merged) - len(lacking),
+            time.perf_counter() - start,
+        )
+
+    def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
+        """Rows trained without each set of facts, in the order they finish; -1 is the control."""
+        jobs = [Job.control(0), *(Job.of(facts, []) for facts in removed)]
+        self._check(jobs)
+        self._announce(len(jobs), 0)
+        for number, rows in self._retrain(jobs, None):
+            assert isinstance(rows, Parameters)
+            yield number - 1, rows
+
+    def seconds_for(self, n_retrainings: int) -> float:
+        """What so many retrainings will take, from a short probe."""
+        return self.engine.seconds_for(self.recipe, n_retrainings)
+
+    def _retrain(
+        self, jobs: Sequence[Job], predictions: Predictions | None
+    ) -> Iterator[tuple[int, Standings | Parameters]]:
+        found = self.engine.retrain(self.recipe, jobs, predictions, self.watch.should_stop)
+        with closing(found):
+            for n_done, (number, result) in enumerate(found, 1):
+                yield number, result
+                self.watch.retrained(n_done, len(jobs))
+
+    def _keep(self, job: Job, predictions: Predictions, standings: Standings) -> None:
+        try:
+            self.journal.add(job.removed, predictions.places[job.which], standings)
+        except OSError as error:
+            self.journal.forget_file()
+            self.watch.noted(f"retrainings are no longer kept: {error.strerror}")
+
+    def _check(self, jobs: Sequence[Job]) -> None:
+        n_facts = len(self.recipe.problem.facts)
+        for job in jobs:
+            bad = job.removed[(job.removed < 0) | (job.removed >= n_facts)]
+            if len(bad):
+                raise WhereofError(f"no fact {bad[0]} to remove; choose from 0 to {n_facts - 1}")
+            if len(job.removed) == n_facts:
+                raise WhereofError(
+                    f"without all {n_facts} facts nothing is left to train on; remove fewer, "
+                    "by a smaller k or top"
+                )
+
+    def _announce(self, n_retrainings: int, n_known: int) -> None:
+        if n_retrainings:
+            seconds = self.seconds_for(n_retrainings)
+            self.watch.planned(Plan(n_retrainings, n_known, seconds, self.engine.at_once))
+
+
+def _merge(jobs: Sequence[Job]) -> list[Job]:
+    """Jobs without the same facts as one, which looks at the predictions of all."""
+    merged: dict[str, Job] = {}
+    for job in jobs:
+        before = merged.get(job.key)
+        which = job.which if before is None else np.union1d(before.which, job.which)
+        merged[job.key] = Job(job.removed, np.unique(which))
+    return list(merged.values())

@@ -1,0 +1,191 @@
+"""Many models of one problem in a card's memory, trained together a stretch at a time."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.errors import WhereofError
+from whereof.retrain.cuda._card import Card
+from whereof.retrain.cuda._layout import Layout, Sizes, draw_bytes, plan_layout
+from whereof.retrain.cuda._parting import Parting, Root, whole_timeline
+from whereof.retrain.cuda._placing import Placed, chunk_size, place
+from whereof.retrain.cuda._source import make_source
+from whereof.training._problem import Problem
+from whereof.training.results import Parameters
+from whereof.types import FactIds
+
+_FIELDS = (
+    *("entities", "relations", "entity_counts", "relation_counts", "removed", "counts"),
+    *("facts", "order", "steps", "candidates", "repeats", "rates", "times", "powers", "targets"),
+    *("trace", "owned", "owned_relations", "drift", "drift_relations"),
+    *("projection", "projection_relations", "meter", "room"),
+    *("n_entities", "n_relations", "n_facts", "n_words", "most", "n_times", "horizon"),
+    *("first", "epoch"),
+)
+"""Of Fleet in kernels/fleet.h, each of 8 bytes: arrays, then numbers."""
+_OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "counts")
+"""Arrays that training changes, with a model in each of their rows."""
+_FIRST_STRETCH = 64
+"""Facts, before it is known how long they take."""
+_DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
+
+
+class Fleet:
+    """Models that differ only in which facts they are trained without.
+
+    All of them stand at the same place in time: what is drawn for a step is drawn once. With a
+    parting, what they have in common is trained once too.
+    """
+
+    def __init__(
+        self,
+        card: Card,
+        problem: Problem,
+        removed: Sequence[FactIds],
+        *,
+        tracked: bool = False,
+        layout: Layout | None = None,
+        parting: Parting | None = None,
+    ) -> None:
+        self.card, self.problem, self.n_models = card, problem, len(removed)
+        self.sizes = Sizes.of(problem)
+        holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
+        self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
+        self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
+        self.timeline = whole_timeline(problem)
+        self._epoch, self.chunk = -1, range(0)
+        self._parting, self._n_parted = parting, 1 if parting else self.n_models
+        self.root: Root | None = None
+        """Once the first model has parted."""
+        placed = self._place(removed, tracked=tracked)
+        self.arrays, self._numbers = placed.arrays, placed.numbers
+
+    def _place(self, removed: Sequence[FactIds], *, tracked: bool) -> Placed:
+        xp, root = self.card.xp, self._parting and self._parting.root
+        try:
+            placed = place(xp, self.problem, self.layout, removed, tracked=tracked)
+            for name, array in root.arrays.items() if root else ():
+                placed.arrays[name][:1] = xp.asarray(array)
+        except self.card.memory_error:
+            raise WhereofError(
+                f"the card has no room for {self.n_models} models; free its memory, or leave out "
+                "cuda"
+            ) from None
+        return placed
+
+    def enter(self, epoch: int, position: int) -> None:
+        """Draw the chunk of an epoch that holds a position; chunks are cut at fixed places."""
+        size = chunk_size(self.problem)
+        start = position // size * size
+        chunk = range(start, min(start + size, len(self.problem.facts)))
+        if (epoch, chunk) == (self._epoch, self.chunk):
+            return
+        xp, timeline, n_directions = self.card.xp, self.timeline, self.problem.n_directions
+        if epoch != self._epoch:
+            self.arrays["order"] = xp.asarray(timeline.order(epoch).astype(np.int32))
+        self._epoch, self.chunk = epoch, chunk
+        n_steps = len(chunk) * n_directions
+        updates = np.arange(n_steps) + start * n_directions + epoch * timeline.updates_per_epoch
+        self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
+        redraws = self.problem.config.redraw
+        self._numbers |= {"first": start, "epoch": epoch if redraws else 0}
+        blocks, shared = min(n_steps, 1 << 16), draw_bytes(self.problem)
+        self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
+
+    def advance(self, start: int, stop: int) -> None:
+        """Train all models that have parted on the facts at positions of the entered chunk."""
+        n_directions, first = self.problem.n_directions, self.chunk.start
+        span = (np.int32((at - first) * n_directions) for at in (start, stop))
+        layout = self.layout
+        self._launch("train", self._n_parted, layout.threads, layout.shared_bytes, *span)
+
+    def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
+        """Train on so many facts, over all epochs, in stretches of about so many seconds.
+
+        After each one: on how many facts, and how long it took. Those of a root are done already.
+        """
+        root = self._parting and self._parting.root
+        done, stretch = root.n_facts if root else 0, _FIRST_STRETCH
+        while done < n_facts:
+            epoch, position = divmod(done, len(self.problem.facts))
+            before = time.perf_counter()
+            self.enter(epoch, position)
+            stop = min(position + min(stretch, n_facts - done), self.chunk.stop)
+            self._part(done, done + stop - position)
+            self.advance(position, stop)
+            self.card.wait()
+            took = time.perf_counter() - before
+            n = stop - position
+            done += n
+            stretch = max(1, min(int(n * seconds / max(took, 1e-9)), 8 * stretch))
+            yield n, took
+        self._part(n_facts, n_facts + 1)
+
+    def _part(self, done: int, until: int) -> None:
+        """Let models that part before `until` begin as the first one stands; keep its root."""
+        if self._parting is None:
+            return
+        before, self._n_parted = self._n_parted, self._parting.n_parted(until)
+        own = [name for name in _OF_MODEL if name in self.arrays]
+        for name in own:
+            self.arrays[name][before : self._n_parted] = self.arrays[name][:1]
+        if done <= self._parting.places[0] < until:
+            self.root = Root(done, {name: self.to_host(self.arrays[name][:1]) for name in own})
+
+    def finite(self) -> NDArray[np.bool_]:
+        """(n_models,) whether all of a model's rows are numbers."""
+        xp, widths = self.card.xp, self.problem.widths
+        sums = self.arrays["entities"][:, :, : widths.entity].sum(axis=(1, 2))
+        sums = sums + self.arrays["relations"][:, :, : widths.relation].sum(axis=(1, 2))
+        return self.to_host(xp.isfinite(sums))
+
+    def settle(self) -> None:
+        """Bring all rows up to date, when training is over."""
+        if self.problem.rule.deferred:
+            lanes = self.card.limits.lanes
+            shared = 3 * (_SETTLE_THREADS // lanes) * self.sizes.item
+            self._launch("settle", self.n_models, _SETTLE_THREADS, shared)
+
+    def rows(self, model: int) -> Parameters:
+        """A model's rows, once they are settled."""
+        widths = self.problem.widths
+        return Parameters(
+            self.to_host(self.arrays["entities"][model, :, : widths.entity]),
+            self.to_host(self.arrays["relations"][model, :, : widths.relation]),
+        )
+
+    def scores(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
+        """(n, most candidates) scores in double precision, once rows are settled.
+
+        asked: (n, 5) model, given entity, row of the relation, first candidate, one past the last.
+        """
+        xp, widths = self.card.xp, self.problem.widths
+        stride = int((asked[:, 4] - asked[:, 3]).max())
+        out = xp.zeros((len(asked), stride))
+        listed = xp.asarray(np.column_stack([asked, np.arange(len(asked))]).astype(np.int32))
+        shared = 8 * (widths.entity + widths.relation + widths.query)
+        address = self.card.address
+        arguments = (np.uint64(address(listed)), np.uint64(address(out)), np.int64(stride))
+        self._launch("stand", len(asked), _STAND_THREADS, shared, *arguments)
+        return self.to_host(out)
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """A copy of an array of the card."""
+        self.card.wait()
+        found: NDArray[Any] = array.get(order="C") if hasattr(array, "get") else array.copy()
+        return np.ascontiguousarray(found)
+
+    def _launch(self, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
+        fields = [
+            self.card.address(self.arrays[field])
+            if field in self.arrays
+            else self._numbers.get(field, 0)
+            for field in _FIELDS
+        ]
+        record = self.card.xp.asarray(np.array(fields, np.uint64))
+        self._record = record  # lives as long as the launch that reads it
+        first = np.uint64(self.card.address(record))
+        self.card.launch(self.kernels, name, blocks, threads, shared, (first, *arguments))

@@ -1,0 +1,189 @@
+"""How the threads of a card are shared out among models, rows and numbers of rows."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whereof.errors import WhereofError
+from whereof.retrain.cuda._card import Limits
+from whereof.training._optimizers import MOMENTS
+from whereof.training._problem import Problem
+
+_PACK_BYTES = 16
+_LINE_BYTES = 64
+"""What memory moves at a time: rows begin at such places."""
+OWN_THREADS = 256
+"""Of a block: those that work on a fact's own rows, and all where a processor has two blocks."""
+_MOST_BLOCKS = 32
+"""Of a processor."""
+_PACKS_AT_ONCE = 4
+"""That a thread asks of memory before it waits; of deferred Adam half as many, with moments."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Lengths of rows in memory: padded, so that threads read 16 bytes at a time."""
+
+    pack: int
+    """Numbers in 16 bytes."""
+    row: int
+    relation_row: int
+    query_row: int
+    parts: int
+    """A row and its moments, side by side."""
+    most: int
+    """Candidates of a step."""
+    item: int
+    """Bytes of a number."""
+    deferred: bool
+    n_rows: int
+    """Of entities."""
+
+    @property
+    def state(self) -> int:
+        """Numbers between two entity rows."""
+        return _padded(self.row * self.parts, _LINE_BYTES // self.item)
+
+    @property
+    def relation_state(self) -> int:
+        return _padded(self.relation_row * self.parts, _LINE_BYTES // self.item)
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Sizes":
+        item = np.dtype(problem.config.precision).itemsize
+        pack, widths = _PACK_BYTES // item, problem.widths
+        negatives = max(problem.draw.objects[2], problem.draw.subjects[2])
+        return cls(
+            pack=pack,
+            row=_padded(widths.entity, pack),
+            relation_row=_padded(widths.relation, pack),
+            query_row=_padded(widths.query, pack),
+            parts=1 + MOMENTS[problem.config.optimizer],
+            most=1 + negatives,
+            item=item,
+            deferred=problem.rule.deferred,
+            n_rows=problem.n_entities,
+        )
+
+    @property
+    def room(self) -> int:
+        """Bytes that a block keeps of all candidates: scores, ids, and what rows missed."""
+        each = self.item * (7 if self.deferred else 1) + 4
+        return _padded(self.most * each, _PACK_BYTES)
+
+    @property
+    def own(self) -> int:
+        """Numbers of the rows that a fact owns."""
+        return 2 * self.row + self.relation_row
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The shape of a launch."""
+
+    threads: int
+    """Of a block, which trains one model."""
+    blocks: int
+    """That share a processor."""
+    group: int
+    """Threads that share a row."""
+    packs: int
+    """Of a row that each of them holds."""
+    turns: int
+    """Sums that a group keeps in turn; with half the turns, twice the threads add up alike."""
+    held: int
+    """Rounds of candidates whose rows stay in shared memory between the two passes."""
+    scored: int
+    """Rows that a group asks of memory at once in the first pass."""
+    moved: int
+    """The same in the second pass."""
+    ahead: bool
+    """Whether the rows of the next step are fetched during this one: the cache has room for those
+    rows, and not for all."""
+    room_shared: bool
+    """Whether shared memory has room for what is kept of every candidate."""
+    shared_bytes: int
+
+    def slots(self, limits: Limits) -> int:
+        """Models that train at a time."""
+        return self.blocks * limits.n_processors
+
+
+def plan_layout(
+    sizes: Sizes, limits: Limits, n_models: int | None = None, *, holds: bool = True
+) -> Layout:
+    """The shape that suits rows and candidates; `holds` lets rows stay in shared memory.
+
+    Few models have more threads each. What is computed does not depend on it, to the bit.
+    """
+    group = min(_power_of_two(sizes.row // sizes.pack), limits.lanes)
+    packs = math.ceil(sizes.row / sizes.pack / group)
+    most_threads = min(OWN_THREADS, limits.threads)
+    threads = min(max(_power_of_two(sizes.most * group), limits.lanes), most_threads)
+    blocks = min(2 * most_threads // threads, _MOST_BLOCKS)
+    scored = max(_PACKS_AT_ONCE // (2 if sizes.deferred else 1), 1)
+    moved = max(scored // (1 if sizes.deferred else packs), 1)
+    turns = 2 if threads == OWN_THREADS and moved % 2 == 0 else 1
+    if turns == 2 and n_models is not None and n_models <= limits.n_processors:
+        threads, blocks, turns = 2 * threads, 1, 1
+    cached_bytes = limits.cache_bytes // n_models if n_models else 0
+    ahead = 2 * sizes.most <= cached_bytes // (sizes.state * sizes.item) < sizes.n_rows
+    shape = Layout(threads, blocks, group, packs, turns, 0, scored, moved, ahead, True, 0)
+    return share_memory(shape, sizes, limits, holds=holds)
+
+
+def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
+    """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
+    base, kept = _base_bytes(sizes, shape, limits), sizes.room
+    wanted = base + kept if base + kept <= _room(limits, 1) else base
+    blocks = shape.blocks
+    while blocks > 1 and wanted > _room(limits, blocks):
+        blocks //= 2
+    room = _room(limits, blocks)
+    if base > room:
+        raise WhereofError(
+            f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the card's "
+            "shared memory; choose a lower dim, or leave out cuda"
+        )
+    room_shared = base + kept <= room
+    used = base + kept * room_shared
+    n_groups = shape.threads // shape.group
+    round_bytes, n_rounds = n_groups * sizes.row * sizes.item, math.ceil(sizes.most / n_groups)
+    held = min((room - used) // round_bytes, n_rounds) if holds else 0
+    return replace(
+        shape,
+        blocks=blocks,
+        held=held,
+        room_shared=room_shared,
+        shared_bytes=used + held * round_bytes,
+    )
+
+
+def _room(limits: Limits, blocks: int) -> int:
+    """Shared memory of one of so many blocks of a processor."""
+    return min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
+
+
+_RESERVED = 1024
+"""Bytes of shared memory that every block takes for itself."""
+
+
+def draw_bytes(problem: Problem) -> int:
+    """Shared memory in which the draws of a step are looked through for repeats."""
+    return 0 if problem.draw.distinct else 8 * (Sizes.of(problem).most - 1)
+
+
+def _base_bytes(sizes: Sizes, shape: Layout, limits: Limits) -> int:
+    """Shared memory that a block needs in any case; see `share_out` in kernels/step.cu."""
+    n_warps = shape.threads // limits.lanes
+    numbers = 2 * sizes.own + (2 + shape.turns * n_warps) * sizes.query_row + 3 * n_warps + 1
+    return _padded(numbers, sizes.pack) * sizes.item
+
+
+def _padded(width: int, pack: int) -> int:
+    return math.ceil(width / pack) * pack
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(least - 1, 0).bit_length()

@@ -1,0 +1,171 @@
+"""Removals scored against all candidates on the card, in double precision.
+
+Written for CuPy, in what NumPy has as well, so that it can be tried without a card. Where the cores
+keep to the precision of the rows, here more digits cost little.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.explain._backing import After
+from whereof.explain._changes import Changes
+from whereof.explain._situation import Situation
+from whereof.explain._trained import Candidates
+from whereof.retrain.cuda._card import open_card
+
+_MEMORY = 1 << 29
+"""Bytes that a block of removals may take on the card."""
+_ARRAYS = 3
+"""Of all scores of a block: as many are there at a time."""
+_KEPT = 4
+"""Lists of candidates whose rows stay on the card."""
+_FALLS_FAR = -0.5
+"""Below, 1 + y is the difference of near numbers and loses digits."""
+
+
+def open_backing(task: str) -> "CardBacking":
+    """The card of this machine; `task` is named where there is none."""
+    card = open_card(task)
+    return CardBacking(card.xp, min(_MEMORY, card.free_bytes() // 4))
+
+
+class CardBacking:
+    """Gets predictions ready for scoring on the card, which works for one at a time."""
+
+    def __init__(self, xp: Any, memory: int = _MEMORY) -> None:
+        self.xp, self.memory, self.lock = xp, memory, Lock()
+        self._kept: dict[Candidates, Any] = {}
+
+    def __call__(self, situation: Situation) -> "CardScoring":
+        return CardScoring(self, situation)
+
+    def rows(self, candidates: Candidates) -> Any:
+        """Rows of candidates on the card; those asked for last stay there."""
+        if candidates not in self._kept:
+            if len(self._kept) == _KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[candidates] = self.xp.asarray(np.asarray(candidates.rows, np.float64))
+        return self._kept[candidates]
+
+
+class CardScoring:
+    """Scores all candidates of one prediction on the card; threads wait for each other."""
+
+    dtype = np.dtype(np.float64)
+    is_quick = True
+
+    def __init__(self, backing: CardBacking, situation: Situation) -> None:
+        self._backing, self._xp = backing, backing.xp
+        self._situation, self._contest = situation, situation.contest
+        self._match = situation.trained.scorer.model.match
+
+    def after(self, changes: Changes) -> After:
+        n_sets = len(changes.moved)
+        log_sums = np.empty(n_sets)
+        tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
+        with self._backing.lock:
+            for block in self._blocks(n_sets):
+                found = map(_fetched, self._after(changes, block))
+                log_sums[block], tops[block], ranks[block] = found
+        return After(log_sums, tops, ranks)
+
+    def _blocks(self, n_sets: int) -> Iterator[slice]:
+        """As many removals at a time as memory is to hold."""
+        scores = _ARRAYS * 8 * len(self._contest.candidates.ids)
+        size = max(self._backing.memory // scores, 1)
+        for start in range(0, n_sets, size):
+            yield slice(start, min(start + size, n_sets))
+
+    def _after(self, changes: Changes, block: slice) -> tuple[Any, Any, Any]:
+        """Log sums, tops and ranks of a block, on the card."""
+        xp, x = self._xp, self._changed_scores(changes, block)
+        log_sums = self._log_sums(x)
+        x *= self._situation.trained.scorer.scale
+        x += self._contenders
+        xp.fmax(x, -np.inf, out=x)  # what is not a number is not on top
+        mine = x[:, self._situation.place, None]
+        return log_sums, x.argmax(axis=1), 1 + (x > mine).sum(axis=1)
+
+    def _changed_scores(self, changes: Changes, block: slice) -> Any:
+        """(n, n_candidates) change of every candidate's score by each removal of a block."""
+        asarray, width = self._xp.asarray, self._rows.shape[1]
+        queries = asarray(changes.queries[block, :width])
+        if self._match == "dot":
+            x = queries @ self._rows.T
+        else:
+            x = self._distances_before - self._distances(queries)
+        x[asarray(np.flatnonzero(~changes.moved[block]))] = 0
+        removals, own = _own_places(changes.n_own[block], changes.own.shape[1])
+        places, values = changes.own[block][removals, own], changes.own_changes[block]
+        x[asarray(removals), asarray(places)] = asarray(values[removals, own])
+        x[:, self._situation.place] = asarray(changes.target[block])
+        return x
+
+    def _distances(self, queries: Any) -> Any:
+        """(n, n_candidates) from every query to every row, by chunks that fit in memory."""
+        xp, (n_candidates, width) = self._xp, self._rows.shape
+        out, ones = xp.empty((len(queries), n_candidates)), xp.ones(width)
+        size = max(self._backing.memory // (2 * 8 * n_candidates * width), 1)
+        for start in range(0, len(queries), size):
+            chunk = slice(start, start + size)
+            gaps = xp.asarray(queries[chunk])[:, None] - self._rows
+            if self._match == "l1":
+                xp.abs(gaps, out=gaps)
+            else:
+                gaps *= gaps
+            out[chunk] = (gaps.reshape(-1, width) @ ones).reshape(-1, n_candidates)
+        return out if self._match == "l1" else xp.sqrt(out)
+
+    def _log_sums(self, x: Any) -> Any:
+        """(n,) log of sum p e^x over sum p, as log1p of sum p (e^x - 1): small ones keep digits."""
+        xp = self._xp
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            excess = xp.expm1(x) @ self._probabilities / self._probabilities.sum()
+            out = xp.log1p(excess)
+        far = xp.flatnonzero(~((excess > _FALLS_FAR) & xp.isfinite(excess)))
+        if len(far):
+            out[far] = self._far_log_sums(x[far])
+        return out
+
+    def _far_log_sums(self, x: Any) -> Any:
+        """The same for large changes: probabilities may be too small to hold."""
+        xp, logs = self._xp, self._log_probabilities + x
+        tops = logs.max(axis=1)
+        totals = xp.exp(logs - tops[:, None]).sum(axis=1)
+        return tops + xp.log(totals) - xp.log(self._probabilities.sum())
+
+    @cached_property
+    def _distances_before(self) -> Any:
+        return self._distances(self._contest.query[None])
+
+    @property
+    def _rows(self) -> Any:
+        return self._backing.rows(self._contest.candidates)
+
+    @cached_property
+    def _probabilities(self) -> Any:
+        return self._xp.asarray(self._contest.probabilities)
+
+    @cached_property
+    def _log_probabilities(self) -> Any:
+        return self._xp.asarray(self._contest.log_probabilities)
+
+    @cached_property
+    def _contenders(self) -> Any:
+        return self._xp.asarray(self._situation.contenders)
+
+
+def _own_places(n_own: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Removal by removal, which of its candidates have a changed row of their own."""
+    removals, own = np.nonzero(np.arange(most) < n_own[:, None])
+    return removals, own
+
+
+def _fetched(array: Any) -> NDArray[Any]:
+    """An array of the card in this machine's memory."""
+    return np.asarray(array.get() if hasattr(array, "get") else array)

@@ -1,0 +1,157 @@
+"""One training run on a card, with trace and ledgers, moved on a stretch at a time."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.retrain.cuda._card import Card, open_card
+from whereof.retrain.cuda._fleet import Fleet
+from whereof.training._optimizers import N_TAILS
+from whereof.training._problem import Problem
+from whereof.training._step import METER
+from whereof.training._tables import Table
+from whereof.training._trainer import check_snapshot
+from whereof.training.results import Parameters
+
+_NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
+_LEDGERS = ("owned", "drift", "projection")
+
+
+class CudaTrainer:
+    """Trains a problem on a card; what it saves, a `Trainer` can take up, and the reverse."""
+
+    def __init__(
+        self, problem: Problem, trace: NDArray[Any] | None = None, card: Card | None = None
+    ) -> None:
+        self.problem = problem
+        card = open_card("device cuda") if card is None else card
+        self._fleet = Fleet(card, problem, [np.zeros(0, np.int64)], tracked=True)
+        self._trace = np.zeros((0, problem.trace_width)) if trace is None else trace
+        self.epoch, self.position = 0, 0
+        self.count = np.zeros(1, np.int64)
+        self.meter = np.zeros(len(METER))
+        self._trace_at = 0
+        """The count that the trace was fetched at."""
+
+    @property
+    def epoch_ended(self) -> bool:
+        return self.position >= len(self.problem.facts)
+
+    def warm_up(self) -> None:
+        """The kernels are compiled already."""
+
+    def advance(self, n_facts: int) -> int:
+        """Train on the next facts, at most `n_facts`, within the epoch; say on how many."""
+        fleet, arrays = self._fleet, self._fleet.arrays
+        if self.epoch_ended:
+            self.epoch, self.position = self.epoch + 1, 0
+        fleet.enter(self.epoch, self.position)
+        stop = min(self.position + n_facts, fleet.chunk.stop)
+        arrays["meter"][:] = 0
+        fleet.advance(self.position, stop)
+        found = fleet.to_host(arrays["meter"])
+        self.meter[:2] += found[:2]
+        self.meter[2:] = np.maximum(self.meter[2:], found[2:])
+        self.count[:] = fleet.to_host(arrays["counts"])
+        n, self.position = stop - self.position, stop
+        return n
+
+    @property
+    def trace(self) -> NDArray[Any]:
+        """The trace as it stands, in the array that was given for it."""
+        if len(self._trace) and self._trace_at != int(self.count[0]):
+            self._trace[...] = self._fleet.to_host(self._fleet.arrays["trace"])
+            self._trace_at = int(self.count[0])
+        return self._trace
+
+    def read(self) -> tuple[Table, Table]:
+        """Copies of the tables, up to date; looking never changes what training does next."""
+        arrays = self._fleet.arrays
+        if not self.problem.rule.deferred:
+            return self._tables()
+        names = [name for name, _, _ in _NAMES]
+        names += [f"{ledger}{end}" for ledger in _LEDGERS for _, _, end in _NAMES]
+        before = {name: arrays[name].copy() for name in names}
+        self._fleet.settle()
+        tables = self._tables()
+        arrays |= before
+        return tables
+
+    def _tables(self) -> tuple[Table, Table]:
+        """Both tables as they stand, without padding."""
+        found, rule = [], self.problem.rule
+        host, arrays = self._fleet.to_host, self._fleet.arrays
+        widths = (self.problem.widths.entity, self.problem.widths.relation)
+        for (name, counts, end), width in zip(_NAMES, widths, strict=True):
+            state = np.concatenate(
+                [part[:, :width] for part in self._parts(host(arrays[name])[0], name)], axis=1
+            )
+            touched = np.zeros(0, np.int64)
+            tails = np.zeros((0, N_TAILS))
+            if rule.deferred:
+                touched = host(arrays[counts])[0].astype(np.int64)
+                times = host(arrays["times"])
+                tails = times[np.minimum(touched, len(times) - 1), :N_TAILS]
+            ledgers = {each: host(arrays[f"{each}{end}"]) for each in _LEDGERS}
+            none = ledgers["owned"][:0]
+            found.append(
+                Table(
+                    state=np.ascontiguousarray(state),
+                    touched=touched,
+                    tails=np.ascontiguousarray(tails),
+                    owned=ledgers["owned"],
+                    negatives=none,
+                    drift=ledgers["drift"] if rule.deferred else none,
+                    projection=ledgers["projection"] if rule.constrained else none,
+                )
+            )
+        return found[0], found[1]
+
+    def _parts(self, state: Any, name: str) -> list[Any]:
+        """The rows of a table, and each of their moments: views, with padding."""
+        sizes = self._fleet.sizes
+        width = sizes.row if name == "entities" else sizes.relation_row
+        return [state[:, part * width : (part + 1) * width] for part in range(sizes.parts)]
+
+    def parameters(self) -> Parameters:
+        """Copies of the rows as they stand."""
+        widths = self.problem.widths
+        entities, relations = (table.state for table in self.read())
+        return Parameters(
+            np.ascontiguousarray(entities[:, : widths.entity]),
+            np.ascontiguousarray(relations[:, : widths.relation]),
+        )
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Everything but the trace that `restore` needs."""
+        block = self._fleet.timeline.block_size
+        start = max(self.position - 1, 0) // block * block
+        first = (self.epoch * len(self.problem.facts) + start) * self.problem.n_directions
+        arrays = {"count": self.count, "meter": self.meter}
+        arrays["clock"] = np.array([self.epoch, self.position, first], np.int64)
+        for name, table in zip(("entities", "relations"), self._tables(), strict=True):
+            arrays |= {f"{name}.{field}": getattr(table, field) for field in table._fields}
+        return arrays
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take up a snapshot, of this or of the CPU's, in place."""
+        fleet = self._fleet
+        check_snapshot(self.snapshot(), arrays)
+        self.count[:], self.meter[:] = arrays["count"], arrays["meter"]
+        self.epoch, self.position = (int(n) for n in arrays["clock"][:2])
+        xp, parts = fleet.card.xp, fleet.sizes.parts
+        for name, counts, end in _NAMES:
+            state = arrays[f"{name}.state"]
+            width = state.shape[1] // parts
+            for number, part in enumerate(self._parts(fleet.arrays[name][0], name)):
+                part[:, :width] = xp.asarray(state[:, number * width : (number + 1) * width])
+            if self.problem.rule.deferred:
+                fleet.arrays[counts][0] = xp.asarray(arrays[f"{name}.touched"])
+            for ledger in _LEDGERS:
+                if len(arrays[f"{name}.{ledger}"]):
+                    fleet.arrays[f"{ledger}{end}"][:] = xp.asarray(arrays[f"{name}.{ledger}"])
+        fleet.arrays["counts"][:] = xp.asarray(self.count)
+        if len(self._trace):
+            fleet.arrays["trace"][:] = xp.asarray(self._trace).astype(fleet.arrays["trace"].dtype)
+            self._trace_at = int(self.count[0])

@@ -1,0 +1,41 @@
+"""Cards: the stand-in on the CPU for every test, and the real one where there is one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrain.cuda.cpu_card import CpuCard
+from whereof.errors import WhereofError
+from whereof.retrain.cuda._card import Card, CudaCard, open_card
+
+MakeCard = Callable[..., CpuCard]
+
+
+@pytest.fixture(scope="session")
+def cpu_card(tmp_path_factory: pytest.TempPathFactory) -> MakeCard:
+    """Makes stand-ins that share what they compile; see `CpuCard` for what may be chosen."""
+    folder: Path = tmp_path_factory.mktemp("kernels")
+
+    def make(**choices: Any) -> CpuCard:
+        return CpuCard(folder, **choices)
+
+    return make
+
+
+@pytest.fixture
+def cuda_card() -> CudaCard:
+    """The card of this machine; tests that ask for it are skipped where there is none."""
+    try:
+        return open_card("this test")
+    except WhereofError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def card(request: pytest.FixtureRequest) -> Card:
+    """Where kernels run: first the stand-in, then the real one."""
+    if request.param == "cpu":
+        return request.getfixturevalue("cpu_card")()
+    return request.getfixturevalue("cuda_card")

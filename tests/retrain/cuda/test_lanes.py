@@ -1,0 +1,75 @@
+"""Threads that pass numbers to each other: in groups that share a row, several of them a warp."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from training.helpers import make_problem
+
+from retrain.cuda.conftest import MakeCard
+from retrain.cuda.helpers import (
+    check_close,
+    check_rows,
+    check_same_bits,
+    check_tracked,
+    run_trainer,
+    trained_fleet,
+)
+from whereof.retrain.cuda._layout import Sizes, plan_layout, share_memory
+
+SETTINGS: list[dict[str, Any]] = [
+    {"optimizer": "adam", "constraint": "unit", "inverse": True},
+    {"optimizer": "adam-lazy", "sampling": "independent", "model": "complex", "negatives": 6},
+    {"optimizer": "adagrad", "model": "mf-biased", "constraint": "max:0.8", "n3": 0.1},
+    {"optimizer": "sgd", "model": "transe-l2", "loss": "sigmoid", "dim": 9},
+]
+each_setting = pytest.mark.parametrize(
+    "settings", SETTINGS, ids=lambda it: f"{it['optimizer']}-{it.get('model', 'distmult')}"
+)
+
+
+@each_setting
+@pytest.mark.parametrize(("lanes", "threads", "tracked"), [(2, 2, False), (4, 8, True)])
+def test_lanes_come_to_what_the_cores_come_to(
+    cpu_card: MakeCard, settings: dict[str, Any], lanes: int, threads: int, tracked: bool
+) -> None:
+    problem = make_problem(**settings, epochs=2)
+    card, trainer = cpu_card(lanes=lanes, threads=threads), run_trainer(problem)
+    fleet = trained_fleet(card, problem, tracked=tracked)
+    assert fleet.layout.group > 1
+    assert fleet.layout.threads == threads
+    if tracked:
+        check_tracked(fleet, trainer, 1e-9)
+    check_rows(fleet.rows(0), trainer.parameters(), 1e-9)
+
+
+@each_setting
+def test_groups_in_half_the_turns_add_up_alike(
+    cpu_card: MakeCard, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two groups of two threads in every warp; four warps, or two."""
+    monkeypatch.setattr("whereof.retrain.cuda._source.OWN_THREADS", 4)
+    problem = make_problem(**settings | {"epochs": 1, "dim": 3, "negatives": 7})
+    card, sizes = cpu_card(lanes=4, threads=16), Sizes.of(problem)
+    plain = replace(plan_layout(sizes, card.limits), group=2, moved=2, scored=4)
+    plain = replace(plain, packs=-(-sizes.row // (2 * sizes.pack)))
+    shapes = (replace(plain, threads=16, turns=1), replace(plain, threads=8, turns=2))
+    one, other = (
+        trained_fleet(card, problem, [], [3, 5], layout=share_memory(shape, sizes, card.limits))
+        for shape in shapes
+    )
+    check_same_bits(one, other)
+
+
+@each_setting
+def test_scores_are_those_of_one_lane(cpu_card: MakeCard, settings: dict[str, Any]) -> None:
+    """test_engine.py holds those of one lane against the cores."""
+    problem = make_problem(**settings, epochs=1)
+    asked = np.array([(0, 1, 0, 0, 8), (1, 3, 0, 2, 7), (1, 0, 0, 5, 6)], np.int32)
+    found, wanted = (
+        trained_fleet(card, problem, [], [3, 5]).scores(asked)
+        for card in (cpu_card(lanes=4, threads=8), cpu_card())
+    )
+    check_close(found, wanted, 1e-9)
+    assert (found != 0).sum() >= 13

@@ -1,0 +1,197 @@
+"""A run trained on a card is the run that the cores train, and either goes on with the other's."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trained
+from training.helpers import make_problem
+
+import whereof
+from retrain.cuda.helpers import check_close
+from whereof.retrain.cuda._card import Card, CudaCard
+from whereof.retrain.cuda._trainer import CudaTrainer
+from whereof.training.results import Interrupted, Watch
+
+WIDE = {"precision": "float64", "epochs": 3}
+SETTINGS: list[dict[str, Any]] = [
+    {"optimizer": "adam", "constraint": "max:0.6", "credit": "step"},
+    {"optimizer": "adam-lazy", "inverse": True, "model": "complex", "n3": 0.01},
+    {"optimizer": "adagrad", "sampling": "independent", "negatives": 13, "rate": 0.05},
+    {"optimizer": "sgd", "loss": "sigmoid", "model": "transe", "rate": 0.1, "trace": False},
+]
+each_setting = pytest.mark.parametrize("settings", SETTINGS, ids=lambda it: it["optimizer"])
+
+
+class StopAfter(Watch):
+    """Asks training to stop once so many stretches have passed."""
+
+    def __init__(self, stretches: int) -> None:
+        self.left = stretches
+
+    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
+        self.left -= 1
+
+    def should_stop(self) -> bool:
+        return self.left <= 0
+
+
+@pytest.fixture(autouse=True)
+def there(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `device cuda` finds: the real card, or the stand-in."""
+    if not isinstance(card, CudaCard):
+        for place in ("_card", "_trainer"):
+            monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda task: card)
+
+
+def check_runs(found: whereof.Run, wanted: whereof.Run, tolerance: float) -> None:
+    for name in ("entity_rows", "relation_rows", "trace"):
+        mine, theirs = getattr(found, name), getattr(wanted, name)
+        assert (mine is None) == (theirs is None)
+        if theirs is not None:
+            assert mine.dtype == theirs.dtype
+            check_close(mine, theirs, tolerance, name)
+
+
+def flat(metrics: dict[str, Any], start: str = "") -> dict[str, float]:
+    """Metrics of metrics under one name each."""
+    found: dict[str, float] = {}
+    for name, value in metrics.items():
+        inner = value if isinstance(value, dict) else None
+        found |= {start + name: value} if inner is None else flat(inner, f"{start}{name} ")
+    return found
+
+
+def check_told_alike(found: whereof.Run, wanted: whereof.Run) -> None:
+    """Norms, book-keeping, metrics and history."""
+    mine, theirs = found.summary(), wanted.summary()
+    assert mine.keys() == theirs.keys()
+    for name in ("norms", "bookkeeping"):
+        assert mine[name] == pytest.approx(theirs[name], rel=1e-9, abs=1e-9)
+    for name in ("best_epoch", "best_facts", "epochs", "stopped"):
+        assert mine[name] == theirs[name]
+    for split in ("valid", "test"):
+        one, other = (flat(run.metrics[split]) for run in (found, wanted))
+        assert one == pytest.approx(other, rel=1e-9)
+    for one, other in zip(found.history, wanted.history, strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
+
+
+@each_setting
+def test_a_run_on_a_card_is_the_run_of_the_cores(tmp_path: Path, settings: dict[str, Any]) -> None:
+    cores = trained.train(tmp_path / "cores", **WIDE | settings)
+    card = trained.train(tmp_path / "card", **WIDE | settings, device="cuda")
+    check_runs(card, cores, 1e-9)
+    check_told_alike(card, cores)
+
+
+@each_setting
+def test_two_runs_on_a_card_are_the_same_to_the_bit(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    choices = settings | {"epochs": 2, "keep_checkpoints": 3}
+    for name in ("one", "two"):
+        trained.train(tmp_path / name, **choices, device="cuda")
+    if settings.get("trace", True):
+        assert trained.outcome(tmp_path / "one") == trained.outcome(tmp_path / "two")
+    one, two = (whereof.Run.open(tmp_path / name) for name in ("one", "two"))
+    assert np.array_equal(one.entity_rows, two.entity_rows)
+    assert len(list((tmp_path / "one" / "checkpoints").iterdir())) >= 3
+
+
+@each_setting
+@pytest.mark.parametrize("stretches", [1, 3])
+def test_an_interrupted_run_resumes_to_the_same_bits(
+    tmp_path: Path, settings: dict[str, Any], stretches: int
+) -> None:
+    whole = trained.train(tmp_path / "whole", **WIDE | settings, device="cuda")
+    with pytest.raises(Interrupted):
+        trained.train(
+            tmp_path / "cut", **WIDE | settings, device="cuda", watch=StopAfter(stretches)
+        )
+    with pytest.raises(Interrupted):
+        whereof.resume(tmp_path / "cut", device="cuda", watch=StopAfter(1))
+    resumed = whereof.resume(tmp_path / "cut", device="cuda")
+    check_runs(resumed, whole, 0)
+    check_told_alike(resumed, whole)
+
+
+@each_setting
+@pytest.mark.parametrize(("first", "then"), [("cpu", "cuda"), ("cuda", "cpu")])
+def test_the_other_device_takes_a_checkpoint_up(
+    tmp_path: Path, settings: dict[str, Any], first: str, then: str
+) -> None:
+    whole = trained.train(tmp_path / "whole", **WIDE | settings)
+    with pytest.raises(Interrupted):
+        trained.train(tmp_path / "cut", **WIDE | settings, device=first, watch=StopAfter(2))
+    with pytest.raises(Interrupted):
+        whereof.resume(tmp_path / "cut", device=then, watch=StopAfter(1))
+    resumed = whereof.resume(tmp_path / "cut", device=first)
+    check_runs(resumed, whole, 1e-12)
+    check_told_alike(resumed, whole)
+
+
+def test_a_trace_in_half_precision(tmp_path: Path) -> None:
+    """On the cores every step is rounded; on a card all of them, once."""
+    choices = WIDE | {"epochs": 1, "trace_precision": "float16"}
+    card = trained.train(tmp_path / "card", **choices, device="cuda")
+    wide = trained.train(tmp_path / "wide", **WIDE | {"epochs": 1})
+    cores = trained.train(tmp_path / "cores", **choices)
+    assert card.trace is not None
+    assert wide.trace is not None
+    assert card.trace.dtype == np.float16
+    assert np.array_equal(card.trace, wide.trace.astype(np.float16))
+    check_runs(card, cores, 1e-3)
+    with pytest.raises(Interrupted):
+        trained.train(tmp_path / "cut", **choices, device="cuda", watch=StopAfter(1))
+    resumed = whereof.resume(tmp_path / "cut", device="cuda")
+    assert np.array_equal(resumed.entity_rows, card.entity_rows)
+    check_runs(resumed, card, 1e-3)
+
+
+def test_a_checkpoint_of_another_kind_is_refused(card: Card) -> None:
+    lazy, adam = (make_problem(optimizer=name) for name in ("adam-lazy", "adam"))
+    saved = CudaTrainer(lazy, card=card).snapshot()
+    CudaTrainer(lazy, card=card).restore(saved)
+    with pytest.raises(whereof.WhereofError, match="the checkpoint is of another kind of training"):
+        CudaTrainer(adam, card=card).restore(saved)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_looking_never_changes_what_comes_next(card: Card, optimizer: str) -> None:
+    problem = make_problem(optimizer=optimizer, constraint="max:0.8", inverse=True)
+    shape = (len(problem.facts), problem.trace_width)
+    looked_at, left_alone = (CudaTrainer(problem, np.zeros(shape), card) for _ in range(2))
+    for _ in range(12):
+        assert looked_at.advance(7) == left_alone.advance(7)
+        looked_at.read()
+        looked_at.parameters()
+        looked_at.snapshot()
+    for name, array in looked_at.snapshot().items():
+        assert array.tobytes() == left_alone.snapshot()[name].tobytes(), name
+    assert looked_at.trace.tobytes() == left_alone.trace.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batch_size": 2}, "a card trains fact by fact, not in batches of 2; choose batch_size 1"),
+        (
+            {"optimizer": "adam", "schedule": "inverse"},
+            "a card trains adam at a constant rate, not inverse; choose adam-lazy",
+        ),
+    ],
+)
+def test_what_a_card_cannot_is_said_before_anything_is_written(
+    tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(whereof.WhereofError, match=message):
+        trained.train(tmp_path / "run", **settings, device="cuda")
+    assert not (tmp_path / "run").exists()
+
+
+def test_divergence_is_said_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"diverged.*rate"):
+        trained.train(tmp_path / "run", optimizer="sgd", rate=1e6, device="cuda")
+    assert not (tmp_path / "run").exists()

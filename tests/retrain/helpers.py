@@ -1,0 +1,98 @@
+"""Small things to retrain, and engines and watches that count."""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trained
+
+import whereof
+from whereof.api._cases import _recipe
+from whereof.predict import Place, Predictions, Standings
+from whereof.retrain import Engine, Job, Journal, Retrainer, RetrainWatch
+from whereof.training.results import Parameters
+from whereof.training.retraining import Recipe
+
+
+def never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A run made ready by hand, with a few predictions of its training facts."""
+
+    recipe: Recipe
+    predictions: Predictions
+
+    def stand(self, job: Job) -> list[Any]:
+        """What any engine must come to."""
+        rows = self.recipe.retrain(job.removed)
+        return self.predictions.stand(rows, job.which, job.removed).tolist()
+
+
+def subject_of(run: whereof.Run, n: int = 4) -> Subject:
+    places = [Place(int(s), int(r), int(o)) for s, r, o in run.dataset.train[:n]]
+    if run.config.inverse:
+        places += [Place(p.target, p.relation, p.given, asks_subject=True) for p in places]
+    return Subject(_recipe(run), Predictions.of(run.scorer, run.dataset, places))
+
+
+def make_subject(folder: Path, **settings: Any) -> Subject:
+    return subject_of(trained.train(folder / "run", **settings))
+
+
+class Counting:
+    """An engine that notes every job it is given."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.jobs = engine, list[Job]()
+        self.identity, self.at_once = engine.identity, engine.at_once
+
+    def describe(self) -> str:
+        return self.engine.describe()
+
+    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
+        return self.engine.seconds_for(recipe, n_retrainings)
+
+    def retrain(
+        self,
+        recipe: Recipe,
+        jobs: Sequence[Job],
+        predictions: Predictions | None,
+        should_stop: Callable[[], bool],
+    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
+        self.jobs += jobs
+        return self.engine.retrain(recipe, jobs, predictions, should_stop)
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+@dataclass
+class Seen(RetrainWatch):
+    """Keeps what it is told; asks to stop after so many retrainings."""
+
+    stop_after: float = float("inf")
+    n_done: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def retrained(self, n_done: int, n_retrainings: int) -> None:
+        self.n_done = n_done
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+    def should_stop(self) -> bool:
+        return self.n_done >= self.stop_after
+
+
+def retrainer(
+    subject: Subject,
+    engine: Engine,
+    journal: Journal | None = None,
+    watch: RetrainWatch | None = None,
+) -> Retrainer:
+    journal = Journal() if journal is None else journal
+    return Retrainer(subject.recipe, engine, journal, watch or RetrainWatch())

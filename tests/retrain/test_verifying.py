@@ -1,0 +1,245 @@
+"""A verdict is what retraining by hand gives, beside what rollback says."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trained import train, train_ratings
+
+import whereof
+from retrain.by_hand import EGYPT, STAND, check_stand, stands_without
+from whereof.run import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
+    return train(tmp_path_factory.mktemp("verify") / "run", inverse=True)
+
+
+@pytest.mark.parametrize("asks", ["object", "subject"])
+def test_before_and_actual_are_those_of_retraining_by_hand(run: whereof.Run, asks: str) -> None:
+    found = run.verify(*EGYPT, asks=asks, top=4)
+    explained = run.explain(*EGYPT, asks=asks, top=4)
+    assert found.removed == tuple(fact.fact_id for fact in explained.facts)
+    assert found.prediction == explained.prediction
+    assert [fact.influence for fact in found.facts] == [f.influence for f in explained.facts]
+    assert [fact.probability_without for fact in found.facts] == [
+        fact.probability_without for fact in explained.facts
+    ]
+    check_stand(found.before, stands_without(run, [], EGYPT, asks))
+    check_stand(found.actual, stands_without(run, found.removed, EGYPT, asks))
+    assert found.actual.probability != found.before.probability
+    assert found.control_matches_run
+    assert (found.method, found.engine, found.notes) == ("rollback", "local", ())
+
+
+def test_predicted_is_the_joint_rollback(run: whereof.Run) -> None:
+    found = run.verify(*EGYPT, top=3, each=True)
+    joint = run.explain(*EGYPT, without=list(found.removed)).without
+    assert joint is not None
+    assert found.predicted is not None
+    check_stand(found.predicted, {name: getattr(joint, name) for name in STAND})
+    assert found.predicted.labels == joint.labels
+    for each in found.each:
+        alone = run.explain(*EGYPT, without=each.fact_id).without
+        assert alone is not None
+        assert each.predicted is not None
+        check_stand(each.predicted, {name: getattr(alone, name) for name in STAND})
+
+
+def test_answers_of_removed_facts_stay_known(run: whereof.Run) -> None:
+    query = ("usa", "embassy")
+    known = [answer for answer in run.predict(*query, top=None).answers if answer.known == "train"]
+    last = run.predict(*query, top=None, new=True).answers[-1].entity
+    facts = [("usa", "embassy", answer.entity) for answer in known]
+    found = run.verify(*query, last, facts=facts)
+    wanted = stands_without(run, found.removed, (*query, last))
+    check_stand(found.actual, wanted)
+    n_new = len(run.predict(*query, top=None, new=True).answers)
+    assert found.predicted is not None
+    assert max(found.actual.rank, found.predicted.rank) <= n_new
+
+
+@settings(max_examples=10)
+@given(st.sets(st.integers(0, 1591), min_size=1, max_size=4))
+def test_each_is_a_verdict_on_that_fact_alone(run: whereof.Run, fact_ids: set[int]) -> None:
+    found = run.verify(*EGYPT, facts=sorted(fact_ids), each=True)
+    assert set(found.removed) == fact_ids
+    assert [fact.influence for fact in found.facts] == sorted(
+        (fact.influence for fact in found.facts), reverse=True
+    )
+    for each in found.each:
+        alone = run.verify(*EGYPT, facts=each.fact_id)
+        assert (alone.removed, alone.before) == ((each.fact_id,), found.before)
+        assert (alone.predicted, alone.actual) == (each.predicted, each.actual)
+        assert alone.n_known == alone.n_retrainings == 2
+
+
+def test_facts_may_be_named(run: whereof.Run) -> None:
+    found = run.verify(*EGYPT, facts=["burma,embassy,uk", "0 1", ("uk", "embassy", "egypt")])
+    data = run.dataset
+    assert set(found.removed) >= {0, 1}
+    named = {data.fact_names(data.train[fact]) for fact in found.removed}
+    assert {("burma", "embassy", "uk"), ("uk", "embassy", "egypt")} <= named
+    assert {(f.subject, f.relation, f.object) for f in found.facts} == named
+
+
+def test_an_open_place_is_its_top_answer_and_all_takes_every_supporter(run: whereof.Run) -> None:
+    found = run.verify("egypt", "embassy", None, top="all")
+    explained = run.explain("egypt", "embassy", None, top="all")
+    assert found.prediction == explained.prediction
+    assert found.removed == tuple(fact.fact_id for fact in explained.facts)
+    assert len(found.removed) > 10
+
+
+def test_seeds_are_runs_of_their_own_each_with_its_control(tmp_path: Path) -> None:
+    run = train(tmp_path / "run")
+    found = run.verify(*EGYPT, seeds=3, top=5)
+    assert [each.seed for each in found.seeds] == [3, 4, 5]
+    for each in found.seeds:
+        sibling = (
+            run if each.seed == 3 else whereof.Run.open(tmp_path / f"run/siblings/seed-{each.seed}")
+        )
+        assert sibling.config == run.config.replace(seed=each.seed)
+        assert each.control_matches_run
+        check_stand(each.before, stands_without(sibling, [], EGYPT))
+        check_stand(each.actual, stands_without(sibling, found.removed, EGYPT))
+    assert (found.before, found.actual) == (found.seeds[0].before, found.seeds[0].actual)
+    assert len({each.before.probability for each in found.seeds}) == 3
+    assert found.n_retrainings == 6
+    summary, falls = found.summary, [s.before.worth - s.actual.worth for s in found.seeds]
+    assert summary is not None
+    assert summary.fall.mean == pytest.approx(np.mean(falls))
+    assert summary.fall.std == pytest.approx(np.std(falls, ddof=1))
+    assert (summary.fall.min, summary.fall.max) == (min(falls), max(falls))
+    assert summary.n_fell == sum(fall > 0 for fall in falls)
+    changed = [each.before.top_answer != each.actual.top_answer for each in found.seeds]
+    assert (summary.n_seeds, summary.n_top_changed) == (3, sum(changed))
+    assert run.verify(*EGYPT, seeds=3, top=5).n_known == 6
+
+
+def test_a_run_of_ratings_tells_by_its_score(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, 30)
+    found = run.verify("u0", "m1", facts=[0, 3], each=True)
+    assert (found.before.probability, found.actual.probability) == (None, None)
+    assert found.predicted is not None
+    assert found.predicted.probability is None
+    for fact_ids, stand in [([0, 3], found.actual), *(([f.fact_id], f.actual) for f in found.each)]:
+        check_stand(stand, stands_without(run, fact_ids, ("u0", "m1")))
+    assert "the rating really" in str(found)
+    assert math.isfinite(found.actual.score)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_two_way_runs_have_no_relation(tmp_path: Path) -> None:
+    lines = [f"u{user}\tm{item}\n" for user in range(8) for item in range(6) if (user + item) % 3]
+    (tmp_path / "seen.tsv").write_text("".join(lines))
+    run = whereof.train(tmp_path / "seen.tsv", out=tmp_path / "run", model="mf", dim=3, epochs=3)
+    found = run.verify("u0", "m3", top=2)
+    assert (found.prediction.relation, found.facts[0].relation) == (None, None)
+    check_stand(found.actual, stands_without(run, found.removed, ("u0", "m3")))
+    with pytest.raises(whereof.WhereofError, match="a prediction is SUBJECT OBJECT"):
+        run.verify("u0", "likes", "m3")
+
+
+def test_without_a_trace_nothing_is_predicted(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", trace=False)
+    with pytest.raises(whereof.WhereofError, match="needs a trace and this run has none"):
+        run.verify(*EGYPT)
+    found = run.verify(*EGYPT, facts=[5, 2], each=True)
+    assert (found.removed, found.predicted) == ((5, 2), None)
+    assert [fact.influence for fact in found.facts] == [None, None]
+    assert [each.predicted for each in found.each] == [None, None]
+    assert found.notes == ("this run has no trace, so rollback predicts nothing",)
+    assert "rollback" not in str(found)
+    by_gradient = run.verify(*EGYPT, method="gradient-dot", top=2)
+    explained = run.explain(*EGYPT, method="gradient-dot", top=2)
+    assert [fact.influence for fact in by_gradient.facts] == [f.influence for f in explained.facts]
+
+
+def test_other_methods_choose_and_rollback_predicts(run: whereof.Run) -> None:
+    found = run.verify(*EGYPT, method="random", seed=8, top=6)
+    explained = run.explain(*EGYPT, method="random", seed=8, top=6)
+    assert found.removed == tuple(fact.fact_id for fact in explained.facts)
+    assert found.predicted is not None
+    assert found.notes == ("facts by random; `predicted` is by rollback",)
+
+
+def test_a_control_that_differs_from_the_run_is_what_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train(tmp_path / "run")
+    rows = run.entity_rows + np.float32(1e-3)
+    monkeypatch.setattr(RunFolder, "entity_rows", rows)
+    run = whereof.Run.open(tmp_path / "run")
+    found = run.verify(*EGYPT, top=3)
+    assert not found.control_matches_run
+    assert found.before.probability != found.prediction.probability
+    check_stand(found.before, stands_without(run, [], EGYPT))
+    (note,) = found.notes
+    assert note.startswith("retraining seed 3 with all facts does not lead to the stored run")
+    exact = run.explain(*EGYPT, method="retrain", role="several", top=None)
+    for fact in exact.facts:
+        assert found.before.probability is not None
+        assert fact.probability_without is not None
+        assert fact.influence == found.before.probability - fact.probability_without
+        changes = fact.top_answer_without != found.before.top_answer
+        assert fact.top_answer_changes == changes
+    assert exact.notes[0].startswith("retraining with all facts does not lead to the stored run")
+
+
+def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) -> None:
+    said: list[Any] = []
+
+    class Watch(whereof.RetrainWatch):
+        def planned(self, plan: Any) -> None:
+            said.append((plan.n_retrainings, plan.n_known))
+
+        def retrained(self, n_done: int, n_retrainings: int) -> None:
+            said.append(n_done)
+
+    run = train(tmp_path / "run")
+    first = run.verify(*EGYPT, top=2, watch=Watch(), threads=1)
+    assert said == [(2, 0), 1, 2]
+    again = run.verify(*EGYPT, top=2, each=True, watch=Watch())
+    assert said[3:] == [(2, 2), 1, 2]
+    assert (again.n_retrainings, again.n_known) == (4, 2)
+    assert (again.before, again.actual) == (first.before, first.actual)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"top": 0}, "top is 0; give a number from 1 on, or all"),
+        ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
+        ({"method": "magic"}, "unknown method 'magic'"),
+        ({"facts": 99999}, "no fact has id 99999"),
+        ({"facts": []}, "no fact to remove is named"),
+        ({"facts": [1], "top": 3}, "leave out top"),
+        ({"tops": 3}, "did you mean 'top'?"),
+        ({"engine": "steam"}, "unknown engine 'steam'"),
+        ({"facts": list(range(1592))}, "nothing is left to train on"),
+    ],
+)
+def test_bad_options_are_named(run: whereof.Run, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(whereof.WhereofError) as error:
+        run.verify(*EGYPT, **options)
+    assert message in str(error.value)
+
+
+def test_a_document_is_plain(run: whereof.Run) -> None:
+    found = run.verify(*EGYPT, top=2, each=True).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    stand = {"probability", "rank", "top_answer", "score", "labels"}
+    for name in ("before", "predicted", "actual"):
+        assert found[name].keys() == stand
+    fields = {"prediction", "removed", "control_matches_run", "seconds", "facts", "each", "seeds"}
+    fields |= {"summary", "n_retrainings", "n_known", "method", "engine", "notes"}
+    assert found.keys() == fields | {"before", "predicted", "actual"}
+    assert (found["seeds"], found["summary"]) == ([], None)
