@@ -1,6 +1,6 @@
-"""The documentation says what there is: names, help texts, links, code that runs.
+"""The documentation names everything there is; help texts are current, links work, code runs.
 
-`python tests/test_docs.py` writes the help texts of the commands into docs/cli.md anew.
+`python tests/test_docs.py` writes the current help texts of the commands into docs/cli.md.
 """
 
 import re
@@ -119,7 +119,7 @@ def _anchor(heading: str) -> str:
 
 def test_every_page_stands_in_the_index() -> None:
     index = read(ROOT / "docs" / "index.md").splitlines()
-    missing = {page.stem for page in PAGES if page.parent.name == "docs"} - {"index", *index}
+    missing = {page.stem for page in PAGES if page.parent == ROOT / "docs"} - {"index", *index}
     assert not missing
 
 
