@@ -1,18 +1,25 @@
-"""Charts as data: marks with their values. The room `present` draws them."""
+"""Charts as data: marks with their values. The room `present` draws them.
 
+A value that is None, NaN or infinite is not drawn.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whereof.table import Column
 
+Place = tuple[float | None, float | None]
+"""x and y."""
+
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar from zero, with its interval."""
+    """A bar from zero, with its interval. Bars of one group stand together."""
 
     group: str
     series: str
     value: float | None
-    interval: tuple[float, float] | None = None
+    interval: tuple[float | None, float | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -27,15 +34,17 @@ class Box:
     high: float
     mean: float
     count: float | None = None
-    """Such as the mean number of removed facts; on an axis of its own."""
+    """Such as the mean number of removed facts; on an axis of its own, see `Chart.count`."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points of a scatter plot."""
+    """Points of a scatter plot against the diagonal; each series has a panel."""
 
     series: str
-    points: tuple[tuple[float, float], ...]
+    points: Sequence[Place]
+    note: str = ""
+    """Words above the panel, such as the correlation."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Curve:
     """A line through points."""
 
     series: str
-    points: tuple[tuple[float, float], ...]
+    points: Sequence[Place]
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class Strip:
     """Values of one row, each as a dot: such as one for every seed."""
 
     label: str
-    values: tuple[float, ...]
+    values: Sequence[float | None]
 
 
 Mark = Bar | Box | Points | Curve | Strip
@@ -63,7 +72,10 @@ class Chart:
 
     name: str
     title: str
-    marks: tuple[Mark, ...]
+    marks: Sequence[Mark]
     x: Column
-    """Title and unit of the values' axis; `y` is that of scatter plots and curves."""
+    """Title and unit of the values' axis; of scatter plots and curves, of the axis below."""
     y: Column | None = None
+    """Title and unit of the other axis of scatter plots and curves."""
+    count: str = "facts removed, on average"
+    """Title of the axis of the boxes' counts."""

@@ -15,8 +15,19 @@ from whereof.errors import WhereofError
 METHODS = "whereof.methods"
 PROTOCOLS = "whereof.protocols"
 MODELS = "whereof.models"
+RENDERERS = "whereof.renderers"
+"""What shows objects of lower rooms, which do not import the room `present`."""
 
-_OURS: dict[str, dict[str, str]] = {METHODS: {}, PROTOCOLS: {}, MODELS: {}}
+_OURS: dict[str, dict[str, str]] = {
+    METHODS: {},
+    PROTOCOLS: {},
+    MODELS: {},
+    RENDERERS: {
+        "explanation-html": "whereof.present.explanation:explanation_html",
+        "explanation-plot": "whereof.present.explanation:plot_explanation",
+        "verdict-words": "whereof.present.verdict:verdict_words",
+    },
+}
 """By group and name: where the object is, as module:attribute."""
 
 
@@ -38,6 +49,11 @@ def load(group: str, name: str, kind: type) -> Any:
     if not isinstance(found, kind):
         raise WhereofError(f"the entry point {name!r} of {group} is not a {kind.__name__}")
     return found
+
+
+def render(name: str, *given: Any) -> Any:
+    """What the renderer of that name makes of an object, such as `explanation-html`."""
+    return load(RENDERERS, name, object)(*given)
 
 
 def unknown(noun: str, name: str, allowed: Iterable[str]) -> WhereofError:

@@ -3,32 +3,66 @@
 import math
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.drawing.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
-from whereof.drawing import (
-    Bar,
-    Box,
-    Curve,
-    Scatter,
-    Strip,
-    bars_svg,
-    boxes_svg,
-    line_svg,
-    scatter_svg,
-    strip_svg,
-)
+from tests.present.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
+from whereof.chart import Bar, Box, Chart, Curve, Mark, Points, Strip
+from whereof.present.charts import Scale, chart_svg, nice_ticks, tick_texts
+from whereof.table import Column
+
+FINITE = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-100)
+
+
+@given(st.lists(FINITE, min_size=1, max_size=5))
+def test_ticks_cover_the_data_evenly(values: list[float]) -> None:
+    ticks = nice_ticks(values)
+    room = 1e-6 * (ticks[-1] - ticks[0])
+    assert ticks[0] - room <= min(values) <= max(values) <= ticks[-1] + room
+    assert 2 <= len(ticks) <= 8
+    steps = [after - before for before, after in pairwise(ticks)]
+    assert max(steps) == pytest.approx(min(steps), rel=1e-3)
+    assert len(set(tick_texts(ticks))) == len(ticks)
+
+
+def test_ticks_are_round() -> None:
+    assert nice_ticks([0.03, 0.97]) == (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    assert nice_ticks([0, 261]) == (0.0, 100.0, 200.0, 300.0)
+    assert nice_ticks([0.86, 0.93]) == (0.86, 0.88, 0.9, 0.92, 0.94)
+    assert nice_ticks([None, math.nan, math.inf, 1.0, 2.0]) == nice_ticks([1.0, 2.0])
+    assert nice_ticks([]) == nice_ticks([0.0, 1.0])
+    for value in (0.0, 5.0, -3.0):
+        ticks = nice_ticks([value, value])
+        assert ticks[0] < value < ticks[-1]
+
+
+def test_tick_texts_have_the_digits_they_need() -> None:
+    assert tick_texts((0.0, 0.25, 0.5)) == ["0.00", "0.25", "0.50"]
+    assert tick_texts((0.0, 0.5, 1.0), percent=True) == ["0%", "50%", "100%"]
+    assert tick_texts((-2000.0, 0.0)) == ["-2,000", "0"]
+
+
+def test_a_scale_runs_either_way() -> None:
+    assert Scale((0.0, 1.0), 10, 110).at(0.25) == 35
+    assert Scale((0.0, 1.0), 110, 10).at(0.25) == 85
+
 
 HOSTILE = '<script>alert("x")</script> & \x00'
 
 
+def drawn(*marks: Mark, title: str = "t", x: str = "x", y: str = "y", unit: str = "number") -> str:
+    return chart_svg(Chart("c", title, marks, Column("x", x, unit), Column("y", y, unit)))
+
+
 def scatter(*points: tuple[float | None, float | None]) -> str:
-    return scatter_svg([Scatter("none", points, "r 0.93, L 6.9")], title="Scatter")
+    return drawn(Points("none", points, "r 0.93, L 6.9"))
 
 
 def boxes(*heights: float, count: float | None = None) -> str:
-    return boxes_svg([Box("a", *heights, count=count)], title="Boxes", y_label="change")
+    return drawn(Box("a", *heights, count=count), x="change")
 
 
 def test_points_stand_right_and_up_by_their_numbers() -> None:
@@ -50,8 +84,8 @@ def test_the_diagonal_goes_through_equal_numbers() -> None:
 
 
 def test_panels_share_their_range_and_stand_apart() -> None:
-    panels = [Scatter(name, [(0.1, 0.2), (top, top)]) for name, top in (("a", 0.3), ("b", 0.9))]
-    root = parsed(scatter_svg(panels * 2, title="Four"))
+    panels = [Points(name, [(0.1, 0.2), (top, top)]) for name, top in (("a", 0.3), ("b", 0.9))]
+    root = parsed(drawn(*panels * 2))
     one, two = (lines(root, "diagonal")[index] for index in (0, 1))
     assert two[0] > one[2]
     assert two[2] - two[0] == one[2] - one[0]
@@ -82,7 +116,7 @@ def test_a_box_has_its_numbers_in_order() -> None:
     assert top + height == pytest.approx(zero, abs=0.02)
     assert "300" in words(root)
     assert "facts removed, on average" in words(root)
-    assert "median 0.100, mean 0.300, count 261.0" in described(root)
+    assert "median 0.100, mean 0.300, count 261." in described(root)
 
 
 def test_counts_have_an_axis_only_where_there_are_some() -> None:
@@ -95,29 +129,25 @@ def test_longer_bars_are_larger_and_whiskers_span_the_interval() -> None:
         Bar("k = 1", "random", 0.46, (0.4, 0.5)),
         Bar("k = 10", "rollback", 1.0),
     ]
-    root = parsed(bars_svg(bars, title="PD", x_label="share"))
-    drawn = [
+    root = parsed(drawn(*bars, unit="percent"))
+    rects = [
         numbers(item, "x", "width")
         for item in root.iter(f"{SVG}rect")
         if item.attrib.get("class", "").startswith("fill")
     ]
-    zero = drawn[0][0]
-    assert drawn[0][1] == pytest.approx(2 * drawn[1][1], abs=0.05)
-    assert drawn[2][1] == max(width for _, width in drawn)
+    zero = rects[0][0]
+    assert rects[0][1] == pytest.approx(2 * rects[1][1], abs=0.05)
+    assert rects[2][1] == max(width for _, width in rects)
     left, _, right, _ = lines(root, "interval")[0]
-    assert (left - zero) / drawn[2][1] == pytest.approx(0.82, abs=1e-3)
-    assert (right - zero) / drawn[2][1] == pytest.approx(1.0, abs=1e-3)
+    assert (left - zero) / rects[2][1] == pytest.approx(0.82, abs=1e-3)
+    assert (right - zero) / rects[2][1] == pytest.approx(1.0, abs=1e-3)
     shown = words(root)
     assert [shown.count(word) for word in ("k = 1", "k = 10", "rollback", "random")] == [1, 1, 2, 1]
     assert {"92.0%", "46.0%", "100.0%"} <= set(shown)
 
 
 def test_bars_below_zero_go_left() -> None:
-    root = parsed(
-        bars_svg(
-            [Bar("", "a", -0.5), Bar("", "b", 0.5)], title="rho", x_label="rho", in_percent=False
-        )
-    )
+    root = parsed(drawn(Bar("", "a", -0.5), Bar("", "b", 0.5)))
     down, up = (
         numbers(item, "x", "width")
         for item in root.iter(f"{SVG}rect")
@@ -128,7 +158,7 @@ def test_bars_below_zero_go_left() -> None:
 
 def test_curves_rise_with_their_numbers_and_are_named() -> None:
     curves = [Curve("loss", [(1, 3.0), (2, 1.0)]), Curve("other", [(1, 0.5), (2, None), (3, 2.0)])]
-    root = parsed(line_svg(curves, title="Training", x_label="epoch", y_label="loss"))
+    root = parsed(drawn(*curves, x="epoch", y="loss"))
     falling, rising = (
         [tuple(map(float, spot.split(","))) for spot in item.attrib["points"].split()]
         for item in root.iter(f"{SVG}polyline")
@@ -143,7 +173,7 @@ def test_curves_rise_with_their_numbers_and_are_named() -> None:
 
 def test_strips_have_a_disc_a_value_and_their_mean() -> None:
     strips = [Strip("rollback", [0.8, 1.0]), Strip("random", [0.5, None])]
-    root = parsed(strip_svg(strips, title="Seeds", x_label="PD"))
+    root = parsed(drawn(*strips, unit="percent"))
     (a, y), (b, _), (c, below) = discs(root)
     assert c < a < b
     assert y < below
@@ -151,13 +181,12 @@ def test_strips_have_a_disc_a_value_and_their_mean() -> None:
 
 
 EMPTY = [
-    scatter_svg([], title="t"),
+    drawn(),
     scatter((math.nan, 0.5), (0.5, None)),
-    boxes_svg([], title="t", y_label="y"),
     boxes(math.nan, 0, 0, 0, 0, 0),
-    bars_svg([Bar("g", "s", math.nan)], title="t", x_label="x"),
-    line_svg([Curve("c", [(1, None)])], title="t", x_label="x", y_label="y"),
-    strip_svg([Strip("s", [math.inf])], title="t", x_label="x"),
+    drawn(Bar("g", "s", math.nan)),
+    drawn(Curve("c", [(1, None)])),
+    drawn(Strip("s", [math.inf])),
 ]
 
 
@@ -174,10 +203,10 @@ ODD: list[Callable[[], str]] = [
     lambda: scatter((-2.0, -2.0), (-2.0, -2.0)),
     lambda: boxes(0, 0, 0, 0, 0, 0, count=0),
     lambda: boxes(-1, -1, -1, -1, -1, -1),
-    lambda: bars_svg([Bar("g", "s", 0.0, (None, None))], title="t", x_label="x"),
-    lambda: bars_svg([Bar("g", "s", 0.0)], title="t", x_label="x", in_percent=False),
-    lambda: line_svg([Curve("c", [(1, 2.0)])], title="t", x_label="x", y_label="y"),
-    lambda: strip_svg([Strip("s", [0.3, 0.3])], title="t", x_label="x"),
+    lambda: drawn(Bar("g", "s", 0.0, (None, None)), unit="percent"),
+    lambda: drawn(Bar("g", "s", 0.0)),
+    lambda: drawn(Curve("c", [(1, 2.0)])),
+    lambda: drawn(Strip("s", [0.3, 0.3]), unit="percent"),
 ]
 
 
@@ -190,16 +219,17 @@ def test_one_value_and_equal_values_are_drawn(draw: Callable[[], str]) -> None:
 
 def test_names_are_escaped_and_long_ones_cut() -> None:
     long = HOSTILE * 20
-    for svg in (
-        scatter_svg([Scatter(long, [(0, 1)], long)], title=long),
-        boxes_svg([Box(long, 0, 1, 2, 3, 4, 2)], title=long, y_label=HOSTILE),
-        bars_svg([Bar(HOSTILE, long, 0.5)], title=long, x_label=HOSTILE),
-        line_svg([Curve(long, [(1, 2)])] * 2, title=long, x_label=HOSTILE, y_label=HOSTILE),
-        strip_svg([Strip(long, [1])], title=long, x_label=HOSTILE),
-    ):
-        root = parsed(svg)
+    marks: list[list[Mark]] = [
+        [Points(long, [(0, 1)], long)],
+        [Box(long, 0, 1, 2, 3, 4, 2)],
+        [Bar(HOSTILE, long, 0.5)],
+        [Curve(long, [(1, 2)])] * 2,
+        [Strip(long, [1])],
+    ]
+    for each in marks:
+        svg = drawn(*each, title=long, x=HOSTILE, y=HOSTILE)
         assert "<script" not in svg
-        assert is_inside(root)
+        assert is_inside(parsed(svg))
 
 
 def test_dark_pages_have_colours_of_their_own() -> None:
@@ -209,8 +239,8 @@ def test_dark_pages_have_colours_of_their_own() -> None:
 def test_a_long_label_keeps_to_its_axis() -> None:
     label = "probability without random facts less that without those of rollback, in words"
     for made in (
-        boxes_svg([Box("a", 0, 1, 2, 3, 4, 2)], title="t", y_label=label),
-        line_svg([Curve("c", [(1, 2.0), (2, 3.0)])], title="t", x_label="x", y_label=label),
+        drawn(Box("a", 0, 1, 2, 3, 4, 2), x=label),
+        drawn(Curve("c", [(1, 2.0), (2, 3.0)]), y=label),
     ):
         (turned,) = re.findall(r"rotate\(-90 [^>]*>([^<]*)</text>", made)
         assert "…" in turned

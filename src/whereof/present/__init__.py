@@ -1,0 +1,1 @@
+"""Tables, charts, pages and drawings for people: the only room that turns values into text."""

@@ -1,0 +1,171 @@
+"""The text of a value by its unit. Every number that people read is written here."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+UNKNOWN: Final = "-"
+_MINUS: Final = "\N{MINUS SIGN}"
+_SMALLEST_P = 0.0002
+"""The smallest p-value that shuffling can tell from 0."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is finite: None, NaN and infinity are not known."""
+    return value is not None and math.isfinite(value)
+
+
+def show(value: Any, unit: str = "text", pair: str = "") -> str:
+    """A value, or a pair of them, as people read it."""
+    if pair == "interval":
+        return interval(value, unit)
+    if pair == "deviation":
+        return deviation(value, unit)
+    if unit == "text" or isinstance(value, str):  # such as `all` among counts
+        return _plain(value)
+    return _TEXTS[unit](float(value)) if is_number(value) else UNKNOWN
+
+
+def typographic(words: str) -> str:
+    """A text with minus signs in place of hyphens before numbers: for pages and pictures."""
+    if words.startswith("-") and words[1:2].isdigit():
+        words = _MINUS + words[1:]
+    for before in (" ", "("):
+        for digit in "0123456789":
+            words = words.replace(f"{before}-{digit}", f"{before}{_MINUS}{digit}")
+    return words
+
+
+def interval(ends: Sequence[float | None] | None, unit: str) -> str:
+    """`82-100%`, or `-0.2 to 0.1`; nothing where there is no interval."""
+    if ends is None or not all(map(is_number, ends)):
+        return ""
+    low, high = (float(end) for end in ends if end is not None)
+    if unit in ("percent", "share"):
+        first, last = (_two_digits(100 * end) for end in (low, high))
+        return f"{first}% to {last}%" if low < 0 else f"{first}-{last}%"
+    first, last = show(low, unit), show(high, unit)
+    if unit == "points":
+        first = first.removesuffix(" points")
+    return f"{first} to {last}"
+
+
+def deviation(both: Sequence[float | None] | None, unit: str) -> str:
+    """A mean and its deviation; a count that never varies stands alone."""
+    if both is None or not is_number(both[0]):
+        return UNKNOWN
+    mean, spread = both
+    if not is_number(spread) or (not spread and unit in ("mean", "count")):
+        return show(mean, unit)
+    if unit in ("percent", "share"):
+        return f"{show(mean, unit).removesuffix('%')} ± {show(spread, unit)}"
+    return f"{show(mean, unit)} ± {show(spread, unit).removeprefix('+')}"
+
+
+def count(n: float | str, noun: str) -> str:
+    """`1 fact`, `1,592 facts`, `261.4 facts`, `all entities`."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n if isinstance(n, str) else show(n, 'mean')} {noun if n == 1 else several}"
+
+
+def percent(value: float) -> str:
+    """A fraction in percent; small ones keep two digits."""
+    if value < 0:
+        return f"-{percent(-value)}"
+    if value < 1 and round(100 * value, 1) == 100:
+        return ">99.9%"
+    return f"{_digits(100 * value)}%"
+
+
+def points(value: float) -> str:
+    """The size of a difference of fractions, without its sign."""
+    return f"{_digits(100 * abs(value))} points"
+
+
+def number(value: float) -> str:
+    """Three digits, or all digits before the point."""
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if 999.5 <= size < 1e6:
+        return f"{value:,.0f}"
+    return f"{value:.2e}" if size < 1e-4 or size >= 1e6 else f"{value:#.3g}".rstrip(".")
+
+
+def seconds(value: float) -> str:
+    """`12 ms`, `1.4 s`, `22 min 50 s`, `3 h 5 min`, `2 days 4 h`."""
+    if value < 0.9995:
+        return f"{1000 * value:.3g} ms"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    units = (("s", 1), ("min", 60), ("h", 3600), ("day", 86400))
+    small = 0 if value < 3599.5 else 1 if value < 86400 - 30 else 2
+    step = units[small][1]
+    large, rest = divmod(round(value / step), units[small + 1][1] // step)
+    name = units[small + 1][0]
+    name = f"{name}s" if name == "day" and large != 1 else name
+    return f"{large:,} {name}" + (f" {rest} {units[small][0]}" if rest else "")
+
+
+def size(n_bytes: float) -> str:
+    """Bytes with a prefix: `3.4 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} TB"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def _mean(value: float) -> str:
+    if value.is_integer():
+        return f"{int(value):,}"
+    return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _small(value: float, digits: int) -> str:
+    """So many digits after the point, or two digits of what is smaller."""
+    small = 0 < abs(value) < 10.0 ** (1 - digits)
+    return f"{value:.1e}" if small else f"{value:.{digits}f}"
+
+
+def _p_value(value: float) -> str:
+    return f"<{_SMALLEST_P:g}" if value < _SMALLEST_P else f"{value:.4f}"
+
+
+def _signed(write: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda value: f"{'+' if value > 0 else '-' if value < 0 else ''}{write(abs(value))}"
+
+
+def _digits(value: float) -> str:
+    if value == 0 or value >= 1 or not math.isfinite(value):
+        return f"{value:.1f}"
+    if value < 1e-4:
+        return f"{value:.1e}"
+    return f"{value:.{1 - math.floor(math.log10(value))}f}"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.0f}" if value == 0 or abs(value) >= 9.95 else f"{value:.1f}"
+
+
+_TEXTS: dict[str, Callable[[float], str]] = {
+    "count": lambda value: f"{value:,.0f}",
+    "mean": _mean,
+    "percent": percent,
+    "share": percent,
+    "points": _signed(points),
+    "probability": lambda value: _small(value, 4),
+    "influence": _signed(lambda value: _small(value, 4)),
+    "score": lambda value: f"{value:.3f}",
+    "correlation": lambda value: f"{value:.3f}",
+    "number": number,
+    "p-value": _p_value,
+    "seconds": seconds,
+    "bytes": size,
+}
