@@ -1,29 +1,30 @@
-"""How kernels are compiled: by numba, without the GIL, kept on disk, and never silently."""
+"""Compile kernels with numba: without the GIL, kept on disk, and never silently."""
 
 import ctypes
-import hashlib
+import dis
 import os
-import shutil
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from itertools import chain
+from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
+from numba.misc.appdirs import AppDirs
 from numba.np.arrayobj import make_array
-
-_ROOMS = ("data", "models", "training", "predict", "explain")
-_SOURCES = (*(f"{room}/*.py" for room in _ROOMS), "evaluate/ranking.py")
-"""Where kernels are written."""
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -38,55 +39,18 @@ _BARE = _OPTIONS | {"_nrt": False}
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
-_PACKAGE = Path(__file__).parent
-
-
-@lru_cache
-def source_digest() -> str:
-    """Tells this version of the kernels from others: a hash of the files that hold them."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    files = chain.from_iterable(sorted(_PACKAGE.glob(pattern)) for pattern in _SOURCES)
-    for file in (Path(__file__), *files):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@lru_cache
-def _cache_folder() -> str | None:
-    """Where this version of the package keeps its kernels; None leaves it to numba.
-
-    Numba notices an edit in a kernel's own file, but not in a file that the kernel inlines: so the
-    folder is named after the sources, and those of other versions are removed.
-    """
-    own = _PACKAGE / "__pycache__"
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or own) / f"kernels-{source_digest()}"
-    try:
-        for other in own.glob("kernels-*"):
-            if other.name != folder.name:
-                shutil.rmtree(other, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return str(folder) if os.access(folder, os.W_OK) else None
-
-
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a module-level function on first use; later processes load it from disk."""
-    # The folder is read when caching is switched on, for this function alone.
-    settings: Any = numba.config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = _cache_folder() or before
-    try:
-        # Inlined into the kernels that call it: called by name, it would be the copy that was
-        # compiled alone in the process that compiles and another one in those that load it, and
-        # the two round differently.
-        return numba.njit(cache=True, forceinline=True, **_BARE)(function)
-    finally:
-        settings.CACHE_DIR = before
+    # Inlined into the kernels that call it: called by name, it would be the copy that was
+    # compiled alone in the process that compiles and another one in those that load it, and
+    # the two round differently.
+    compiled = numba.njit(forceinline=True, **_BARE)(function)
+    compiled._cache = _KernelCache(function)
+    return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile into every caller: for helpers that take whole records, which are dear to pass."""
+    """Compile into every caller: for helpers that take whole records, which are slow to pass."""
     return numba.njit(inline="always", **_BARE)(function)
 
 
@@ -94,12 +58,178 @@ def inlined(function: Callable[..., Any]) -> Any:
 def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
     """A function of `n_rows` vectors as a C pointer that every kernel can call.
 
-    Its type says only its signature, so one compiled kernel serves every model.
+    Its type is its signature alone, so one compiled kernel serves every model.
     """
-    signature = numba.void(*[getattr(numba, dtype)[::1]] * n_rows)
-    # A function typed into a prompt has no file to keep its machine code beside.
-    on_disk = Path(function.__code__.co_filename).exists()
-    return numba.cfunc(signature, cache=on_disk, **_OPTIONS)(function)
+    vectors = (getattr(numba, dtype)[::1],) * n_rows
+    compiled: Any = CFunc(function, (vectors, types.void), locals={}, options=_OPTIONS)
+    # A function typed into a prompt has no file, and the next session has another one.
+    if Path(function.__code__.co_filename).exists():
+        compiled._cache = _KernelCache(function)
+    compiled.compile()
+    return compiled
+
+
+class _KernelCache(NullCache):
+    """A kernel's machine code on disk, found by what it was compiled from.
+
+    Numba's own cache is keyed by the text of the kernel's file: it recompiles when a comment
+    changes, and misses a change in a file that the kernel inlines.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self._files(sig).load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._files(sig).save_overload(sig, data)
+
+    def _files(self, signature: Any) -> Any:
+        folder = _cache_folder(os.environ.get("NUMBA_CACHE_DIR"))
+        if folder is None:
+            return NullCache()
+        # The index names the classes of the arguments: it cannot be read where they have moved.
+        classes = _hash([*map(_classes, getattr(signature, "args", signature))])
+        locator = _Locator(self._function, folder, classes)
+        located = type("_Located", (CompileResultCacheImpl,), {"_locator_classes": [locator]})
+        return type("_Located", (_Files,), {"_impl_class": located})(self._function)
+
+
+class _Files(FunctionCache):
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Without numba's hash of the bytecode, which a docstring changes."""
+        return sig, codegen.magic_tuple()
+
+
+class _Locator(_CacheLocator):
+    """Names the files of a kernel by its module, its digest and the classes of its arguments."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path, classes: str) -> None:
+        self._py_file = function.__code__.co_filename  # numba's warnings name it
+        self._folder, self._function = folder, function
+        self._module = _hash(function.__module__)
+        options = [(name, sorted(it) if name == "fastmath" else it) for name, it in _BARE.items()]
+        self._digest = _hash(code_digest(function), numba.__version__, options)
+        self._name = f"{self._module}-{self._digest}-{classes}"
+
+    def from_function(self, py_func: Any, py_file: Any) -> "_Locator":  # type: ignore[override]
+        return self
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._name
+
+    def get_disambiguator(self) -> str:
+        return self._name
+
+    def ensure_cache_path(self) -> None:
+        """Called before machine code is saved: remove that of other versions of the kernel."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if os.environ.get("NUMBA_CACHE_DIR"):
+            return  # which several versions may share
+        version = f"py{sys.version_info[0]}{sys.version_info[1]}"
+        name = f"*.{self._function.__qualname__}-{self._module}-*.{version}*"
+        for file in self._folder.glob(name):
+            if self._digest not in file.name:
+                file.unlink(missing_ok=True)
+
+
+@lru_cache
+def _cache_folder(chosen: str | None) -> Path | None:
+    """The first folder that can be written: chosen, beside the package, or the user's."""
+    beside = Path(__file__).parent / "__pycache__" / "kernels"
+    users = Path(AppDirs(appname="whereof", appauthor=False).user_cache_dir) / "kernels"  # type: ignore[no-untyped-call]
+    for folder in (Path(chosen) / "whereof",) if chosen else (beside, users):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+def _classes(kind: Any) -> Any:
+    """Where the classes of a named tuple's type are defined, those inside it included."""
+    found = getattr(kind, "instance_class", None)
+    inside = [_classes(it) for it in getattr(kind, "types", ())]
+    return (found and f"{found.__module__}.{found.__qualname__}", inside)
+
+
+@cache
+def code_digest(function: Callable[..., Any]) -> str:
+    """A hash of all that is compiled into a function, without docstrings, comments and layout.
+
+    That is its bytecode and constants, and those of every function and global it uses, in whatever
+    file they stand.
+    """
+    return _hash(*_parts(function, set()))
+
+
+def _hash(*parts: Any) -> str:
+    return sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def _parts(thing: Any, seen: set[Any]) -> Iterator[str]:
+    """What a global of a kernel contributes to its digest."""
+    thing = getattr(thing, "py_func", getattr(thing, "_defn", thing))  # kernels, intrinsics
+    yield f"{type(thing).__name__} "
+    if isinstance(thing, FunctionType):
+        yield f"{thing.__module__}.{thing.__qualname__} "
+        if thing not in seen and not _is_library(thing.__module__):
+            seen.add(thing)
+            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+            yield from _parts((thing.__defaults__, cells), seen)
+            yield from _code_parts(thing.__code__, thing.__globals__, seen)
+    elif isinstance(thing, tuple | list):
+        for item in thing:
+            yield from _parts(item, seen)
+    elif isinstance(thing, ModuleType):
+        yield thing.__name__
+    elif isinstance(thing, type):
+        yield f"{thing.__module__}.{thing.__qualname__} {getattr(thing, '_fields', '')}"
+    elif isinstance(thing, np.ndarray):
+        yield f"{thing.dtype} {thing.shape} {thing.tobytes()!r}"
+    elif isinstance(thing, int | float | complex | str | bytes | np.generic | np.dtype):
+        yield repr(thing)
+    else:
+        yield str(getattr(thing, "__name__", ""))
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in ("math", "numba", "numpy")
+
+
+def _code_parts(code: CodeType, names: dict[str, Any], seen: set[Any]) -> Iterator[str]:
+    """Bytecode of a function with its constants, and the globals it names."""
+    yield _bytecode(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_parts(constant, names, seen)
+    for name in code.co_names:
+        if name in names:
+            yield from _parts(names[name], seen)
+            if isinstance(names[name], ModuleType) and not _is_library(names[name].__name__):
+                for attribute in code.co_names:
+                    yield from _parts(getattr(names[name], attribute, None), seen)
+
+
+@cache
+def _bytecode(code: CodeType) -> str:
+    """Instructions with the constants they load: a docstring is a constant that none loads."""
+    parts = [f"{code.co_names} {code.co_varnames} {code.co_argcount}"]
+    number = 0
+    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        number = number << 8 | low
+        constant = code.co_consts[number] if operation in dis.hasconst else number
+        if isinstance(constant, frozenset):  # in another order in every process
+            constant = sorted(map(repr, constant))
+        parts.append(f"{operation} {'' if isinstance(constant, CodeType) else repr(constant)}")
+        number = number if operation == dis.EXTENDED_ARG else 0
+    return " ".join(parts)
 
 
 @intrinsic

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,14 @@ def test_the_journal_is_named_after_what_is_repeated(tmp_path: Path) -> None:
     elsewhere.identity = "another machine"
     assert key(first, local) == key(again, LocalEngine(2))
     assert len({key(first, local), key(other, local), key(first, elsewhere)}) == 3
+    changed = [
+        first.recipe.problem.config.replace(**it) for it in ({"credit": "step"}, {"rate": 1})
+    ]
+    keys = [
+        recipe_key(replace(first.recipe, problem=replace(first.recipe.problem, config=it)), local)
+        for it in changed
+    ]
+    assert [it == key(first, local) for it in keys] == [True, False]
 
 
 SCRIPT = """

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof._jit import code_digest
 from whereof.predict import STANDING, Standings
 from whereof.retrain._protocol import Engine, removed_key
+from whereof.training._step import STEP_VERSION
 from whereof.training.retraining import Recipe
 from whereof.types import FactIds
 
@@ -24,17 +27,24 @@ Spot = tuple[int, int, int]
 """A prediction in the journal: given entity, row of the relation, target."""
 
 
+_FORMAT = 1
+"""Raise it when the lines of the journal change their meaning."""
+
+
 def recipe_key(recipe: Recipe, engine: Engine) -> str:
-    """Tells what retraining repeats, and where, from everything else: the journal's name."""
+    """Name the journal by what changes a result: config, data, model, engine and the step."""
     problem = recipe.problem
-    digest = sha256(engine.identity.encode())
     sizes = (problem.n_entities, problem.n_relations, problem.subjects, problem.objects)
-    digest.update(f"{problem.config.to_dict()} {recipe.n_facts} {sizes}".encode())
-    for function in (problem.model.query, problem.model.query_vjp):
-        # A model of one's own may change under its name.
-        code = function.__code__
-        numbers = [it for it in code.co_consts if isinstance(it, int | float)]
-        digest.update(code.co_code + repr(numbers).encode())
+    # Another model may be installed under the same name.
+    model = [code_digest(it) for it in (problem.model.query, problem.model.query_vjp)]
+    # How many facts are trained on stands in the recipe, and no retraining keeps a trace.
+    config = {
+        field.name: getattr(problem.config, field.name)
+        for field in fields(problem.config)
+        if field.metadata["group"] not in ("Stopping", "Trace")
+    }
+    parts = (_FORMAT, STEP_VERSION, engine.identity, config, model)
+    digest = sha256(f"{parts} {recipe.n_facts} {sizes}".encode())
     for array in (problem.facts, problem.targets):
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())

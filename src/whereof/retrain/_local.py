@@ -9,9 +9,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
 
+import numba
 from llvmlite.binding import get_host_cpu_name
 
-from whereof._jit import source_digest
 from whereof.predict import Predictions, Standings
 from whereof.retrain._protocol import Job
 from whereof.training.results import Interrupted, Parameters
@@ -22,8 +22,8 @@ _PROBE_FACTS = 2000
 
 
 def machine_identity() -> str:
-    """What rounding depends on: the kernels and the processor they are compiled for."""
-    return f"{source_digest()} {get_host_cpu_name()}"
+    """What rounding depends on: the processor that kernels are compiled for, and the compiler."""
+    return f"{get_host_cpu_name()} numba {numba.__version__}"
 
 
 def processor_name() -> str:

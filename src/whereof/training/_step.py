@@ -23,6 +23,13 @@ from whereof.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, touch_ro
 from whereof.training._trace import record
 from whereof.training._update import norm, project, update_rows
 
+STEP_VERSION = 1
+"""Raise it whenever a step computes other numbers: what was trained by another step is retrained.
+
+A step is all that training does with a fact: its draw, its loss, the models' queries, the
+optimizer, the schedule, the constraint and the first rows.
+"""
+
 METER = ("loss", "facts", "entity_norm", "relation_norm", "lipschitz")
 LOSS, FACTS, ENTITY_NORM, RELATION_NORM, LIPSCHITZ = range(len(METER))
 

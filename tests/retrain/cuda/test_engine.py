@@ -201,10 +201,8 @@ def test_what_did_not_diverge_is_kept(card: Card, tmp_path: Path) -> None:
 
 def test_it_says_who_it_is_and_how_long_it_takes(card: Card, tmp_path: Path) -> None:
     subject, engine = make_subject(tmp_path), CudaEngine(card)
-    kind, kernels, _ = engine.identity.split(maxsplit=2)
-    assert kind == "cuda"
-    assert len(kernels) == 16
-    assert engine.identity.endswith(card.identity)
+    assert engine.identity.startswith("cuda ")
+    assert card.identity in engine.identity
     assert engine.identity == CudaEngine(card).identity != LocalEngine().identity
     assert engine.at_once >= 1
     few, many = (engine.seconds_for(subject.recipe, n) for n in (1, 10_000))

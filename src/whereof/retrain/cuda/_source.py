@@ -1,7 +1,6 @@
 """The source of the kernels for one problem: its numbers as macros, its model translated."""
 
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,6 @@ _FILES = (
     "fleet.h",
     *(f"{n}.cu" for n in ("draw", "numbers", "candidates", "own", "step", "after")),
 )
-
-
-def sources_digest() -> str:
-    """Tells this version of all that decides how kernels round from others."""
-    here = Path(__file__).parent
-    files = (
-        *sorted(_FOLDER.iterdir()),
-        *(
-            here / f"_{n}.py"
-            for n in ("card", "layout", "least", "placing", "sharing", "source", "translating")
-        ),
-    )
-    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
