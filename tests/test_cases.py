@@ -5,28 +5,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trained
+from listening import Recorded
 
 import whereof
 from whereof.api._cases import machine_of, open_case, sibling
+from whereof.events import Events
 from whereof.explain import ExplainOptions
 from whereof.explain._naming import find_situation
-from whereof.retrain import EngineOptions, Job, RetrainWatch, choose_engine
+from whereof.retrain import EngineOptions, Job, choose_engine
 
 ENGINE = choose_engine(EngineOptions(threads=1))
-
-
-class Notes(RetrainWatch):
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def noted(self, text: str) -> None:
-        self.notes.append(text)
 
 
 def test_the_control_is_the_stored_run_to_the_bit_and_is_kept(tmp_path: Path) -> None:
     run = trained.train(tmp_path / "run", patience=1, epochs=6, rate=0.1)
     for n_retrained in (2, 0):
-        with open_case(run, ENGINE, RetrainWatch()) as case:
+        with open_case(run, ENGINE, Events()) as case:
             options = ExplainOptions()
             situation = find_situation(case.trained, ("egypt", "embassy", "usa"), options)
             predictions = case.predictions([situation])
@@ -49,17 +43,17 @@ def test_a_run_of_arrays_cannot_be_retrained(tmp_path: Path) -> None:
     )
     with (
         pytest.raises(whereof.WhereofError, match="cannot be retrained"),
-        open_case(run, ENGINE, RetrainWatch()),
+        open_case(run, ENGINE, Events()),
     ):
         pass
 
 
 def test_a_folder_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
-    run, watch = trained.train(tmp_path / "run"), Notes()
+    run, events = trained.train(tmp_path / "run"), Recorded()
     (tmp_path / "run" / "retrained").write_text("in the way")
-    with open_case(run, ENGINE, watch) as case:
+    with open_case(run, ENGINE, events) as case:
         assert len(case.retrainer.journal) == 0
-    assert watch.notes == [f"retrainings are not kept: {tmp_path}/run/retrained: File exists"]
+    assert events.notes == [f"retrainings are not kept: {tmp_path}/run/retrained: File exists"]
 
 
 def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> None:

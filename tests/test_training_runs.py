@@ -11,25 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listening import stopping
 from trained import outcome, train
 
 import whereof
+from whereof.errors import Interrupted
 from whereof.models import MODELS
-from whereof.training.results import Interrupted, Watch
-
-
-class StopAfter(Watch):
-    """Asks training to stop once so many stretches have passed."""
-
-    def __init__(self, stretches: int) -> None:
-        self.left = stretches
-
-    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
-        self.left -= 1
-
-    def should_stop(self) -> bool:
-        return self.left <= 0
-
 
 SETTINGS = [
     {"optimizer": "adam", "order": "file"},
@@ -68,11 +55,11 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
 ) -> None:
     whole = train(tmp_path / "whole", **choices)
     with pytest.raises(Interrupted):
-        train(tmp_path / "cut", **choices, watch=StopAfter(stretches))
+        train(tmp_path / "cut", **choices, events=stopping(stretches))
     with pytest.raises(whereof.WhereofError, match=r"not finished.*--resume"):
         whereof.Run.open(tmp_path / "cut")
     with pytest.raises(Interrupted):
-        whereof.resume(tmp_path / "cut", watch=StopAfter(1))
+        whereof.resume(tmp_path / "cut", events=stopping(1))
     resumed = whereof.resume(tmp_path / "cut")
     assert outcome(tmp_path / "whole") == outcome(tmp_path / "cut")
     assert resumed.history == whole.history
@@ -240,7 +227,7 @@ def test_a_neighbour_of_the_run_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["entities.state.npy", "trace.npy"])
 def test_a_damaged_checkpoint_is_named(tmp_path: Path, name: str, damage: str) -> None:
     with pytest.raises(Interrupted):
-        train(tmp_path / "run", watch=StopAfter(2))
+        train(tmp_path / "run", events=stopping(2))
     (file,) = (tmp_path / "run").glob(f"progress/checkpoint-*/{name}")
     content = file.read_bytes()
     file.write_bytes(content[:-8] + (b"" if damage == "truncated" else b"damaged!"))

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from whereof.data import read_dataset as read
     from whereof.evaluate.options import EvaluateOptions
     from whereof.evaluate.results import Evaluation
+    from whereof.events import Events
     from whereof.explain import ExplainOptions, Explanation, Failed
-    from whereof.retrain import EngineOptions, RetrainWatch, Verdict, VerifyOptions
+    from whereof.retrain import EngineOptions, Verdict, VerifyOptions
     from whereof.training import MachineOptions, TrainConfig
 
 __all__ = [
@@ -21,12 +22,12 @@ __all__ = [
     "EngineOptions",
     "EvaluateOptions",
     "Evaluation",
+    "Events",
     "ExplainOptions",
     "Explanation",
     "Failed",
     "MachineOptions",
     "ReadOptions",
-    "RetrainWatch",
     "Retrained",
     "Run",
     "TrainConfig",
@@ -46,12 +47,12 @@ __getattr__ = lazily(
         "EngineOptions": "whereof.retrain",
         "EvaluateOptions": "whereof.evaluate.options",
         "Evaluation": "whereof.evaluate.results",
+        "Events": "whereof.events",
         "ExplainOptions": "whereof.explain",
         "Explanation": "whereof.explain",
         "Failed": "whereof.explain",
         "MachineOptions": "whereof.training",
         "ReadOptions": "whereof.data",
-        "RetrainWatch": "whereof.retrain",
         "Retrained": "whereof.api",
         "Run": "whereof.api",
         "TrainConfig": "whereof.training",

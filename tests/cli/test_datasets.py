@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 from servers import serving
 
 from whereof.cli import cli
-from whereof.cli._downloads import show_download
-from whereof.data import CATALOGUE, File
+from whereof.cli.progress import TerminalEvents
+from whereof.data import CATALOGUE, File, fetch_dataset
 from whereof.errors import WhereofError
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"
@@ -87,7 +87,8 @@ def test_a_terminal_gets_a_bar(
     monkeypatch.setenv("FORCE_COLOR", "1")
     with serving({"train.txt": FACTS}) as address:
         serve_umls(address, monkeypatch)
-        show_download("umls")
+        with TerminalEvents() as events:
+            fetch_dataset("umls", events=events)
     assert "12/12 bytes" in capsys.readouterr().err
 
 

@@ -17,9 +17,6 @@ from trained import train, train_ratings
 import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
-from whereof.cli._retraining import RetrainScreen, plan_text, time_text
-from whereof.retrain import Plan
-from whereof.training.results import Interrupted
 
 EGYPT = ("egypt", "embassy", "usa")
 
@@ -148,17 +145,6 @@ def test_what_it_takes_is_said_on_standard_error(tmp_path: Path) -> None:
     assert invoke("verify", run, *EGYPT, "--top", "2", "--each").stderr == ""
 
 
-def test_plans_and_times_in_words() -> None:
-    assert plan_text(Plan(11, 3, 4.2, 2)) == (
-        "11 retrainings, 2 at a time, about 4.2 s; 3 more are known"
-    )
-    assert plan_text(Plan(3, 0, 0.02, 2)) == "3 retrainings, 2 at a time, less than a second"
-    assert plan_text(Plan(1, 1, 7.0, 4)) == "1 retraining, about 7 s; 1 more is known"
-    assert plan_text(Plan(2, 0, 7000.0, 8)) == "2 retrainings, 2 at a time, about 117 min"
-    times = {0.0123: "0.012 s", 99.6: "100 s", 600: "10 min", 9000: "2.5 h", 3.6e6: "1,000 h"}
-    assert {seconds: time_text(seconds) for seconds in times} == times
-
-
 def test_exact_explanations_say_what_they_take(run: str) -> None:
     arguments = ["explain", run, *EGYPT, "--method", "retrain", "--role", "several"]
     done = invoke(*arguments, "--threads", "2", "--engine", "local")
@@ -197,19 +183,6 @@ def test_bad_input_is_one_line(
     assert done.stderr.count("\n") == 1
 
 
-def test_an_interruption_says_how_to_go_on() -> None:
-    def end_by(error: BaseException) -> None:
-        with RetrainScreen() as watch:
-            watch.planned(Plan(5, 0, 1.0, 1))
-            raise error
-
-    for error in (KeyboardInterrupt(), Interrupted("retraining was interrupted")):
-        with pytest.raises(Interrupted, match="the same command goes on where it stopped"):
-            end_by(error)
-    with pytest.raises(ZeroDivisionError):
-        end_by(ZeroDivisionError())
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     run = train(tmp_path / "run", epochs=40)
@@ -230,5 +203,5 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     rest = process.communicate()[1]
     assert process.returncode == 130, [*lines, rest]
     assert rest.splitlines()[-1] == (
-        "whereof: interrupted; the same command goes on where it stopped"
+        "whereof: interrupted; the same command continues where it stopped"
     )

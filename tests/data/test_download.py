@@ -10,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from listening import Recorded
 from servers import serving
 
 from whereof.data import Entry, File, read_dataset
 from whereof.data._catalogue import CATALOGUE, find_folder
 from whereof.data._download import fetch
 from whereof.errors import WhereofError
+from whereof.events import Downloading
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"
 SHA256 = hashlib.sha256(FACTS).hexdigest()
@@ -83,11 +85,11 @@ def test_several_files_of_several_addresses(cache: Path) -> None:
 
 
 def test_progress_is_told_to_the_end(cache: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
+    told = Recorded()
     with serving({"train.txt": FACTS}) as address:
         url = f"{address}/train.txt"
-        fetch(entry(File("train.txt", url)), cache, lambda *news: told.append(news))
-    assert told[-1] == (url, len(FACTS), len(FACTS))
+        fetch(entry(File("train.txt", url)), cache, told)
+    assert told.events[-1] == Downloading(url, len(FACTS), len(FACTS))
 
 
 def refused(bad: Entry, cache: Path) -> str:

@@ -2,40 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import whereof
 from whereof.api._cases import _recipe, open_case
-from whereof.retrain import Case, EngineOptions, RetrainWatch, choose_engine
+from whereof.events import Events
+from whereof.retrain import Case, EngineOptions, choose_engine
 from whereof.training.results import Parameters
 from whereof.types import Facts
 
 
-class Plans(RetrainWatch):
-    """Remembers what was planned and noted."""
-
-    def __init__(self) -> None:
-        self.n_foreseen: list[int] = []
-        self.n_planned: list[int] = []
-        self.notes: list[str] = []
-
-    def foreseen(self, plan: Any) -> None:
-        assert not self.n_planned
-        self.n_foreseen.append(plan.n_retrainings)
-
-    def planned(self, plan: Any) -> None:
-        self.n_planned.append(plan.n_retrainings)
-
-    def noted(self, text: str) -> None:
-        self.notes.append(text)
-
-
 @contextmanager
-def case_of(run: whereof.Run, watch: RetrainWatch | None = None) -> Iterator[Case]:
-    with open_case(run, choose_engine(EngineOptions()), watch or RetrainWatch()) as case:
+def case_of(run: whereof.Run, events: Events | None = None) -> Iterator[Case]:
+    with open_case(run, choose_engine(EngineOptions()), events or Events()) as case:
         yield case
 
 

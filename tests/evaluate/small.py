@@ -13,8 +13,9 @@ from training.helpers import make_facts
 import whereof
 from whereof.api._cases import open_case
 from whereof.evaluate.sample import Sample
+from whereof.events import Events
 from whereof.explain import situate, top_questions, true_questions
-from whereof.retrain import EngineOptions, RetrainWatch, choose_engine
+from whereof.retrain import EngineOptions, choose_engine
 from whereof.training.results import Parameters
 
 Array = NDArray[np.float64]
@@ -47,9 +48,15 @@ def train(folder: Path, **settings: Any) -> whereof.Run:
 
 
 @contextmanager
-def sampled(run: whereof.Run, *, true: bool = False, split: str = "test") -> Iterator[Sample]:
+def sampled(
+    run: whereof.Run,
+    *,
+    true: bool = False,
+    split: str = "test",
+    events: Events | None = None,
+) -> Iterator[Sample]:
     """A sample of the top answers of a split's queries, or of its facts."""
-    with open_case(run, choose_engine(EngineOptions()), RetrainWatch()) as case:
+    with open_case(run, choose_engine(EngineOptions()), events or Events()) as case:
         trained, choose = case.trained, true_questions if true else top_questions
         found = {}
         for question in choose(trained, split):

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+from listening import Recorded
 from trained import train
 
 import whereof
-from evaluate.helpers import Plans
 
 TRACE = "this run has no trace, and .*{} need one"
 CHECKPOINTS, AS_MANY = "tracin .*checkpoint", "random at k all removes as"
@@ -41,10 +41,10 @@ def test_what_is_missing_is_said_first(
     bare: whereof.Run, options: dict[str, Any], said: str
 ) -> None:
     assert bare.path is not None
-    watch = Plans()
+    events = Recorded()
     with pytest.raises(whereof.WhereofError, match=said):
-        bare.evaluate(watch=watch, limit=2, seeds=2, **options)
-    assert watch.n_planned == watch.notes == []
+        bare.evaluate(events=events, limit=2, seeds=2, **options)
+    assert events.n_planned == events.notes == []
     assert not (bare.path / "siblings").exists()
 
 

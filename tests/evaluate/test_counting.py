@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listening import Recorded
 
 import whereof
-from evaluate.helpers import Plans
 from evaluate.small import N_FACTS, train
 from whereof.evaluate.counting import count_retrainings
 from whereof.evaluate.options import PROTOCOLS, EvaluateOptions
@@ -53,12 +53,12 @@ def test_no_more_facts_are_removed_alone_than_there_are() -> None:
 
 @pytest.mark.parametrize("protocols", [*PROTOCOLS, "all"])
 def test_no_more_are_done_than_were_foreseen(tmp_path: Path, protocols: str) -> None:
-    run, watch = train(tmp_path), Plans()
+    run, events = train(tmp_path), Recorded()
     found = run.evaluate(
-        watch=watch, protocols=protocols, seeds=2, k="1,2", subsets=4, removals=3, limit=3
+        events=events, protocols=protocols, seeds=2, k="1,2", subsets=4, removals=3, limit=3
     )
-    (n_foreseen,) = watch.n_foreseen
-    assert found.n_retrainings == sum(watch.n_planned) <= n_foreseen
+    (n_foreseen,) = events.n_foreseen
+    assert found.n_retrainings == sum(events.n_planned) <= n_foreseen
     if protocols in ("leave-one-out", "all"):
         assert n_foreseen >= 2 * (N_FACTS + 1)
     if protocols in ("steadiness", "datamodelling", "leave-one-out"):
@@ -66,9 +66,9 @@ def test_no_more_are_done_than_were_foreseen(tmp_path: Path, protocols: str) -> 
 
 
 def test_adjacent_facts_are_foreseen(tmp_path: Path) -> None:
-    run, watch = train(tmp_path), Plans()
+    run, events = train(tmp_path), Recorded()
     found = run.evaluate(
-        watch=watch,
+        events=events,
         protocols="leave-one-out,steadiness,removal",
         adjacent_only=True,
         most_adjacent=25,
@@ -78,24 +78,24 @@ def test_adjacent_facts_are_foreseen(tmp_path: Path) -> None:
     )
     (left_out,) = found.leave_one_out[0].orders
     assert left_out.n_adjacent <= 25
-    assert watch.n_foreseen == [1 + left_out.n_adjacent + 3]
-    assert found.n_retrainings == sum(watch.n_planned) <= watch.n_foreseen[0]
+    assert events.n_foreseen == [1 + left_out.n_adjacent + 3]
+    assert found.n_retrainings == sum(events.n_planned) <= events.n_foreseen[0]
 
 
 def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:
-    run, watch = train(tmp_path), Plans()
+    run, events = train(tmp_path), Recorded()
     asked: dict[str, Any] = {"protocols": "approximation", "limit": 3}
-    run.evaluate(watch=watch, constraints="unit,max:2", **asked)
+    run.evaluate(events=events, constraints="unit,max:2", **asked)
     # A control for the run itself, and for each constraint a control and three predictions.
-    assert watch.n_foreseen == [1 + 2 * (1 + 3)]
-    watch = Plans()
-    whereof.Run.open(run.path).evaluate(watch=watch, **asked)  # type: ignore[arg-type]
-    assert watch.n_foreseen == [1 + 3]
+    assert events.n_foreseen == [1 + 2 * (1 + 3)]
+    events = Recorded()
+    whereof.Run.open(run.path).evaluate(events=events, **asked)  # type: ignore[arg-type]
+    assert events.n_foreseen == [1 + 3]
 
 
 def test_removal_and_steadiness_are_retrained_in_one_go(tmp_path: Path) -> None:
-    run, watch = train(tmp_path), Plans()
+    run, events = train(tmp_path), Recorded()
     protocols = "removal,steadiness,approximation"
-    found = run.evaluate(watch=watch, protocols=protocols, seeds=2, k="1,2", removals=3, limit=3)
-    assert len(watch.n_planned) == 2  # a seed each
-    assert found.n_retrainings == sum(watch.n_planned)
+    found = run.evaluate(events=events, protocols=protocols, seeds=2, k="1,2", removals=3, limit=3)
+    assert len(events.n_planned) == 2  # a seed each
+    assert found.n_retrainings == sum(events.n_planned)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from listening import Recorded
 from trained import train
 
 import whereof
-from evaluate.helpers import Plans
 from whereof.evaluate.results import Retraining, plain
 from whereof.evaluate.statistics import randomisation_p
 from whereof.files import find_evaluations
@@ -44,11 +44,11 @@ def figures(found: whereof.Evaluation) -> dict[str, Any]:
 
 def test_every_retraining_is_counted_once_and_done_once(run: whereof.Run) -> None:
     assert run.path is not None
-    watch = Plans()
-    first = run.evaluate(watch=watch, **SMALL)
+    events = Recorded()
+    first = run.evaluate(events=events, **SMALL)
     assert first.n_known == 0
     keys = journal(run.path)
-    assert len(keys) == len(set(keys)) == first.n_retrainings == sum(watch.n_planned)
+    assert len(keys) == len(set(keys)) == first.n_retrainings == sum(events.n_planned)
     rows = {row.removed for row in first.retrainings}
     assert first.n_retrainings == len(rows | {()})  # the control, too
     again = run.evaluate(**SMALL)
@@ -68,11 +68,11 @@ def test_more_is_asked_and_only_the_rest_is_retrained(run: whereof.Run) -> None:
 
 def test_seeds_are_runs_of_their_own(run: whereof.Run) -> None:
     assert run.path is not None
-    watch = Plans()
-    found = run.evaluate(watch=watch, seeds=3, **SMALL)
+    events = Recorded()
+    found = run.evaluate(events=events, seeds=3, **SMALL)
     seed = run.config.seed
     assert found.seeds == (seed, seed + 1, seed + 2)
-    assert [note for note in watch.notes if f"seed {seed + 1}" in note]
+    assert [note for note in events.notes if f"seed {seed + 1}" in note]
     names = {f"seed-{seed + 1}", f"seed-{seed + 2}"}
     assert {path.name for path in (run.path / "siblings").iterdir()} == names
     for cell in found.removal:
@@ -176,10 +176,10 @@ def test_unknown_options_get_the_nearest(run: whereof.Run) -> None:
 def test_a_folder_that_cannot_be_written_is_no_end(run: whereof.Run) -> None:
     assert run.path is not None
     (run.path / "evaluations").write_text("in the way")
-    watch = Plans()
-    found = run.evaluate(watch=watch, **SMALL | {"protocols": "steadiness"})
+    events = Recorded()
+    found = run.evaluate(events=events, **SMALL | {"protocols": "steadiness"})
     assert found.steadiness is not None
-    assert any("the evaluation is not kept" in note for note in watch.notes)
+    assert any("the evaluation is not kept" in note for note in events.notes)
 
 
 def test_an_evaluation_prints_as_a_few_lines(run: whereof.Run) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listening import Recorded
 from trained import train
 
 import whereof
@@ -105,11 +106,11 @@ def test_queries_may_be_written_in_many_ways(
 
 
 def test_what_was_written_is_said_and_progress_told(run: whereof.Run, queries: Path) -> None:
-    told: list[tuple[int, int]] = []
+    told = Recorded()
     out = queries.with_name("a.tsv")
-    written = run.predict_file(queries, out, top=3, advanced=lambda *at: told.append(at))
+    written = run.predict_file(queries, out, top=3, events=told)
     assert (written.path, written.n_queries, written.n_answers) == (str(out), 3, 3 + 3 + 1)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert told.done == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize(

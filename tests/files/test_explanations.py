@@ -5,7 +5,6 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from listening import Recorded
 from trained import train
 
 import whereof
+from whereof.errors import Interrupted
 from whereof.explain import ExplainOptions, explain_many
 from whereof.files import Task, find_questions, write_explanations
 from whereof.files._explanations import _keep
@@ -39,16 +40,6 @@ def predictions(tmp_path: Path) -> Path:
 def read(path: Path) -> str:
     data = path.read_bytes()
     return (gzip.decompress(data) if path.name.endswith(".gz") else data).decode()
-
-
-def stop_after(number: int) -> Callable[[int, int], None]:
-    """An interruption when so many are done."""
-
-    def advanced(done: int, total: int) -> None:
-        if done == number:
-            raise KeyboardInterrupt
-
-    return advanced
 
 
 def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -112,17 +103,17 @@ def test_the_bytes_are_those_of_work_that_was_not_cut(
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     (tmp_path / "cut").mkdir()
     out, whole = tmp_path / "cut" / name, tmp_path / name
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, limit=20, top=3, advanced=stop_after(7))
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, limit=20, top=3, events=Recorded(7))
     journal = out.with_name(f".{name}.unfinished")
     assert [file.name for file in out.parent.iterdir()] == [journal.name]
     # As after a loss of power: a line that was only begun.
     with journal.open("r+b") as file:
         file.truncate(journal.stat().st_size - 40)
-    told: list[tuple[int, int]] = []
-    written = run.explain_file("true", out, limit=20, top=3, advanced=lambda *at: told.append(at))
+    told = Recorded()
+    written = run.explain_file("true", out, limit=20, top=3, events=told)
     assert written.n_resumed == 6
-    assert (told[0], told[-1]) == ((7, 20), (20, 20))
+    assert (told.done[0], told.done[-1]) == ((7, 20), (20, 20))
     assert run.explain_file("true", whole, limit=20, top=3).n_resumed == 0
     assert out.read_bytes() == whole.read_bytes()
     assert [file.name for file in out.parent.iterdir()] == [name]
@@ -130,8 +121,8 @@ def test_the_bytes_are_those_of_work_that_was_not_cut(
 
 def test_a_damaged_line_and_what_follows_is_done_again(run: whereof.Run, tmp_path: Path) -> None:
     out, journal = tmp_path / "e.jsonl", tmp_path / ".e.jsonl.unfinished"
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, limit=9, advanced=stop_after(8))
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, limit=9, events=Recorded(8))
     lines = journal.read_bytes().splitlines(keepends=True)
     lines[4] = b"\0" * 60 + b"\n"
     journal.write_bytes(b"".join(lines))
@@ -152,8 +143,8 @@ def test_other_work_does_not_go_on(
     run: whereof.Run, tmp_path: Path, change: dict[str, Any], what: str
 ) -> None:
     out, asked = tmp_path / "e.jsonl", {"limit": 9, "top": 2}
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, advanced=stop_after(3), **asked)
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, events=Recorded(3), **asked)
     with pytest.raises(whereof.WhereofError, match=f"has another {what}.*--force"):
         run.explain_file("true", out, **asked | change)
     run.explain_file("true", out, force=True, **asked | change)
@@ -164,16 +155,16 @@ def test_other_work_does_not_go_on(
 def test_another_run_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None:
     other = train(tmp_path / "other", seed=99, inverse=True)
     out = tmp_path / "e.jsonl"
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, advanced=stop_after(3))
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, events=Recorded(3))
     with pytest.raises(whereof.WhereofError, match="has another run: finish it as it was begun"):
         other.explain_file("true", out)
 
 
 def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None:
     out, options = tmp_path / "e.jsonl", ExplainOptions()
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, advanced=stop_after(3))
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, events=Recorded(3))
     questions = find_questions(run._trained, "true", "test", None, "object")
     about = {"run": run._folder.fingerprint, "device": "cuda"}
     explain = partial(explain_many, run._trained, options=options)
@@ -187,8 +178,8 @@ def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:
         run.explain_file("true", out, resume=True)
     with pytest.raises(whereof.WhereofError, match="choose one of them"):
         run.explain_file("true", out, resume=True, force=True)
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, limit=5, advanced=stop_after(3))
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, limit=5, events=Recorded(3))
     assert run.explain_file("true", out, limit=5, resume=True).n_resumed == 3
 
 
@@ -197,8 +188,8 @@ def test_overwriting_goes_on_too(run: whereof.Run, tmp_path: Path) -> None:
     out.write_text("mine")
     with pytest.raises(whereof.WhereofError, match=r"exists.*--force"):
         run.explain_file("true", out, limit=5)
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file("true", out, limit=5, force=True, advanced=stop_after(3))
+    with pytest.raises(Interrupted):
+        run.explain_file("true", out, limit=5, force=True, events=Recorded(3))
     assert out.read_text() == "mine"
     assert run.explain_file("true", out, limit=5).n_resumed == 3
     assert out.read_text().startswith('{"prediction"')
@@ -226,8 +217,8 @@ def test_bad_lines_are_records(run: whereof.Run, predictions: Path) -> None:
 
 def test_bad_lines_are_remembered_over_a_cut(run: whereof.Run, predictions: Path) -> None:
     out = predictions.with_name("e.tsv")
-    with pytest.raises(KeyboardInterrupt):
-        run.explain_file(predictions, out, advanced=stop_after(2))
+    with pytest.raises(Interrupted):
+        run.explain_file(predictions, out, events=Recorded(2))
     written = run.explain_file(predictions, out)
     assert (written.n_resumed, [failed.line for failed in written.failed]) == (2, [2])
 
@@ -312,8 +303,8 @@ def test_arrays_are_told_apart(tmp_path: Path) -> None:
         )
 
     out = tmp_path / "e.jsonl"
-    with pytest.raises(KeyboardInterrupt):
-        run(0.1).explain_file("true", out, split="train", advanced=stop_after(1))
+    with pytest.raises(Interrupted):
+        run(0.1).explain_file("true", out, split="train", events=Recorded(1))
     with pytest.raises(whereof.WhereofError, match="has another run"):
         run(0.2).explain_file("true", out, split="train")
     assert run(0.1).explain_file("true", out, split="train").n_resumed == 1

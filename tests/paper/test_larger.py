@@ -2,32 +2,31 @@
 
 import numpy as np
 import pytest
+from listening import Recorded
 
-from whereof.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whereof.events import Advanced, Note
+from whereof.paper import Budget, Paper, PaperOptions, reproduce
 
 N_ENTITIES, N_FACTS = 520, 600
 """More entities than the paper has negatives."""
 
 
-class Told(PaperWatch):
-    """Writes down what it is told, in the order it comes."""
+class Told(Recorded):
+    """Also keeps what was said, in the order it came."""
 
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.budgets: list[Budget] = []
+    @property
+    def said(self) -> list[str]:
+        words = {Budget: "budget", Advanced: "retrained"}
+        return [
+            each.text if isinstance(each, Note) else words[type(each)]
+            for each in self.events
+            if isinstance(each, Note | Budget)
+            or (isinstance(each, Advanced) and each.noun == "retrainings")
+        ]
 
-    def preparing(self, run: str) -> None:
-        self.said.append(f"training {run}")
-
-    def budgeted(self, budget: Budget) -> None:
-        self.said.append("budget")
-        self.budgets.append(budget)
-
-    def retrained(self, n_done: int, n_retrainings: int) -> None:
-        self.said.append("retrained")
-
-    def noted(self, text: str) -> None:
-        self.said.append(text)
+    @property
+    def budgets(self) -> list[Budget]:
+        return [each for each in self.events if isinstance(each, Budget)]
 
 
 @pytest.fixture(scope="module")

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 import whereof
-from whereof.errors import WhereofError
+from whereof.errors import Interrupted, WhereofError
 from whereof.evaluate import results
-from whereof.paper import Budget, Paper, PaperOptions, PaperWatch, reproduce
+from whereof.events import Advanced, Event, Events, Note, StageStarted
+from whereof.paper import Budget, Paper, PaperOptions, reproduce
 from whereof.paper._budget import make_budget
 from whereof.paper._measuring import _records_key
 from whereof.paper._plan import plan
 from whereof.paper._runs import Runs
-from whereof.paper._watch import TimedWatch
+from whereof.paper._time import TimedEvents
 from whereof.retrain._local import LocalEngine
 from whereof.run import RunFolder
-from whereof.training.results import Interrupted, Watch
 
 FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
 
 
-class Notes(PaperWatch):
-    """Writes down what it is told; stops after so many retrainings of a part."""
+class Notes(Events):
+    """Keeps what it is told; stops after a number of retrainings of a part."""
 
     def __init__(self, stop_in: str | None = None, after: int = 0) -> None:
         self.parts: list[str] = []
@@ -36,23 +36,21 @@ class Notes(PaperWatch):
         self.n_retrained = 0
         self._stop_in, self._after = stop_in, after
 
-    def preparing(self, run: str) -> None:
-        self.prepared.append(run)
-
-    def noted(self, text: str) -> None:
-        self.said.append(text)
-
-    def budgeted(self, budget: Budget) -> None:
-        assert self.prepared == []
-        self.budget = budget
-
-    def began(self, number: int, n_parts: int, title: str) -> None:
-        self.parts.append(f"{number} of {n_parts}: {title}")
-
-    def retrained(self, n_done: int, n_retrainings: int) -> None:
-        self.n_retrained += 1
-        if self._stop_in and self._stop_in in self.parts[-1]:
-            self._after -= 1
+    def emit(self, event: Event) -> None:
+        match event:
+            case Note(text) if text.startswith("training ") and "once" not in text:
+                self.prepared.append(text.removeprefix("training "))
+            case Note(text):
+                self.said.append(text)
+            case Budget():
+                assert self.prepared == []
+                self.budget = event
+            case StageStarted(number, n_stages, title):
+                self.parts.append(f"{number} of {n_stages}: {title}")
+            case Advanced():
+                self.n_retrained += 1
+                if self._stop_in and self._stop_in in self.parts[-1]:
+                    self._after -= 1
 
     def should_stop(self) -> bool:
         return self._stop_in is not None and self._after < 0
@@ -254,7 +252,7 @@ def test_it_says_what_was_measured_where(whole: tuple[Paper, Notes]) -> None:
 
 
 def test_what_does_not_fit_into_the_time_left_is_not_begun() -> None:
-    timed = TimedWatch(Notes(), 1000.0)
+    timed = TimedEvents(Notes(), 1000.0)
     assert timed.has_room_for(1.0)
     assert timed.has_room_for(2000.0)  # it would never fit
     assert not timed.spent
@@ -329,7 +327,7 @@ def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, N
     assert notes.n_retrained == 0
 
 
-class Stopped(Watch):
+class Stopped(Events):
     """Stops a training as soon as it asks."""
 
     def should_stop(self) -> bool:
@@ -351,7 +349,7 @@ def _interrupted(path: Path, **settings: Any) -> None:
             preset="paper",
             model="distmult",
             checkpoint_seconds=0.001,
-            watch=Stopped(),
+            events=Stopped(),
             **settings,
         )
     assert not RunFolder.open(path, unfinished=True).manifest.finished

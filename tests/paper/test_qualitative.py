@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listening import Recorded
 
 import whereof
 from paper import hand_made
@@ -12,7 +13,6 @@ from whereof.paper._qualitative import EXAMPLES, explain_examples, short_relatio
 from whereof.paper._results import Results
 from whereof.paper._tables import make_tables
 from whereof.paper._text import grid
-from whereof.retrain import RetrainWatch
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 FOUND = {
@@ -40,28 +40,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     )
 
 
-class Notes(RetrainWatch):
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def noted(self, text: str) -> None:
-        self.notes.append(text)
-
-
 def test_without_labels_there_are_no_examples_and_it_says_so(tmp_path: Path) -> None:
     run = whereof.train("nations", out=tmp_path / "run", model="distmult", dim=4, epochs=1)
-    watch = Notes()
-    assert explain_examples("lazy-distmult", "fb15k-237", run, watch) == []
-    (note,) = watch.notes
+    events = Recorded()
+    assert explain_examples("lazy-distmult", "fb15k-237", run, events) == []
+    (note,) = events.notes
     assert note.startswith("3 of the paper's 3 examples are left out: unknown ")
-    assert explain_examples("lazy-complex", "fb15k-237", run, watch) == []
-    assert len(watch.notes) == 1
+    assert explain_examples("lazy-complex", "fb15k-237", run, events) == []
+    assert len(events.notes) == 1
 
 
 def test_labels_lead_to_the_entities_that_are_meant(run: whereof.Run) -> None:
-    watch = Notes()
-    documents = explain_examples("lazy-distmult", "fb15k-237", run, watch)
-    assert watch.notes == []
+    events = Recorded()
+    documents = explain_examples("lazy-distmult", "fb15k-237", run, events)
+    assert events.notes == []
     assert len(documents) == len(EXAMPLES) == 3
     for example, document in zip(EXAMPLES, documents, strict=True):
         subject, object_, papers = FOUND[example.subject]
@@ -76,7 +68,7 @@ def test_labels_lead_to_the_entities_that_are_meant(run: whereof.Run) -> None:
 
 
 def test_facts_are_those_of_an_explanation(run: whereof.Run) -> None:
-    document = explain_examples("removal-distmult", "fb15k-237", run, Notes())[1]
+    document = explain_examples("removal-distmult", "fb15k-237", run, Recorded())[1]
     found = run.explain("Bandai", EXAMPLES[1].relation, "Video game", top=3)
     assert [fact["fact_id"] for fact in document["facts"]] == [it.fact_id for it in found.facts]
     assert document["probability"] == pytest.approx(found.prediction.probability)
@@ -91,8 +83,8 @@ def test_the_examples_are_predictions_of_the_test_split(run: whereof.Run) -> Non
 
 
 def test_other_parts_and_datasets_have_none(run: whereof.Run) -> None:
-    assert explain_examples("truth", "fb15k-237", run, Notes()) == []
-    assert explain_examples("lazy-distmult", "nations", run, Notes()) == []
+    assert explain_examples("truth", "fb15k-237", run, Recorded()) == []
+    assert explain_examples("lazy-distmult", "nations", run, Recorded()) == []
 
 
 def document(rank: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listening import Recorded
 
 from paper import hand_made
 from whereof.api._cases import open_case, sibling
@@ -14,7 +15,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.results import plain
 from whereof.explain._backing import CoreScoring
 from whereof.explain._situation import Situation
-from whereof.paper import Paper, PaperOptions, PaperWatch
+from whereof.paper import Paper, PaperOptions
 from whereof.paper._budget import make_budget
 from whereof.paper._measuring import Measuring
 from whereof.paper._plan import Part, lazy_settings
@@ -23,7 +24,7 @@ from whereof.paper._runs import Runs
 from whereof.paper._tables import make_tables
 from whereof.paper._text import grid
 from whereof.paper._truth import check_same_rows, measure_truth
-from whereof.retrain import EngineOptions, RetrainWatch, choose_engine
+from whereof.retrain import EngineOptions, choose_engine
 
 PART = Part(
     "truth",
@@ -38,27 +39,22 @@ PART = Part(
 )
 
 
-class Counted(PaperWatch):
-    n_retrained = 0
-
-    def retrained(self, n_done: int, n_retrainings: int) -> None:
-        self.n_retrained += 1
-
-
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Measuring, Counted]:
+def measured(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[dict[str, Any], Measuring, Recorded]:
     options = PaperOptions(models=("distmult",), seeds=2, out=tmp_path_factory.mktemp("truth"))
-    watch = Counted()
+    events = Recorded()
     with closing(choose_engine(EngineOptions())) as engine:
-        measuring = Measuring(options, engine, watch, Runs(options, watch))
-        return measuring.measure(PART), measuring, watch
+        measuring = Measuring(options, engine, events, Runs(options, events))
+        return measuring.measure(PART), measuring, events
 
 
-Measured = tuple[dict[str, Any], Measuring, Counted]
+Measured = tuple[dict[str, Any], Measuring, Recorded]
 
 
 def test_both_credits_are_judged_by_the_same_truth(measured: Measured) -> None:
-    document, _, watch = measured
+    document, _, events = measured
     source, dot = document["evaluation"]["leave_one_out"]
     assert (source["method"], dot["method"]) == ("rollback", "gradient-dot")
     assert document["evaluation"]["config"]["credit"] == "source"
@@ -68,7 +64,7 @@ def test_both_credits_are_judged_by_the_same_truth(measured: Measured) -> None:
         for name in ("subject", "object", "n_adjacent", "original", "best_fact", "best_drop"):
             assert mine[name] == other[name]
     assert [each["rho"] for each in step] != [each["rho"] for each in source["orders"]]
-    assert watch.n_retrained == 1 + source["n_facts"]
+    assert len(events.done) == 1 + source["n_facts"]
 
 
 def test_the_order_by_step_is_that_of_a_run_with_that_credit(measured: Measured) -> None:
@@ -90,7 +86,7 @@ def test_the_other_credit_is_explained_where_the_run_is(measured: Measured) -> N
         asked.add(situation.trained.config.credit)
         return CoreScoring(situation)
 
-    with open_case(run, measuring.engine, RetrainWatch()) as case:
+    with open_case(run, measuring.engine, Recorded()) as case:
         elsewhere = replace(case, trained=replace(case.trained, backing=backing))
         options = EvaluateOptions.from_dict(document["evaluation"]["options"])
         found = measure_truth(elsewhere, sibling(run, credit="step"), options)
@@ -107,11 +103,11 @@ def test_a_trace_of_other_rows_is_refused(measured: Measured) -> None:
 
 
 def test_the_budget_is_the_most_there_can_be(measured: Measured, tmp_path: Path) -> None:
-    _, measuring, watch = measured
+    _, measuring, events = measured
     (cost,) = make_budget([PART], [], measuring.runs, measuring.engine).parts
-    assert watch.n_retrained <= cost.n_retrainings == 1 + 2 * 420
+    assert len(events.done) <= cost.n_retrainings == 1 + 2 * 420
     assert (cost.n_trainings, cost.training_seconds) == (0, 0)  # both credits are there
-    anew = Runs(replace(measuring.options, out=tmp_path), watch)
+    anew = Runs(replace(measuring.options, out=tmp_path), events)
     (cost,) = make_budget([PART], [], anew, measuring.engine).parts
     assert cost.n_trainings == 2
     assert cost.seconds > cost.retraining_seconds > 0

@@ -1,7 +1,7 @@
-"""Small things to retrain, and engines and watches that count."""
+"""Small things to retrain, and engines that count."""
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,9 @@ import trained
 
 import whereof
 from whereof.api._cases import _recipe
+from whereof.events import Events
 from whereof.predict import Place, Predictions, Standings
-from whereof.retrain import Engine, Job, Journal, Retrainer, RetrainWatch
+from whereof.retrain import Engine, Job, Journal, Retrainer
 from whereof.training.results import Parameters
 from whereof.training.retraining import Recipe
 
@@ -70,29 +71,11 @@ class Counting:
         self.engine.close()
 
 
-@dataclass
-class Seen(RetrainWatch):
-    """Keeps what it is told; asks to stop after so many retrainings."""
-
-    stop_after: float = float("inf")
-    n_done: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    def retrained(self, n_done: int, n_retrainings: int) -> None:
-        self.n_done = n_done
-
-    def noted(self, text: str) -> None:
-        self.notes.append(text)
-
-    def should_stop(self) -> bool:
-        return self.n_done >= self.stop_after
-
-
 def retrainer(
     subject: Subject,
     engine: Engine,
     journal: Journal | None = None,
-    watch: RetrainWatch | None = None,
+    events: Events | None = None,
 ) -> Retrainer:
     journal = Journal() if journal is None else journal
-    return Retrainer(subject.recipe, engine, journal, watch or RetrainWatch())
+    return Retrainer(subject.recipe, engine, journal, events or Events())

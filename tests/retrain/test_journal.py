@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 import trained
+from listening import Recorded
 
 import whereof
-from retrain.helpers import Counting, Seen, Subject, make_subject, retrainer, subject_of
+from retrain.helpers import Counting, Subject, make_subject, retrainer, subject_of
+from whereof.errors import Interrupted
 from whereof.predict import STANDING
 from whereof.retrain import Engine, Job, Journal, open_journal, recipe_key
 from whereof.retrain._local import LocalEngine
-from whereof.training.results import Interrupted
 
 ALL = [0, 1, 2, 3]
 JOBS = [Job.of([fact], [fact % 4]) for fact in range(6)]
@@ -124,14 +125,14 @@ def test_lines_that_are_no_records_are_passed_over(tmp_path: Path, line: bytes) 
 
 
 def test_a_journal_that_can_no_longer_be_written_is_noted_once(tmp_path: Path) -> None:
-    subject, watch = make_subject(tmp_path), Seen()
+    subject, events = make_subject(tmp_path), Recorded()
     (tmp_path / "read-only").touch()
     file = os.open(tmp_path / "read-only", os.O_RDONLY)
     journal = Journal(file)
-    found = retrainer(subject, LocalEngine(1), journal, watch).ask(subject.predictions, JOBS)
+    found = retrainer(subject, LocalEngine(1), journal, events).ask(subject.predictions, JOBS)
     os.close(file)
     assert [part.tolist() for part in found.jobs] == [subject.stand(job) for job in JOBS]
-    assert watch.notes == ["retrainings are no longer kept: Bad file descriptor"]
+    assert events.notes == ["retrainings are no longer kept: Bad file descriptor"]
 
 
 @pytest.mark.parametrize(
@@ -170,14 +171,14 @@ def test_rows_have_the_control_among_them(engine: Engine, tmp_path: Path) -> Non
 
 def test_an_interruption_keeps_what_is_finished(engine: Engine, tmp_path: Path) -> None:
     subject, path = make_subject(tmp_path), tmp_path / "journal.jsonl"
-    jobs, watch = [Job.of([number], [0]) for number in range(30)], Seen(stop_after=3)
+    jobs, events = [Job.of([number], [0]) for number in range(30)], Recorded(stop_after=3)
     with open_journal(path) as journal, pytest.raises(Interrupted):
-        retrainer(subject, engine, journal, watch).ask(subject.predictions, jobs)
+        retrainer(subject, engine, journal, events).ask(subject.predictions, jobs)
     counting = Counting(engine)
     with open_journal(path) as journal:
         n_kept = len(journal)
         found = retrainer(subject, counting, journal).ask(subject.predictions, jobs)
-    assert 3 <= n_kept == watch.n_done < 31
+    assert 3 <= n_kept == len(events.done) < 31
     assert found.n_known == n_kept
     assert len(counting.jobs) == 31 - n_kept
 
@@ -209,12 +210,13 @@ import json, sys
 from pathlib import Path
 from retrain.helpers import subject_of, retrainer
 import whereof
-from whereof.retrain import Job, RetrainWatch, open_journal
+from whereof.events import Advanced, Events
+from whereof.retrain import Job, open_journal
 from whereof.retrain._local import LocalEngine
 
-class Hang(RetrainWatch):
-    def retrained(self, n_done, n_retrainings):
-        if sys.argv[2] == "hang" and n_done == 5:
+class Hang(Events):
+    def emit(self, event):
+        if sys.argv[2] == "hang" and isinstance(event, Advanced) and event.n_done == 5:
             print("ready", flush=True)
             sys.stdin.read()
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from explain.helpers import random_run
+from listening import Recorded
 from trained import train, train_ratings
 
 import whereof
 from retrain.by_hand import EGYPT, check_stand, rows_without, stands, stands_without
-from whereof.training.results import Interrupted
+from whereof.errors import Interrupted
 
 
 @pytest.fixture(scope="module")
@@ -107,26 +108,11 @@ def test_what_cannot_be_retrained_is_refused_in_one_line(run: whereof.Run, tmp_p
 def test_what_is_finished_is_kept_when_it_is_stopped(tmp_path: Path) -> None:
     run = train(tmp_path / "run", epochs=1)
 
-    class Watch(whereof.RetrainWatch):
-        n_done = n_known = 0
-
-        def planned(self, plan) -> None:  # type: ignore[no-untyped-def]
-            self.n_known = plan.n_known
-
-        def retrained(self, n_done: int, n_retrainings: int) -> None:
-            self.n_done = n_done
-
-        def should_stop(self) -> bool:
-            return self.n_done >= 20
-
-    first = Watch()
+    first, second = Recorded(stop_after=20), Recorded()
     with pytest.raises(Interrupted):
-        run.explain(*EGYPT, method="retrain", watch=first, threads=2)
-    second = whereof.RetrainWatch()
-    second.planned = lambda plan: planned.append(plan)  # type: ignore[method-assign]
-    planned: list = []  # type: ignore[type-arg]
-    run.explain(*EGYPT, method="retrain", watch=second)
-    assert planned[0].n_known == first.n_done
+        run.explain(*EGYPT, method="retrain", events=first, threads=2)
+    run.explain(*EGYPT, method="retrain", events=second)
+    assert second.n_known == [len(first.done)]
 
 
 def test_retraining_gives_rows_in_the_order_asked_for(run: whereof.Run) -> None:

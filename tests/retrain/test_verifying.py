@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listening import Recorded
 from trained import train, train_ratings
 
 import whereof
@@ -195,20 +196,13 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
 
 
 def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) -> None:
-    said: list[Any] = []
-
-    class Watch(whereof.RetrainWatch):
-        def planned(self, plan: Any) -> None:
-            said.append((plan.n_retrainings, plan.n_known))
-
-        def retrained(self, n_done: int, n_retrainings: int) -> None:
-            said.append(n_done)
-
+    first_events, later = Recorded(), Recorded()
     run = train(tmp_path / "run")
-    first = run.verify(*EGYPT, top=2, watch=Watch(), threads=1)
-    assert said == [(2, 0), 1, 2]
-    again = run.verify(*EGYPT, top=2, each=True, watch=Watch())
-    assert said[3:] == [(2, 2), 1, 2]
+    first = run.verify(*EGYPT, top=2, events=first_events, threads=1)
+    assert (first_events.n_planned, first_events.n_known) == ([2], [0])
+    assert first_events.done == [(1, 2), (2, 2)]
+    again = run.verify(*EGYPT, top=2, each=True, events=later)
+    assert (later.n_planned, later.n_known, later.done) == ([2], [2], [(1, 2), (2, 2)])
     assert (again.n_retrainings, again.n_known) == (4, 2)
     assert (again.before, again.actual) == (first.before, first.actual)
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listening import Recorded
 from safetensors.numpy import load_file
 from trained import train
 
 import whereof
+from whereof.errors import Interrupted
+from whereof.events import Validated
 from whereof.run import RunFolder
 from whereof.run._dataset import read_dataset
-from whereof.training.results import Interrupted, Watch
 
 
 @pytest.fixture(scope="module")
@@ -156,20 +158,9 @@ def test_a_run_without_a_trace_has_none(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "trace.npy").exists()
 
 
-class _StopAfter(Watch):
-    def __init__(self, epochs: int) -> None:
-        self.epochs, self.reached = epochs, 0
-
-    def validated(self, epoch: int, mrr: float, *, best: bool) -> None:
-        self.reached = epoch
-
-    def should_stop(self) -> bool:
-        return self.reached >= self.epochs
-
-
 def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        train(tmp_path / "run", epochs=1000, watch=_StopAfter(3))
+        train(tmp_path / "run", epochs=1000, events=Recorded(3, Validated))
     info = whereof.Run.describe(tmp_path / "run")
     assert not info["finished"]
     assert info["epochs"] == len(info["history"]) == 3
@@ -184,7 +175,7 @@ def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
 
 def test_before_its_first_checkpoint_a_run_has_come_nowhere(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        train(tmp_path / "run", epochs=1000, watch=_StopAfter(1))
+        train(tmp_path / "run", epochs=1000, events=Recorded(1, Validated))
     shutil.rmtree(tmp_path / "run" / "progress")
     info = whereof.Run.describe(tmp_path / "run")
     assert (info["epochs"], info["steps"], info["history"]) == (0, 0, [])

@@ -17,8 +17,8 @@ from training.helpers import (
     make_trainer,
     train,
 )
+from whereof.errors import Interrupted
 from whereof.models import MODELS
-from whereof.training.results import Interrupted
 from whereof.training.retraining import Recipe
 
 MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))

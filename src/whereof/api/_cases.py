@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from whereof.api._run import Run
 from whereof.api._training import resume, train_config
-from whereof.errors import WhereofError
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.run import ArrayRun, RunFolder
 from whereof.training import MachineOptions, TrainConfig
-from whereof.training.results import Start, Watch
 
 if TYPE_CHECKING:
-    from whereof.retrain import Case, Engine, EngineOptions, RetrainWatch
+    from whereof.retrain import Case, Engine, EngineOptions
     from whereof.training.retraining import Recipe
 
 
@@ -32,17 +32,17 @@ def machine_of(engine: "EngineOptions") -> MachineOptions:
 
 
 @contextmanager
-def open_cases(
-    run: Run, engine: "EngineOptions", watch: "RetrainWatch | None"
-) -> Iterator["Cases"]:
+def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iterator["Cases"]:
     """A run and those like it, to be retrained by one engine, which ends with them."""
-    from whereof.retrain import RetrainWatch, choose_engine, settle_engine
+    from whereof.retrain import choose_engine, settle_engine
 
     settled = settle_engine(engine, _recipe(run).problem)
     with ExitStack() as stack:
         chosen = stack.enter_context(closing(choose_engine(settled)))
-        watching = RetrainWatch() if watch is None else watch
-        yield Cases(stack, run, chosen, watching, machine_of(settled))
+        try:
+            yield Cases(stack, run, chosen, events or Events(), machine_of(settled))
+        except Interrupted:
+            raise Interrupted("interrupted; the same command continues where it stopped") from None
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Cases:
     stack: ExitStack
     run: Run
     engine: "Engine"
-    watch: "RetrainWatch"
+    events: Events
     machine: MachineOptions
     opened: "dict[Path | None, Case]" = field(default_factory=dict)
 
@@ -68,39 +68,24 @@ class Cases:
     def _case(self, changes: dict[str, Any]) -> "Case":
         own = self.run.config
         changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
-        watch = _SiblingWatch(self.watch, changes)
-        return self._open(sibling(self.run, watch, self.machine, **changes))
+        return self._open(sibling(self.run, self.events, self.machine, **changes))
 
     def _open(self, run: Run) -> "Case":
         if run.path is None or run.path not in self.opened:
-            case = self.stack.enter_context(open_case(run, self.engine, self.watch))
+            case = self.stack.enter_context(open_case(run, self.engine, self.events))
             self.opened[run.path] = case
         return self.opened[run.path]
 
 
-class _SiblingWatch(Watch):
-    """Looks at the training of a sibling for one who looks at retraining."""
-
-    def __init__(self, watch: "RetrainWatch", changes: dict[str, Any]) -> None:
-        self._watch, self._changes = watch, changes
-
-    def started(self, about: Start) -> None:
-        words = ", ".join(f"{name} {value}" for name, value in self._changes.items())
-        self._watch.noted(f"training the run with {words}, once")
-
-    def should_stop(self) -> bool:
-        return self._watch.should_stop()
-
-
 @contextmanager
-def open_case(run: Run, engine: "Engine", watch: "RetrainWatch") -> Iterator["Case"]:
+def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
     """A run with its retrainer, whose journal is kept in the run's folder."""
     from whereof.retrain import Case, Retrainer, open_journal, recipe_key
 
     recipe = _recipe(run)
-    path = _journal_path(run, recipe_key(recipe, engine), watch)
+    path = _journal_path(run, recipe_key(recipe, engine), events)
     with open_journal(path) as journal:
-        retrainer = Retrainer(recipe, engine, journal, watch)
+        retrainer = Retrainer(recipe, engine, journal, events)
         trained = run._trained_on(engine.device)
         yield Case(trained, retrainer, run._folder.result)
 
@@ -119,7 +104,7 @@ def _recipe(run: Run) -> "Recipe":
     return Recipe(problem, result.get("best_facts", whole_epochs))
 
 
-def _journal_path(run: Run, key: str, watch: "RetrainWatch") -> Path | None:
+def _journal_path(run: Run, key: str, events: Events) -> Path | None:
     """Where a run's retrainings are kept; None where its folder cannot be written."""
     assert run.path is not None
     path = run.path / "retrained" / f"{key}.jsonl"
@@ -127,27 +112,29 @@ def _journal_path(run: Run, key: str, watch: "RetrainWatch") -> Path | None:
         path.parent.mkdir(exist_ok=True)
         path.open("ab").close()
     except OSError as error:
-        watch.noted(f"retrainings are not kept: {path.parent}: {error.strerror}")
+        events.emit(Note(f"retrainings are not kept: {path.parent}: {error.strerror}"))
         return None
     return path
 
 
-def sibling(
-    run: Run, watch: Watch | None = None, machine: MachineOptions | None = None, **changes: Any
-) -> Run:
+def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **changes: Any) -> Run:
     """The run trained again with some settings changed, such as another seed; kept inside it."""
     config = run.config.replace(**changes)
     if config == run.config:
         return run
     assert run.path is not None
     path = sibling_path(run.path, changes)
-    if not path.exists():
-        return train_config(run.dataset, config, path, watch, machine)
-    found = _open_sibling(path)
-    _check_same(path, found.config, config)
-    if found.manifest.finished:
-        return Run.open(path)
-    return resume(path, watch=watch, **(machine or MachineOptions()).to_dict())
+    found = _open_sibling(path) if path.exists() else None
+    if found is not None:
+        _check_same(path, found.config, config)
+        if found.manifest.finished:
+            return Run.open(path)
+    words = ", ".join(f"{name} {value}" for name, value in changes.items())
+    events.emit(Note(f"training the run with {words}, once"))
+    quiet = Without(events, TrainingStarted, Validated)
+    if found is None:
+        return train_config(run.dataset, config, path, quiet, machine)
+    return resume(path, events=quiet, **(machine or MachineOptions()).to_dict())
 
 
 def _open_sibling(path: Path) -> RunFolder:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 from whereof.api._cases import open_cases, take_engine
 from whereof.api._run import Run
 from whereof.errors import WhereofError
+from whereof.events import Events, Note
 
 if TYPE_CHECKING:
     from whereof.evaluate.results import Evaluation
-    from whereof.retrain import RetrainWatch
 
 
-def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None") -> "Evaluation":
+def evaluate_run(run: Run, options: dict[str, Any], events: Events | None) -> "Evaluation":
     """Evaluate a run by fields of `EvaluateOptions` and `EngineOptions`; kept in its folder."""
     from whereof.evaluate.checking import check_possible
     from whereof.evaluate.evaluating import About, evaluate
@@ -24,7 +24,7 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
     if not isinstance(options.get("predictions", ""), str):
         raise WhereofError("predictions are top, true or a file; write a list of them into one")
     asked = EvaluateOptions.from_dict(options)
-    with open_cases(run, where, watch) as opened:
+    with open_cases(run, where, events) as opened:
         check_possible(opened.own(), asked, where.threads)
         cases = opened.seeds(asked.seeds)
         constrained = {
@@ -33,11 +33,11 @@ def evaluate_run(run: Run, options: dict[str, Any], watch: "RetrainWatch | None"
         }
         about = About(str(run.path), run.dataset.name)
         found = evaluate(cases, asked, about, constrained, where.threads)
-        _keep(run, found, opened.watch)
+        _keep(run, found, opened.events)
     return found
 
 
-def _keep(run: Run, found: "Evaluation", watch: "RetrainWatch") -> None:
+def _keep(run: Run, found: "Evaluation", events: Events) -> None:
     """The document in the run's folder, where reports look for it; true influences beside it."""
     from whereof.files import save_evaluation, save_influences
 
@@ -47,4 +47,4 @@ def _keep(run: Run, found: "Evaluation", watch: "RetrainWatch") -> None:
         for each in found.true_influences:
             save_influences(path, each.seed, each.array)
     except (OSError, WhereofError) as error:
-        watch.noted(f"the evaluation is not kept in the run: {error}")
+        events.emit(Note(f"the evaluation is not kept in the run: {error}"))

@@ -1,11 +1,12 @@
 """A run's page: its examples chosen and explained, its evaluations read, the file written."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whereof.errors import WhereofError
+from whereof.events import Events, Note
 
 if TYPE_CHECKING:
     from whereof.api._run import Run
@@ -21,7 +22,7 @@ def write_report(
     examples: int,
     *,
     force: bool,
-    noted: Callable[[str], None] | None = None,
+    events: Events | None = None,
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
     from whereof.files import check_free, write_text
@@ -32,9 +33,8 @@ def write_report(
     check_free(out, force=force)
     kept, notes = _kept(run)
     documents = [*kept, *map(_document, evaluations)]
-    if noted is not None:
-        for note in notes:
-            noted(note)
+    for note in notes:
+        (events or Events()).emit(Note(note))
     if examples and run.trace is None:
         notes.append("no predictions are explained here: the run was trained without a trace")
     report = Report(

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from whereof.api._cases import open_cases, take_engine
 from whereof.api._run import Run
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
     from whereof.explain import Explanation, Standing
     from whereof.predict import Predictions
-    from whereof.retrain import Case, EngineOptions, RetrainWatch, Verdict
+    from whereof.retrain import Case, EngineOptions, Verdict
     from whereof.types import FactIds
 
 
@@ -29,7 +30,7 @@ class Retrained:
 
 
 def verify(
-    run: Run, names: Sequence[Any], watch: "RetrainWatch | None", options: dict[str, Any]
+    run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
 ) -> "Verdict":
     """See `Run.verify`."""
     from whereof.retrain import VerifyOptions, verify
@@ -38,19 +39,19 @@ def verify(
         raise WhereofError("facts names what is removed; leave out top")
     engine = take_engine(options)
     chosen = VerifyOptions.from_dict(options)
-    with open_cases(run, engine, watch) as opened:
+    with open_cases(run, engine, events) as opened:
         return verify(opened.seeds(chosen.seeds), names, chosen)
 
 
 def explain_exactly(
-    run: Run, names: Sequence[Any], watch: "RetrainWatch | None", options: dict[str, Any]
+    run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
 ) -> "Explanation":
     """An explanation by a method that retrains."""
     from whereof.explain import ExplainOptions, explain
 
     engine = take_engine(options)
     chosen = ExplainOptions.from_dict(options)
-    with open_cases(run, engine, watch) as opened:
+    with open_cases(run, engine, events) as opened:
         return explain(opened.own().explained_by(chosen.method), names, chosen)
 
 
@@ -58,7 +59,7 @@ def retrain(
     run: Run,
     removed: Sequence[Any],
     predictions: Sequence[Sequence[str | None]] | None,
-    watch: "RetrainWatch | None",
+    events: Events | None,
     options: dict[str, Any],
 ) -> Iterator[Retrained]:
     """See `Run.retrain`; what is wrong is said at once."""
@@ -72,7 +73,7 @@ def retrain(
             f"unknown setting {next(iter(options))!r}; those of EngineOptions go here"
         )
     sets = [np.sort(find_facts(run._trained, facts)) for facts in removed]
-    return _retrain(run, sets, predictions, engine, watch)
+    return _retrain(run, sets, predictions, engine, events)
 
 
 def _retrain(
@@ -80,9 +81,9 @@ def _retrain(
     sets: "Sequence[FactIds]",
     predictions: Sequence[Sequence[str | None]] | None,
     engine: "EngineOptions",
-    watch: "RetrainWatch | None",
+    events: Events | None,
 ) -> Iterator[Retrained]:
-    with open_cases(run, engine, watch) as opened:
+    with open_cases(run, engine, events) as opened:
         case = opened.own()
         if predictions is None:
             yield from _rows(case, sets)

@@ -1,19 +1,20 @@
 """What a run answers: each a call into a room below."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whereof.api._opened import Opened
+from whereof.events import Events
 
 if TYPE_CHECKING:
     from whereof.api._retraining import Retrained
     from whereof.evaluate.results import Evaluation
     from whereof.explain import Explanation, Failed
-    from whereof.files import Advanced, Written, WrittenExplanations
+    from whereof.files import Written, WrittenExplanations
     from whereof.predict import Answers
-    from whereof.retrain import RetrainWatch, Verdict
+    from whereof.retrain import Verdict
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -56,7 +57,7 @@ class Run(Opened):
         top: int | None = 10,
         new: bool = False,
         force: bool = False,
-        advanced: "Advanced | None" = None,
+        events: Events | None = None,
     ) -> "Written":
         """Answer a file of queries into a file; it is there when it is complete, or not at all.
 
@@ -74,8 +75,8 @@ class Run(Opened):
             Leave out answers known from training or validation.
         force
             Overwrite a file that exists.
-        advanced
-            Told how many queries are answered, and of how many.
+        events
+            Receives how many queries are answered, and may stop the work.
         """
         from whereof.files import read_queries, write_answers
         from whereof.predict import check_top, predict_many
@@ -83,10 +84,10 @@ class Run(Opened):
         check_top(top)
         found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
         answers = predict_many(self.scorer, self.dataset, found, top, new=new)
-        return write_answers(Path(out), answers, len(found), force=force, advanced=advanced)
+        return write_answers(Path(out), answers, len(found), force=force, events=events)
 
     def explain(
-        self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any
+        self, *names: str | None, events: Events | None = None, **options: Any
     ) -> "Explanation":
         """Which training facts made the model predict a triple, ranked by influence.
 
@@ -95,8 +96,8 @@ class Run(Opened):
         *names
             Subject, relation and object; two-way runs leave the relation out. An open place, None
             or "_", stands for its top answer that is new.
-        watch
-            For the method retrain: told what it will take, and asked whether to stop.
+        events
+            For the method retrain: receives the plan and progress, and may stop the work.
         **options
             Fields of `whereof.ExplainOptions`, such as method, top, of, opposing and without. With
             top=None every adjacent fact is listed. The method retrain also takes those of
@@ -107,7 +108,7 @@ class Run(Opened):
         if str(options.get("method")) in METHODS and METHODS[options["method"]].retrains:
             from whereof.api._retraining import explain_exactly
 
-            return explain_exactly(self, names, watch, options)
+            return explain_exactly(self, names, events, options)
         return explain(self._trained, names, ExplainOptions.from_dict(options))
 
     def explain_many(
@@ -142,7 +143,7 @@ class Run(Opened):
         device: str = "cpu",
         resume: bool = False,
         force: bool = False,
-        advanced: "Advanced | None" = None,
+        events: Events | None = None,
         **options: Any,
     ) -> "WrittenExplanations":
         """Explain many predictions into a file, which is there when it is complete.
@@ -171,8 +172,8 @@ class Run(Opened):
             Go on with work that was interrupted, and never begin it.
         force
             Begin anew, and overwrite a file that exists.
-        advanced
-            Told how many predictions are explained, and of how many.
+        events
+            Receives how many predictions are explained, and may stop the work.
         **options
             As `explain` takes them.
         """
@@ -185,9 +186,9 @@ class Run(Opened):
         task = Task(Path(out), force=force, resume=resume)
         explain = partial(explain_many, trained, options=chosen, threads=threads)
         about = {"run": self._folder.fingerprint, "device": device}
-        return write_explanations(explain, questions, chosen, task, **about, advanced=advanced)
+        return write_explanations(explain, questions, chosen, task, **about, events=events)
 
-    def evaluate(self, *, watch: "RetrainWatch | None" = None, **options: Any) -> "Evaluation":
+    def evaluate(self, *, events: Events | None = None, **options: Any) -> "Evaluation":
         """Remove facts and retrain, over many predictions: how well methods explain this run.
 
         Retrainings are kept in the run's folder, so that none is done twice, and the result beside
@@ -195,15 +196,15 @@ class Run(Opened):
 
         Parameters
         ----------
-        watch
-            Told what retraining will take and how far it is, and asked whether to stop.
+        events
+            Receives the plan and progress of retraining, and may stop it.
         **options
             Fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit, seeds and
             protocols, and of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api._evaluating import evaluate_run
 
-        return evaluate_run(self, options, watch)
+        return evaluate_run(self, options, events)
 
     def report(
         self,
@@ -212,7 +213,7 @@ class Run(Opened):
         evaluations: Sequence[Any] = (),
         examples: int = 3,
         force: bool = False,
-        noted: Callable[[str], None] | None = None,
+        events: Events | None = None,
     ) -> Path:
         """Write one page that says what the run is and what its explanations are worth.
 
@@ -227,16 +228,16 @@ class Run(Opened):
             How many predictions are explained in it.
         force
             Overwrite a file that exists.
-        noted
-            Told what the page notes of evaluations in the run's folder that could not be read.
+        events
+            Receives a note for every evaluation in the run's folder that cannot be read.
         """
         from whereof.api._reporting import write_report
 
-        return write_report(self, Path(out), evaluations, examples, force=force, noted=noted)
+        return write_report(
+            self, Path(out), evaluations, examples, force=force, events=events or Events()
+        )
 
-    def verify(
-        self, *names: str | None, watch: "RetrainWatch | None" = None, **options: Any
-    ) -> "Verdict":
+    def verify(self, *names: str | None, events: Events | None = None, **options: Any) -> "Verdict":
         """What retraining without a prediction's facts really does, beside what was predicted.
 
         Retraining has the same seed, negatives and order. What is finished is kept in the run's
@@ -246,22 +247,22 @@ class Run(Opened):
         ----------
         *names
             As `explain` takes them.
-        watch
-            Told what retraining will take and how far it is, and asked whether to stop.
+        events
+            Receives the plan and progress of retraining, and may stop it.
         **options
             Fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
             `whereof.EngineOptions`, such as threads.
         """
         from whereof.api._retraining import verify
 
-        return verify(self, names, watch, options)
+        return verify(self, names, events, options)
 
     def retrain(
         self,
         removed: Sequence[Any],
         predictions: Sequence[Sequence[str | None]] | None = None,
         *,
-        watch: "RetrainWatch | None" = None,
+        events: Events | None = None,
         **options: Any,
     ) -> Iterator["Retrained"]:
         """Models trained again without each of some sets of facts, the control first.
@@ -273,11 +274,11 @@ class Run(Opened):
         predictions
             What is looked at under each model, as `explain` takes it: records have `standings`.
             Without any they have `parameters`, all rows, which are not kept for another time.
-        watch
-            Told what retraining will take and how far it is, and asked whether to stop.
+        events
+            Receives the plan and progress of retraining, and may stop it.
         **options
             Fields of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api._retraining import retrain
 
-        return retrain(self, removed, predictions, watch, options)
+        return retrain(self, removed, predictions, events, options)

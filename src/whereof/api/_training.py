@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from whereof.api._opened import make_scorer
 from whereof.api._run import Run
 from whereof.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
-from whereof.errors import WhereofError
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Events
 from whereof.run import RunWriter, check_memory
 from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
-from whereof.training.results import Interrupted, Parameters, Validation, Watch
+from whereof.training.results import Parameters, Validation
 
 if TYPE_CHECKING:
     from whereof.training._problem import Problem
@@ -25,7 +26,7 @@ def train(
     *,
     out: str | Path | None = None,
     preset: str | None = None,
-    watch: Watch | None = None,
+    events: Events | None = None,
     **settings: Any,
 ) -> Run:
     """Train a model and keep all of it in a run folder.
@@ -39,27 +40,27 @@ def train(
         The folder to make; by default one under `runs/` named after dataset and model.
     preset
         `paper` for the setting of the paper; explicit settings override it.
-    watch
-        Told of progress, and asked whether to stop.
+    events
+        Receives progress, and may stop training.
     **settings
         Fields of `whereof.ReadOptions`, such as columns and valid_fraction, of
         `whereof.TrainConfig`, such as model, dim, epochs and seed, and of
         `whereof.MachineOptions`, such as threads.
     """
-    watch = watch or Watch()
+    events = events or Events()
     machine = MachineOptions(**_taken(MachineOptions, settings))
     options = _taken(ReadOptions, settings)
-    dataset = _dataset(data, options, watch, objects_if_rated=asks_for_objects(preset, settings))
+    dataset = _dataset(data, options, events, objects_if_rated=asks_for_objects(preset, settings))
     config = choose_config(dataset, preset, settings)
     path = None if out is None else Path(out)
-    return train_config(dataset, config, path, watch, machine)
+    return train_config(dataset, config, path, events, machine)
 
 
 def train_config(
     dataset: Dataset,
     config: TrainConfig,
     out: Path | None = None,
-    watch: Watch | None = None,
+    events: Events | None = None,
     machine: MachineOptions | None = None,
 ) -> Run:
     """Train by a config that is settled, into a folder."""
@@ -72,18 +73,18 @@ def train_config(
     path = out or free_path(f"{dataset.name}-{config.model}")
     share = machine.memory_share
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share)
-    return _train(writer, dataset, problem, machine, watch or Watch())
+    return _train(writer, dataset, problem, machine, events or Events())
 
 
-def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> Run:
+def resume(path: str | Path, *, events: Events | None = None, **options: Any) -> Run:
     """Go on with a run that was interrupted; a finished one is opened.
 
     Parameters
     ----------
     path
         The folder of the run.
-    watch
-        Told of progress, and asked whether to stop.
+    events
+        Receives progress, and may stop training.
     **options
         Fields of `whereof.MachineOptions`.
     """
@@ -101,7 +102,7 @@ def resume(path: str | Path, *, watch: Watch | None = None, **options: Any) -> R
     except WhereofError:
         writer.close()
         raise
-    return _train(writer, dataset, problem, machine, watch or Watch())
+    return _train(writer, dataset, problem, machine, events or Events())
 
 
 def _taken(table: type[Settings], settings: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _train(
     dataset: Dataset,
     problem: "Problem",
     machine: MachineOptions,
-    watch: Watch,
+    events: Events,
 ) -> Run:
     """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
     from whereof.evaluate.splits import SplitEvaluator
@@ -134,12 +135,12 @@ def _train(
         return evaluator.validate(make_scorer(problem.model, rows, dataset, config))
 
     validates = config.validate_every and len(dataset.valid)
-    watch.started(writer.start(problem.trace_width))
+    events.emit(writer.start(problem.trace_width))
     try:
         seconds = machine.checkpoint_seconds
         make_trainer = _trainer_of(machine)
         progress = fit(
-            problem, writer, validate if validates else None, watch, seconds, make_trainer
+            problem, writer, validate if validates else None, events, seconds, make_trainer
         )
     except Interrupted:
         writer.close()
@@ -176,12 +177,10 @@ def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
 
 
 def _dataset(
-    data: Any, options: dict[str, Any], watch: Watch, *, objects_if_rated: bool
+    data: Any, options: dict[str, Any], events: Events, *, objects_if_rated: bool
 ) -> Dataset:
     if not isinstance(data, Dataset):
-        return read_dataset(
-            data, progress=watch.downloading, objects_if_rated=objects_if_rated, **options
-        )
+        return read_dataset(data, events=events, objects_if_rated=objects_if_rated, **options)
     if options:
         raise WhereofError(f"a Dataset is read already; leave out {', '.join(options)}")
     return ratings_as_objects(data) if objects_if_rated and data.ratings else data

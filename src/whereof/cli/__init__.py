@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from whereof._version import __version__
-from whereof.errors import WhereofError
+from whereof.errors import Interrupted, WhereofError
 
 _COMMANDS = (
     "demo",
@@ -74,8 +74,6 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except WhereofError as error:
-        from whereof.training.results import Interrupted
-
         code = _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT
         _fail(_with_flags(str(error)), code)
     except OSError as error:

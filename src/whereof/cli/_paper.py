@@ -1,73 +1,47 @@
 """How the paper's tables look in a terminal, and how far they are."""
 
-from types import TracebackType
-
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as Shown
 
-from whereof.cli._downloads import Downloads
-from whereof.cli._progress import progress
-from whereof.cli._retraining import RetrainScreen, time_text
 from whereof.cli._screen import counted
-from whereof.paper import Budget, Paper, PaperWatch
+from whereof.cli.progress import TerminalEvents, time_text
+from whereof.events import Event, Foreseen, Planned
+from whereof.paper import Budget, Paper
 from whereof.paper._provenance import measured_text
 from whereof.paper._records import Table
 from whereof.paper._text import Grid, grid
-from whereof.retrain import Plan
-from whereof.training.results import Interrupted
 
 _ANY_WIDTH = 10_000
 
 
-class PaperScreen(RetrainScreen, PaperWatch):
-    """The budget, the parts, and a bar over the retrainings of each."""
+class PaperEvents(TerminalEvents):
+    """Also shows the budget. It replaces the plan of each round of retraining."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._downloads = Downloads()
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Budget):
+            for line in budget_lines(event):
+                self.say(line)
+        elif not isinstance(event, Foreseen | Planned):
+            super().emit(event)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if not isinstance(error, Interrupted):  # which says more than others would
-            super().__exit__(kind, error, traceback)
-        self._bar.close()
 
-    def preparing(self, run: str) -> None:
-        self.noted(f"training {run}")
-
-    def budgeted(self, budget: Budget) -> None:
-        self._downloads.stop()
-        for cost in budget.parts:
-            self.noted(
-                f"{cost.title}: {counted(cost.n_retrainings, 'retraining')} x "
-                f"{cost.seconds_each:.2g} s = {time_text(cost.retraining_seconds)}"
-            )
+def budget_lines(budget: Budget) -> list[str]:
+    """What every part costs, and all of them together."""
+    lines = [
+        f"{cost.title}: {counted(cost.n_retrainings, 'retraining')} x "
+        f"{cost.seconds_each:.2g} s = {time_text(cost.retraining_seconds)}"
+        for cost in budget.parts
+    ]
+    n_all, trainings = counted(budget.n_retrainings, "retraining"), ""
+    if budget.n_trainings:
         trainings = counted(budget.n_trainings, "training")
-        if budget.n_trainings:
-            self.noted(f"{trainings}: about {time_text(budget.training_seconds)}")
-        n_parts = budget.n_kept + len(budget.parts)
-        kept = f"; {budget.n_kept} of {n_parts} parts are finished" if budget.n_kept else ""
-        n_all = counted(budget.n_retrainings, "retraining")
-        n_all += f" and {trainings}" if budget.n_trainings else ""
-        at_once = f"{budget.at_once} at a time"
-        self.noted(f"at most {n_all}, {at_once}: about {time_text(budget.seconds)}{kept}")
-
-    def began(self, number: int, n_parts: int, title: str) -> None:
-        self._bar.close()
-        self.noted(f"{number} of {n_parts}: {title}")
-
-    def planned(self, plan: Plan) -> None:
-        self._bar.close()
-        if plan.n_retrainings:
-            self._tell = self._bar.enter_context(progress("retrainings"))
-
-    def downloading(self, url: str, done: int, total: int | None) -> None:
-        self._downloads.advanced(url, done, total)
+        lines.append(f"{trainings}: about {time_text(budget.training_seconds)}")
+        n_all += f" and {trainings}"
+    n_parts = budget.n_kept + len(budget.parts)
+    kept = f"; {budget.n_kept} of {n_parts} parts are finished" if budget.n_kept else ""
+    at_once, seconds = f"{budget.at_once} at a time", time_text(budget.seconds)
+    return [*lines, f"at most {n_all}, {at_once}: about {seconds}{kept}"]
 
 
 def show_paper(screen: Console, paper: Paper) -> None:

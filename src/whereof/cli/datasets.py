@@ -43,9 +43,11 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
     if name is not None:
         entry = find_entry(name)
         if download:
-            from whereof.cli._downloads import show_download
+            from whereof.cli.progress import TerminalEvents
+            from whereof.data import fetch_dataset
 
-            show_download(entry.name, data_dir)
+            with TerminalEvents() as events:
+                fetch_dataset(entry.name, data_dir, events)
         about = _describe(entry, data_dir)
         print_json(about) if as_json else _show(about)
     elif download:

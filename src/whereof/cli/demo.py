@@ -21,25 +21,21 @@ _TOP = 5
 def command(out: Path | None, as_json: bool) -> None:
     """Train on the bundled Nations, ask the model something, ask it why, and check that."""
     from whereof import api
-    from whereof._jit import announced
     from whereof.cli._explained import show_explanation
-    from whereof.cli._retraining import RetrainScreen
     from whereof.cli._screen import program
     from whereof.cli._tables import answers_table, console, metrics_table
     from whereof.cli._verdicts import show_verdict
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
     from whereof.explain import ExplainOptions
 
     path = out or api.free_path("demo")
-    with TerminalWatch() as watch:
-        watch.say("Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa).")
-        run = api.train("nations", out=path, preset="paper", watch=watch)
+    with TerminalEvents() as events:
+        events.say("Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa).")
+        run = api.train("nations", out=path, preset="paper", events=events)
         prediction = run.predict(*_QUERY, top=_TOP).to_dict()
-        with announced(watch.compiling):
-            run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
+        run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
         explanation = run.explain(*_QUERY, None, top=_TOP).to_dict()
-        with announced(watch.compiling), RetrainScreen() as retrain_watch:
-            verdict = run.verify(*_QUERY, None, top=_TOP, watch=retrain_watch)
+        verdict = run.verify(*_QUERY, None, top=_TOP, events=events)
     if as_json:
         done = {"train": run.summary(), "predict": prediction, "explain": explanation}
         print_json({**done, "verify": verdict.to_dict()})

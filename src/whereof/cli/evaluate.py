@@ -44,12 +44,10 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     stopped. -o writes them by the ending of FILE: .parquet, or .jsonl, .tsv, .txt or .csv, each
     also with .gz.
     """
-    from whereof._jit import announced
     from whereof.api import Run
     from whereof.cli._evaluated import show_evaluation
-    from whereof.cli._retraining import RetrainScreen
     from whereof.cli._tables import console
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
     from whereof.files import check_retrainings
 
     given = {name: value for name, value in settings.items() if value is not None}
@@ -58,8 +56,8 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
     opened = Run.open(run)
-    with announced(TerminalWatch().compiling), RetrainScreen() as watch:
-        found = opened.evaluate(watch=watch, **given)
+    with TerminalEvents() as events:
+        found = opened.evaluate(events=events, **given)
     if out is not None:  # first, since who reads the tables may stop early
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)

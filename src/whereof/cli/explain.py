@@ -79,19 +79,18 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     .csv, each also with .gz, or .parquet. After an interruption the same command goes on where it
     stopped.
     """
-    from whereof._jit import announced
     from whereof.api import Run
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
 
     settings = {name: options.pop(name) for name in EXPLAINING}
     _check(prediction, settings, as_json, options)
     settings = _chosen(settings, options.pop("everything"))
     opened = Run.open(run)
-    with announced(TerminalWatch().compiling):
+    with TerminalEvents() as events:
         if prediction:
-            _explain_one(opened, prediction, settings, as_json, options)
+            _explain_one(opened, prediction, settings, as_json, options | {"events": events})
         else:
-            _explain_many(opened, settings, as_json, options)
+            _explain_many(opened, settings, as_json, options | {"events": events})
 
 
 def _check(
@@ -168,11 +167,8 @@ def _explained(
 ) -> Any:
     if settings.get("method") != "retrain":
         return run.explain(*names, **settings)
-    from whereof.cli._retraining import RetrainScreen
-
     engine = {name: files[name] for name in ENGINES if files[name] is not None}
-    with RetrainScreen() as watch:
-        return run.explain(*names, watch=watch, **settings, **engine)
+    return run.explain(*names, events=files["events"], **settings, **engine)
 
 
 def _check_free(files: dict[str, Any]) -> None:
@@ -198,17 +194,10 @@ def _draw(document: dict[str, Any], files: dict[str, Any]) -> None:
 
 def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict[str, Any]) -> None:
     from whereof.cli._bulk import report_failed, summary_line
-    from whereof.cli._progress import progress
-    from whereof.training.results import Interrupted
 
-    names = ("predictions", "out", "limit", "threads", "device", "resume", "force")
+    names = ("predictions", "out", "limit", "threads", "device", "resume", "force", "events")
     asked = {name: files[name] for name in names}
-    try:
-        with progress("predictions") as advanced:
-            split = files["split"] or "test"
-            written = run.explain_file(**asked, split=split, advanced=advanced, **settings)
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; the same command goes on where it stopped") from None
+    written = run.explain_file(**asked, split=files["split"] or "test", **settings)
     report_failed(files["predictions"], written)
     if as_json:
         print_json(written.to_dict())

@@ -83,15 +83,12 @@ def command(
 
 
 def _reproduce(asked: "PaperOptions", *, as_json: bool) -> None:
-    from whereof._jit import announced
-    from whereof.cli._paper import PaperScreen, show_paper
+    from whereof.cli._paper import PaperEvents, show_paper
     from whereof.cli._tables import console
-    from whereof.cli._watch import TerminalWatch
     from whereof.paper import reproduce
 
-    watch = PaperScreen()
-    with announced(TerminalWatch().compiling), watch:
-        paper = reproduce(asked, watch)
+    with PaperEvents() as events:
+        paper = reproduce(asked, events)
     if as_json:
         print_json(paper.to_dict())
         return

@@ -37,17 +37,16 @@ def command(
     lines are checked before any is answered. The answers are written by the ending of their file:
     .tsv, .txt, .csv or .jsonl, each also with .gz, or .parquet.
     """
-    from whereof._jit import announced
     from whereof.api import Run
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
 
     _check(query, files["queries"], files["out"])
     opened = Run.open(run)
-    with announced(TerminalWatch().compiling):
+    with TerminalEvents() as events:
         if query:
             _show(opened, opened.predict(*query, top=top, new=new).to_dict(), as_json)
         else:
-            _answer_file(opened, as_json, top=top, new=new, **files)
+            _answer_file(opened, as_json, top=top, new=new, events=events, **files)
 
 
 def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> None:
@@ -87,11 +86,9 @@ def _scale(run: Any) -> tuple[float, float] | None:
 
 
 def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
-    from whereof.cli._progress import progress
     from whereof.cli._screen import counted
 
-    with progress("queries") as advanced:
-        written = run.predict_file(**asked, advanced=advanced)
+    written = run.predict_file(**asked)
     if as_json:
         print_json(written.to_dict())
     else:

@@ -51,20 +51,15 @@ def command(
     `whereof evaluate` kept in the run's folder are in it; --evaluation adds others. It needs
     nothing else to be read, and prints well.
     """
-    from whereof._jit import announced
     from whereof.api import Run
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
 
     opened = Run.open(run)
-    with announced(TerminalWatch().compiling):
+    with TerminalEvents() as events:
         path = opened.report(
-            out, evaluations=evaluations, examples=examples, force=force, noted=_say
+            out, evaluations=evaluations, examples=examples, force=force, events=events
         )
     if as_json:
         print_json({"report": str(path)})
     else:
         click.echo(f"{path} is written")
-
-
-def _say(note: str) -> None:
-    click.echo(f"whereof: {' '.join(note.split())}", err=True)

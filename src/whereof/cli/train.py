@@ -35,31 +35,33 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
     and test files, or the name of a dataset, such as nations.
     """
     from whereof import api
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
 
     given = {name: value for name, value in options.items() if value is not None}
-    with TerminalWatch() as watch:
-        run = _run(api, data, resume, given, watch)
+    with TerminalEvents() as events:
+        run = _run(api, data, resume, given, events)
     if as_json:
         print_json(run.summary())
     else:
         _show(run)
 
 
-def _run(api: Any, data: str | None, resume: Path | None, given: dict[str, Any], watch: Any) -> Any:
+def _run(
+    api: Any, data: str | None, resume: Path | None, given: dict[str, Any], events: Any
+) -> Any:
     if resume is None:
         if data is None:
             raise WhereofError(
                 "DATA is missing: name a file, a folder or a dataset, such as nations"
             )
-        return api.train(data, watch=watch, **given)
+        return api.train(data, events=events, **given)
     kept = {name: given.pop(name) for name in MachineOptions.names() if name in given}
     if data is not None or given:
         extra = ", ".join(
             ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]
         )
         raise WhereofError(f"--resume goes on with a run's own settings; leave out {extra}")
-    return api.resume(resume, watch=watch, **kept)
+    return api.resume(resume, events=events, **kept)
 
 
 def _show(run: Any) -> None:

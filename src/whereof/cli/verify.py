@@ -38,17 +38,15 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **settings: A
     Finished retrainings are kept in the run: after an interruption the same command goes on where
     it stopped, and what was asked before is answered at once.
     """
-    from whereof._jit import announced
     from whereof.api import Run
-    from whereof.cli._retraining import RetrainScreen
     from whereof.cli._tables import console
     from whereof.cli._verdicts import show_verdict
-    from whereof.cli._watch import TerminalWatch
+    from whereof.cli.progress import TerminalEvents
 
     given = _chosen(settings)
     opened = Run.open(run)
-    with announced(TerminalWatch().compiling), RetrainScreen() as watch:
-        verdict = opened.verify(*prediction, watch=watch, **given)
+    with TerminalEvents() as events:
+        verdict = opened.verify(*prediction, events=events, **given)
     if as_json:
         print_json(verdict.to_dict())
     else:

@@ -9,10 +9,11 @@ from typing import Final
 
 from whereof.data._cache import cache_folder, check_files
 from whereof.data._entries import ENTRIES
-from whereof.data._entry import Entry, Progress
+from whereof.data._entry import Entry
 from whereof.data._nearest import nearest
 from whereof.data._paths import is_folder
 from whereof.errors import WhereofError
+from whereof.events import Events
 
 CATALOGUE: Final[dict[str, Entry]] = {entry.name: entry for entry in ENTRIES}
 
@@ -55,7 +56,7 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
 
 
 def find_folder(
-    entry: Entry, data_dir: str | Path | None = None, progress: Progress | None = None
+    entry: Entry, data_dir: str | Path | None = None, events: Events | None = None
 ) -> Path | Traversable:
     """The folder with a dataset's files, which are fetched where they are absent."""
     place = locate(entry, data_dir)
@@ -72,11 +73,11 @@ def find_folder(
     # Imported when it comes to it: it brings in much that nothing else needs.
     from whereof.data._download import fetch
 
-    return fetch(entry, cache_folder(), progress)
+    return fetch(entry, cache_folder(), events)
 
 
 def fetch_dataset(
-    name: str, data_dir: str | Path | None = None, progress: Progress | None = None
+    name: str, data_dir: str | Path | None = None, events: Events | None = None
 ) -> Path | Traversable:
     """The folder of a named dataset, downloaded first where it is not here yet.
 
@@ -87,4 +88,4 @@ def fetch_dataset(
     data_dir
         The folder that holds the dataset's; where it is given, nothing is downloaded.
     """
-    return find_folder(find_entry(name), data_dir, progress)
+    return find_folder(find_entry(name), data_dir, events)

@@ -12,23 +12,24 @@ from typing import Final
 
 from whereof._version import __version__
 from whereof.data._cache import write_checksums
-from whereof.data._entry import Entry, File, Progress
+from whereof.data._entry import Entry, File
 from whereof.data._unpack import LARGEST, DownloadError, unpack
 from whereof.errors import WhereofError
+from whereof.events import Downloading, Events
 
 _SECONDS: Final = 30
 """Without a byte, after which a server is given up."""
 _CHUNK: Final = 1 << 16
 
 
-def fetch(entry: Entry, cache: Path, progress: Progress | None = None) -> Path:
+def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
     """Download all files of a dataset; its folder appears in the cache once they are there."""
     # In the cache itself, so that moving the draft to its name is one step.
     draft = cache / f".{entry.name}-{secrets.token_hex(4)}"
     try:
         draft.mkdir(parents=True)
         for url in dict.fromkeys(file.url for file in entry.files):
-            _fetch_files([file for file in entry.files if file.url == url], entry, draft, progress)
+            _fetch_files([file for file in entry.files if file.url == url], entry, draft, events)
         write_checksums(entry, draft)
         return _move(draft, cache / entry.name)
     except DownloadError as error:
@@ -55,11 +56,11 @@ def _move(draft: Path, folder: Path) -> Path:
     return folder
 
 
-def _fetch_files(files: list[File], entry: Entry, draft: Path, progress: Progress | None) -> None:
+def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | None) -> None:
     """The files of one address."""
     url, download = files[0].url, draft / "download"
     with download.open("wb") as stream:
-        for chunk in _read(url, progress):
+        for chunk in _read(url, events):
             stream.write(chunk)
     for file in files:
         try:
@@ -74,7 +75,7 @@ def _fetch_files(files: list[File], entry: Entry, draft: Path, progress: Progres
     download.unlink()
 
 
-def _read(url: str, progress: Progress | None) -> Iterator[bytes]:
+def _read(url: str, events: Events | None) -> Iterator[bytes]:
     """The bytes at an address, a stretch at a time, as many as the server says there are."""
     assert url.startswith(("https://", "http://"))
     request = urllib.request.Request(url, headers={"User-Agent": f"whereof/{__version__}"})
@@ -87,8 +88,8 @@ def _read(url: str, progress: Progress | None) -> Iterator[bytes]:
                 done += len(chunk)
                 if done > LARGEST:
                     raise DownloadError(f"{url}: more than {LARGEST:,} bytes")
-                if progress is not None:
-                    progress(url, done, total)
+                if events is not None:
+                    events.emit(Downloading(url, done, total))
                 yield chunk
     except urllib.error.HTTPError as error:
         with error:

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-Progress: TypeAlias = Callable[[str, int, int | None], None]
 """Called as a download goes on: with its address, the bytes so far, and all of them or None."""
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 from whereof.data._building import build_dataset
 from whereof.data._catalogue import CATALOGUE, find_folder
 from whereof.data._dataset import Dataset
-from whereof.data._entry import Progress
 from whereof.data._formats import read_facts
 from whereof.data._labels import read_labels
 from whereof.data._locating import Files, folder_files, has_train_file, one_file
@@ -22,6 +21,7 @@ from whereof.data._splitting import hold_out
 from whereof.data._streams import FilePath
 from whereof.data._tables import read_table
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.settings import plain
 
 _STDIN: Final = "/dev/stdin"
@@ -32,7 +32,7 @@ def read_dataset(
     source: Any,
     /,
     *,
-    progress: Progress | None = None,
+    events: Events | None = None,
     objects_if_rated: bool = False,
     **options: Any,
 ) -> Dataset:
@@ -44,15 +44,15 @@ def read_dataset(
         A file of training facts, a folder with a train file and optionally valid, test and label
         files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of columns.
         A file or a folder with a train file goes before a catalogue name.
-    progress
-        Told how a download goes on.
+    events
+        Receives the progress of a download.
     objects_if_rated
         What `ratings_as_objects` is where it is not given and the data has ratings.
     **options
         Fields of `ReadOptions`: what to read of it, and how.
     """
     chosen = ReadOptions.from_dict(options | _columns_as_text(options))
-    dataset = _read(source, chosen, progress)
+    dataset = _read(source, chosen, events)
     if chosen.ratings_as_objects is None and objects_if_rated and dataset.ratings is not None:
         chosen = chosen.replace(ratings_as_objects=True)
         note = "ratings taken as objects: facts are (user, item, rating)"
@@ -95,7 +95,7 @@ def _plain(value: Any) -> Any:
     return str(value).encode(errors="backslashreplace").decode()
 
 
-def _read(source: Any, options: ReadOptions, progress: Progress | None) -> Dataset:
+def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     """All facts of an existing path that can be read as data, else of a catalogue name."""
     if not isinstance(source, (str, os.PathLike)):
         return build_dataset(
@@ -114,7 +114,7 @@ def _read(source: Any, options: ReadOptions, progress: Progress | None) -> Datas
         name = path.name if path.name not in ("", "..") else path.resolve().name
         return _read_files(folder_files(name, path), options)
     if entry is not None:
-        folder = find_folder(entry, options.data_dir, progress)
+        folder = find_folder(entry, options.data_dir, events)
         if entry.layout == "movielens":
             return _read_movielens(entry.name, folder, options)
         return _read_files(folder_files(entry.name, folder), options)

@@ -21,7 +21,7 @@ class CountingRetrainer(Retrainer):
 
     @classmethod
     def of(cls, retrainer: Retrainer) -> "CountingRetrainer":
-        return cls(retrainer.recipe, retrainer.engine, retrainer.journal, retrainer.watch)
+        return cls(retrainer.recipe, retrainer.engine, retrainer.journal, retrainer.events)
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """See `Retrainer`."""

@@ -23,8 +23,9 @@ from whereof.evaluate.results import Evaluation, Retraining
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import mean_size
 from whereof.evaluate.steadiness import shaking_jobs, steady
+from whereof.events import Foreseen
 from whereof.predict import stand_alike
-from whereof.retrain import Case, Plan
+from whereof.retrain import Case
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _foresee(work: _Work, samples: Sequence[Sample]) -> None:
         )
     retrainer = samples[0].case.retrainer
     seconds = retrainer.seconds_for(n_retrainings)
-    retrainer.watch.foreseen(Plan(n_retrainings, 0, seconds, retrainer.engine.at_once))
+    retrainer.events.emit(Foreseen(n_retrainings, seconds, retrainer.engine.at_once))
 
 
 def _retrain_together(work: _Work) -> None:

@@ -11,10 +11,9 @@ from whereof.files._evaluations import (
 from whereof.files._explanations import WrittenExplanations, facts_csv, write_explanations
 from whereof.files._journal import Task
 from whereof.files._reading import find_questions, read_queries
-from whereof.files._writing import Advanced, check_free, write_text
+from whereof.files._writing import check_free, write_text
 
 __all__ = [
-    "Advanced",
     "Task",
     "Written",
     "WrittenExplanations",

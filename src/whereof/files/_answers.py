@@ -7,8 +7,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from whereof.errors import Interrupted
+from whereof.events import Advanced, Events
 from whereof.files._formats import Layout, find_format
-from whereof.files._writing import Advanced, check_free, new_file
+from whereof.files._writing import check_free, new_file
 from whereof.predict import Answer, Answers
 
 _FIELDS = tuple(field.name for field in fields(Answer))
@@ -46,16 +48,17 @@ def write_answers(
     n_queries: int,
     *,
     force: bool = False,
-    advanced: Advanced | None = None,
+    events: Events | None = None,
 ) -> Written:
     """Write answers as they come, in the format that the file's name ends in."""
-    start, n_answers = time.perf_counter(), 0
+    start, n_answers, events = time.perf_counter(), 0, events or Events()
     fill = find_format(path, _LAYOUT)
     check_free(path, force=force)
     with new_file(path, fill) as write:
         for number, each in enumerate(answers, 1):
             write(each)
             n_answers += len(each.answers)
-            if advanced is not None:
-                advanced(number, n_queries)
+            events.emit(Advanced(number, n_queries, "queries"))
+            if events.should_stop():
+                raise Interrupted("interrupted; nothing was written")
     return Written(str(path), n_queries, n_answers, time.perf_counter() - start)

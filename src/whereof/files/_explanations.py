@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from whereof._version import __version__
+from whereof.errors import Interrupted
+from whereof.events import Advanced, Events
 from whereof.explain import (
     FACT_COLUMNS,
     ExplainOptions,
@@ -18,7 +20,7 @@ from whereof.explain import (
 )
 from whereof.files._formats import Layout, find_format, write_commas
 from whereof.files._journal import Journal, Task, open_journal
-from whereof.files._writing import Advanced, new_file
+from whereof.files._writing import new_file
 
 Explain = Callable[[Sequence[Question]], Iterator[Explanation | Failed]]
 """Explains questions in their order; what none could be explained with is refused at once."""
@@ -84,7 +86,7 @@ def write_explanations(
     *,
     run: str,
     device: str = "cpu",
-    advanced: Advanced | None = None,
+    events: Events | None = None,
 ) -> WrittenExplanations:
     """Explain questions into a file, in the format that its name ends in.
 
@@ -92,13 +94,15 @@ def write_explanations(
     `device` and `options`, by which `explain` works, tell calls apart.
     """
     start, fill = time.perf_counter(), find_format(task.path, _LAYOUT)
+    events = events or Events()
     explain(())  # says what is wrong before anything is written
     with open_journal(task, _header(run, device, questions, options)) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(questions[n_resumed:]):
             _keep(journal, questions[journal.n_done].line, result)
-            if advanced is not None:
-                advanced(journal.n_done, len(questions))
+            events.emit(Advanced(journal.n_done, len(questions), "predictions"))
+            if events.should_stop():
+                raise Interrupted("interrupted; the same command continues where it stopped")
         failed = tuple(_failed(record) for record in journal.records() if "failed" in record)
         if len(failed) < len(questions):
             with new_file(task.path, fill) as write:

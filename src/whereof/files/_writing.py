@@ -1,6 +1,6 @@
 """A file that is there when it is complete, or not at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -8,9 +8,6 @@ from secrets import token_hex
 from whereof.errors import WhereofError
 from whereof.files._formats import Format, Result, Write
 from whereof.run._files import writing_to
-
-Advanced = Callable[[int, int], None]
-"""Told how many are done, and of how many."""
 
 
 def check_free(path: Path, *, force: bool) -> None:

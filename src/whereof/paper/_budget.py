@@ -8,7 +8,7 @@ import numpy as np
 
 from whereof.paper._plan import Part
 from whereof.paper._runs import Runs
-from whereof.paper._watch import Budget, Cost
+from whereof.paper._time import Budget, Cost
 from whereof.retrain import Engine
 from whereof.training.retraining import Recipe
 from whereof.types import RELATION, SUBJECT

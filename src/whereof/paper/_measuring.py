@@ -13,6 +13,7 @@ from whereof.api._cases import open_case
 from whereof.evaluate import results
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.results import Evaluation, Significance, plain
+from whereof.events import Events
 from whereof.files import write_retrainings, write_text
 from whereof.paper._examples import choose_examples
 from whereof.paper._options import PaperOptions
@@ -22,7 +23,6 @@ from whereof.paper._qualitative import explain_examples
 from whereof.paper._results import Document
 from whereof.paper._runs import Runs
 from whereof.paper._truth import measure_truth, open_other
-from whereof.paper._watch import PaperWatch
 from whereof.retrain import Engine
 
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
@@ -34,7 +34,7 @@ class Measuring:
 
     options: PaperOptions
     engine: Engine
-    watch: PaperWatch
+    events: Events
     runs: Runs
 
     def kept(self, part: Part) -> Document | None:
@@ -65,7 +65,7 @@ class Measuring:
     def _found(self, run: Run, part: Part) -> Document:
         """What a part keeps of its own, beside what all of them do."""
         # What may be lacking is found out before anything is retrained.
-        qualitative = explain_examples(part.name, self.options.dataset, run, self.watch)
+        qualitative = explain_examples(part.name, self.options.dataset, run, self.events)
         other = open_other(part, self.runs, run)
         evaluation = self._evaluate(run, part, part.methods, part.baselines[-1])
         self._write_retrainings(part, evaluation)
@@ -80,7 +80,7 @@ class Measuring:
     def _truth(self, run: Run, other: Run, evaluation: Evaluation) -> Document:
         """What the part of the truth has more than others."""
         options = EvaluateOptions.from_dict(evaluation.options)
-        with open_case(run, self.engine, self.watch) as case:
+        with open_case(run, self.engine, self.events) as case:
             return measure_truth(case, other, options)
 
     def _evaluate(
@@ -97,7 +97,7 @@ class Measuring:
         if "approximation" in part.protocols:
             asked["constraints"] = part.constraints
         asked |= part.asked
-        return run.evaluate(watch=self.watch, **asked, **self.runs.engine.to_dict())
+        return run.evaluate(events=self.events, **asked, **self.runs.engine.to_dict())
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; an evaluation has one, and retrains nothing twice."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whereof._version import __version__
-from whereof.errors import WhereofError
+from whereof.errors import Interrupted, WhereofError
 from whereof.evaluate.results import plain
+from whereof.events import Events, Note, StageStarted
 from whereof.files import write_text
 from whereof.paper._figures import Drawn, draw
 from whereof.paper._markdown import markdown
@@ -23,8 +24,7 @@ from whereof.paper._records import Table
 from whereof.paper._results import Document, Results
 from whereof.paper._summary import summarise
 from whereof.paper._tables import make_tables
-from whereof.paper._watch import Budget, PaperWatch, TimedWatch
-from whereof.training.results import Interrupted
+from whereof.paper._time import Budget, TimedEvents
 
 if TYPE_CHECKING:
     from whereof.paper._measuring import Measuring
@@ -95,7 +95,7 @@ class Paper:
             write_text(folder / name, text, force=True)
 
 
-def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
+def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
     """Train, evaluate and write all that options ask for; what is finished is not done again.
 
     After an interruption, and once the time budget is spent, the files are there of all parts that
@@ -105,7 +105,7 @@ def reproduce(options: PaperOptions, watch: PaperWatch | None = None) -> Paper:
     from whereof.retrain import choose_engine
 
     _check_folder(options.folder)
-    timed, paper = TimedWatch(watch or PaperWatch(), options.seconds), None
+    timed, paper = TimedEvents(events or Events(), options.seconds), None
     runs = _settled_runs(options, timed)
     with closing(choose_engine(runs.engine)) as engine:
         measuring = Measuring(options, engine, timed, runs)
@@ -128,19 +128,19 @@ def _check_folder(folder: Path) -> None:
         raise WhereofError(f"{nearest} is a file; choose a folder with -o")
 
 
-def _settled_runs(options: PaperOptions, watch: PaperWatch) -> "Runs":
+def _settled_runs(options: PaperOptions, events: Events) -> "Runs":
     """Runs whose engine is settled once, for all parts."""
     from whereof.paper._runs import Runs
     from whereof.retrain import settle_engine
 
-    runs = Runs(options, watch, options.engine)
+    runs = Runs(options, events, options.engine)
     if options.engine.engine != "auto":
         return runs
     first = plan(options)[0]
     return replace(runs, engine=settle_engine(options.engine, runs.problem(first)))
 
 
-def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
+def _measure(measuring: "Measuring", events: TimedEvents) -> Iterator[Results]:
     """What all finished parts came to: with those of before, then with one more each time."""
     options = measuring.options
     parts = {part.name: part for part in plan(options)}
@@ -154,28 +154,28 @@ def _measure(measuring: "Measuring", watch: TimedWatch) -> Iterator[Results]:
 
     finished = [parts[name] for name in found]
     budget = make_budget(missing, finished, measuring.runs, measuring.engine)
-    watch.budgeted(budget)
-    _warn(options, budget, watch)
+    events.emit(budget)
+    _warn(options, budget, events)
     for cost in budget.parts:
-        if not watch.has_room_for(cost.seconds):
+        if not events.has_room_for(cost.seconds):
             raise Interrupted("the time budget is spent")
-        watch.began(len(found) + 1, len(parts), cost.title)
+        events.emit(StageStarted(len(found) + 1, len(parts), cost.title))
         found[cost.part] = measuring.measure(parts[cost.part])
         yield Results(options, found)
 
 
-def _warn(options: PaperOptions, budget: Budget, watch: PaperWatch) -> None:
+def _warn(options: PaperOptions, budget: Budget, events: Events) -> None:
     """Say what else is better known before the long part begins."""
     if budget.longest > (options.seconds or math.inf):
         longest = f"the first retrainings of a part take up to {budget.longest:.0f} s"
-        watch.noted(f"{longest}: in a shorter time budget none may be finished")
+        events.emit(Note(f"{longest}: in a shorter time budget none may be finished"))
     if find_spec("pyarrow") is None:
-        watch.noted("single retrainings will not be written; for them pip install pyarrow")
+        events.emit(Note("single retrainings will not be written; for them pip install pyarrow"))
 
 
-def _stopped(watch: TimedWatch, paper: Paper | None) -> str:
+def _stopped(events: TimedEvents, paper: Paper | None) -> str:
     """What to say of an end before its time."""
-    why = "the time budget is spent" if watch.spent else "interrupted"
+    why = "the time budget is spent" if events.spent else "interrupted"
     there = (
         f"tables of what is finished: {paper.options.folder}" if paper else "no part is finished"
     )

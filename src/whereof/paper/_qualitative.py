@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from whereof.api import Run
 from whereof.errors import WhereofError
+from whereof.events import Events, Note
 from whereof.paper._records import Figure, Row, Table
 from whereof.paper._results import Document, Results, make_table
-from whereof.retrain import RetrainWatch
 
 if TYPE_CHECKING:
     from whereof.explain import ExplainedFact, Explanation
@@ -50,7 +50,7 @@ _PARTS = ("removal-distmult", "lazy-distmult")
 """Whose runs explain the examples."""
 
 
-def explain_examples(part: str, dataset: str, run: Run, watch: RetrainWatch) -> list[Document]:
+def explain_examples(part: str, dataset: str, run: Run, events: Events) -> list[Document]:
     """What a part's run says of the paper's examples; of parts without any, nothing.
 
     Those that are not in the data, such as all of them where it has no labels, are left out.
@@ -62,8 +62,10 @@ def explain_examples(part: str, dataset: str, run: Run, watch: RetrainWatch) -> 
         except WhereofError as error:
             lacking.append(str(error))
     if lacking:
-        watch.noted(
-            f"{len(lacking)} of the paper's {len(EXAMPLES)} examples are left out: {lacking[0]}"
+        events.emit(
+            Note(
+                f"{len(lacking)} of the paper's {len(EXAMPLES)} examples are left out: {lacking[0]}"
+            )
         )
     return found
 

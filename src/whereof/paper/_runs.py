@@ -8,10 +8,10 @@ from whereof.api import Run, resume, train
 from whereof.api._cases import machine_of, sibling, sibling_path
 from whereof.data import Dataset, read_dataset
 from whereof.errors import WhereofError
+from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.paper import _published as published
 from whereof.paper._options import PaperOptions
 from whereof.paper._plan import FIRST_SEED, Part
-from whereof.paper._watch import PaperWatch, TrainingWatch
 from whereof.retrain import EngineOptions
 from whereof.run import RunFolder
 from whereof.training import MachineOptions, asks_for_objects, choose_config
@@ -27,7 +27,7 @@ class Runs:
     """One run for every setting that parts ask for; other seeds are kept inside it."""
 
     options: PaperOptions
-    watch: PaperWatch
+    events: Events
     engine: EngineOptions = field(default_factory=EngineOptions)
     """Where runs are retrained, and trained: what the options ask for, settled."""
 
@@ -41,7 +41,7 @@ class Runs:
             where = self.options.data_dir
             self._datasets[objects] = read_dataset(
                 published.DATASETS[self.options.dataset],
-                progress=self.watch.downloading,
+                events=self.events,
                 objects_if_rated=objects,
                 **({} if where is None else {"data_dir": where}),
             )
@@ -71,12 +71,12 @@ class Runs:
         folder, path = self._folder(part), self._path(part)
         if folder is not None and folder.manifest.finished:
             return Run.open(path)
-        watching, machine = TrainingWatch(self.watch), self._machine.to_dict()
-        self.watch.preparing(part.run)
+        quiet, machine = Without(self.events, TrainingStarted, Validated), self._machine.to_dict()
+        self.events.emit(Note(f"training {part.run}"))
         if folder is not None:
-            return resume(path, watch=watching, **machine)
+            return resume(path, events=quiet, **machine)
         settings = _settings(part) | machine
-        return train(self.dataset(part), out=path, preset=_PRESET, watch=watching, **settings)
+        return train(self.dataset(part), out=path, preset=_PRESET, events=quiet, **settings)
 
     def _path(self, part: Part) -> Path:
         return self.options.folder / "runs" / part.run
@@ -100,7 +100,7 @@ class Runs:
 
     def sibling(self, run: Run, **changes: Any) -> Run:
         """The run with some settings changed."""
-        return sibling(run, TrainingWatch(self.watch), self._machine, **changes)
+        return sibling(run, self.events, self._machine, **changes)
 
 
 def _settings(part: Part) -> dict[str, Any]:

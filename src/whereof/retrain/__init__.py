@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from whereof.retrain._choosing import EngineOptions, choose_engine, settle_engine
     from whereof.retrain._journal import Journal, open_journal, recipe_key
     from whereof.retrain._options import VerifyOptions
-    from whereof.retrain._protocol import Engine, Job, Plan, RetrainWatch
+    from whereof.retrain._protocol import Engine, Job
     from whereof.retrain._retrainer import Outcomes, Retrainer
     from whereof.retrain._verdict import Verdict
     from whereof.retrain._verifying import verify
@@ -21,8 +21,6 @@ __all__ = [
     "Job",
     "Journal",
     "Outcomes",
-    "Plan",
-    "RetrainWatch",
     "Retrainer",
     "Verdict",
     "VerifyOptions",
@@ -42,7 +40,7 @@ __getattr__ = lazily(
         ),
         **dict.fromkeys(("Journal", "open_journal", "recipe_key"), "whereof.retrain._journal"),
         "VerifyOptions": "whereof.retrain._options",
-        **dict.fromkeys(("Engine", "Job", "Plan", "RetrainWatch"), "whereof.retrain._protocol"),
+        **dict.fromkeys(("Engine", "Job"), "whereof.retrain._protocol"),
         **dict.fromkeys(("Outcomes", "Retrainer"), "whereof.retrain._retrainer"),
         "Verdict": "whereof.retrain._verdict",
         "verify": "whereof.retrain._verifying",

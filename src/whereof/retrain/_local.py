@@ -12,9 +12,10 @@ from pathlib import Path
 import numba
 from llvmlite.binding import get_host_cpu_name
 
+from whereof.errors import Interrupted
 from whereof.predict import Predictions, Standings
 from whereof.retrain._protocol import Job
-from whereof.training.results import Interrupted, Parameters
+from whereof.training.results import Parameters
 from whereof.training.retraining import Recipe
 
 _LOOK_SECONDS = 0.2

@@ -1,4 +1,4 @@
-"""What an engine is, what it is given and who looks on."""
+"""What an engine is, and what it is given."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -86,35 +86,3 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """End what was started for it, such as a cluster; it cannot be used after that."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What retraining will take, said before it begins."""
-
-    n_retrainings: int
-    n_known: int
-    """Answered by the journal already."""
-    seconds: float
-    """From a short probe."""
-    at_once: int
-
-
-class RetrainWatch:
-    """Who looks on: told of the plan and of progress, and asked whether to stop."""
-
-    def foreseen(self, plan: Plan) -> None:
-        """So many retrainings at most are to come, in several goes: the plan of all of them."""
-
-    def planned(self, plan: Plan) -> None:
-        """Retraining is about to begin."""
-
-    def retrained(self, n_done: int, n_retrainings: int) -> None:
-        """So many are finished, of so many."""
-
-    def noted(self, text: str) -> None:
-        """Something worth saying."""
-
-    def should_stop(self) -> bool:
-        """Whether to stop; what is finished is kept."""
-        return False

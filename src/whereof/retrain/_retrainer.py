@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from whereof.errors import WhereofError
+from whereof.events import Advanced, Events, Note, Planned
 from whereof.predict import Predictions, Standings
 from whereof.retrain._journal import Journal
-from whereof.retrain._protocol import Engine, Job, Plan, RetrainWatch
+from whereof.retrain._protocol import Engine, Job
 from whereof.training.results import Parameters
 from whereof.training.retraining import Recipe
 from whereof.types import FactIds
@@ -38,7 +39,7 @@ class Retrainer:
     recipe: Recipe
     engine: Engine
     journal: Journal
-    watch: RetrainWatch
+    events: Events
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """How the predictions of every job stand without its facts; a control is among them."""
@@ -82,18 +83,18 @@ class Retrainer:
     def _retrain(
         self, jobs: Sequence[Job], predictions: Predictions | None
     ) -> Iterator[tuple[int, Standings | Parameters]]:
-        found = self.engine.retrain(self.recipe, jobs, predictions, self.watch.should_stop)
+        found = self.engine.retrain(self.recipe, jobs, predictions, self.events.should_stop)
         with closing(found):
             for n_done, (number, result) in enumerate(found, 1):
                 yield number, result
-                self.watch.retrained(n_done, len(jobs))
+                self.events.emit(Advanced(n_done, len(jobs), "retrainings"))
 
     def _keep(self, job: Job, predictions: Predictions, standings: Standings) -> None:
         try:
             self.journal.add(job.removed, predictions.places[job.which], standings)
         except OSError as error:
             self.journal.forget_file()
-            self.watch.noted(f"retrainings are no longer kept: {error.strerror}")
+            self.events.emit(Note(f"retrainings are no longer kept: {error.strerror}"))
 
     def _check(self, jobs: Sequence[Job]) -> None:
         n_facts = len(self.recipe.problem.facts)
@@ -110,7 +111,7 @@ class Retrainer:
     def _announce(self, n_retrainings: int, n_known: int) -> None:
         if n_retrainings:
             seconds = self.seconds_for(n_retrainings)
-            self.watch.planned(Plan(n_retrainings, n_known, seconds, self.engine.at_once))
+            self.events.emit(Planned(n_retrainings, n_known, seconds, self.engine.at_once))
 
 
 def _merge(jobs: Sequence[Job]) -> list[Job]:

@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save
 
 from whereof.data import Dataset
 from whereof.errors import WhereofError
+from whereof.events import TrainingStarted
 from whereof.run._checkpoints import PROGRESS, find_checkpoints, next_checkpoint
 from whereof.run._dataset import read_dataset, write_dataset
 from whereof.run._files import (
@@ -34,7 +35,7 @@ from whereof.run._files import (
 )
 from whereof.run._manifest import Manifest
 from whereof.training.config import TrainConfig
-from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress, Start
+from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress
 
 
 class RunExists(WhereofError):
@@ -119,17 +120,17 @@ class RunWriter:
         (self.path / ".lock").unlink(missing_ok=True)
         shutil.rmtree(self._progress, ignore_errors=True)
 
-    def start(self, trace_width: int) -> Start:
+    def start(self, trace_width: int) -> TrainingStarted:
         """What can be said of the run before it is trained."""
         config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
         shape = (about["n_facts"] if config.trace else 0, trace_width)
         dtype = np.dtype(config.trace_dtype)
         n_bytes = shape[0] * shape[1] * dtype.itemsize
-        return Start(
+        return TrainingStarted(
             run=str(self.path),
             n_facts=about["n_facts"],
             n_valid=about["n_valid"],
-            config=config,
+            config=self.manifest.config,
             notes=tuple(about["notes"]),
             trace_shape=shape,
             trace_bytes=n_bytes,

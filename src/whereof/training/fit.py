@@ -4,26 +4,20 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import announced, release_memory
+from whereof.errors import Diverged, Interrupted
+from whereof.events import Compiling, Events, Note, TrainingAdvanced, Validated
 from whereof.training._ledger import bookkeeping
 from whereof.training._problem import Problem
 from whereof.training._step import FACTS, LOSS, METER
 from whereof.training._trainer import Trainer, Training
-from whereof.training.results import (
-    BestEpoch,
-    Diverged,
-    Interrupted,
-    Parameters,
-    Progress,
-    Store,
-    Validation,
-    Watch,
-)
+from whereof.training.results import BestEpoch, Parameters, Progress, Store, Validation
 
 _STRETCH_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
@@ -37,12 +31,12 @@ def fit(
     problem: Problem,
     store: Store,
     validate: Validate | None,
-    watch: Watch,
+    events: Events,
     checkpoint_seconds: float,
     make_trainer: MakeTrainer = Trainer,
 ) -> Progress:
     """Train, or go on where the store's checkpoint left off, to the end."""
-    with announced(watch.compiling):
+    with announced(partial(events.emit, Compiling())):
         trace = None
         if problem.config.trace:
             dtype = np.dtype(problem.config.trace_dtype)
@@ -54,8 +48,10 @@ def fit(
         if saved is not None:
             trainer.restore(saved[0])
             progress = Progress.from_dict(saved[1])
-            watch.resumed(trainer.epoch * len(problem.facts) + trainer.position)
-        _Fit(trainer, progress, store, validate, watch, checkpoint_seconds).run()
+            n_done = trainer.epoch * len(problem.facts) + trainer.position
+            share = n_done / (problem.config.epochs * len(problem.facts))
+            events.emit(Note(f"resumed at {share:.0%}"))
+        _Fit(trainer, progress, store, validate, events, checkpoint_seconds).run()
     return progress
 
 
@@ -68,11 +64,11 @@ class _Fit:
         progress: Progress,
         store: Store,
         validate: Validate | None,
-        watch: Watch,
+        events: Events,
         checkpoint_seconds: float,
     ) -> None:
         self.trainer, self.progress, self.store = trainer, progress, store
-        self.validate, self.watch = validate, watch
+        self.validate, self.events = validate, events
         self.checkpoint_seconds = checkpoint_seconds
         self.config = trainer.problem.config
         self.n_facts = len(trainer.problem.facts)
@@ -80,6 +76,7 @@ class _Fit:
         self._stretch = 1000
         self._budget = float(self.config.time_budget or math.inf)
         self._looked = time.monotonic()
+        self._start, self._first = progress.elapsed, self._done()
         self._checkpoint_due = time.monotonic() + checkpoint_seconds
 
     def run(self) -> None:
@@ -90,7 +87,7 @@ class _Fit:
                 self._end_epoch(last=last)
             if last or self._out_of_time():
                 self.progress.stopped = "time"
-            if self.watch.should_stop():
+            if self.events.should_stop():
                 self._checkpoint()
                 raise Interrupted("training was interrupted")
             if time.monotonic() > self._checkpoint_due:
@@ -118,10 +115,14 @@ class _Fit:
 
     def _out_of_time(self) -> bool:
         """Whether the time budget, all sessions together, leaves just enough to validate."""
+        return self._elapsed() + self.progress.validation_seconds >= self._budget
+
+    def _elapsed(self) -> float:
+        """Seconds since training began, all sessions together."""
         now = time.monotonic()
         self.progress.elapsed += now - self._looked
         self._looked = now
-        return self.progress.elapsed + self.progress.validation_seconds >= self._budget
+        return self.progress.elapsed
 
     def _advance(self) -> None:
         """One stretch of about `_STRETCH_SECONDS`, ending where parameters are to be kept."""
@@ -133,9 +134,29 @@ class _Fit:
         self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
         loss = self._mean_loss()
         self._expect(math.isfinite(loss), f"the loss is {loss}")
-        self.watch.advanced(self._done(), loss, self.trainer.epoch + 1)
+        self._tell(loss)
         while self.progress.kept < self.config.keep_checkpoints and self._until_kept() <= 0:
             self._keep_checkpoint()
+
+    def _tell(self, loss: float) -> None:
+        """Report progress; training ends with the last epoch or the time budget."""
+        done, elapsed = self._done(), self._elapsed()
+        n_new = done - self._first
+        rate = n_new / max(elapsed - self._start, 1e-9)
+        left = min((self.total - done) / rate, max(self._budget - elapsed, 0.0))
+        self.events.emit(
+            TrainingAdvanced(
+                n_done=done,
+                n_total=self.total,
+                epoch=self.trainer.epoch + 1,
+                n_epochs=self.config.epochs,
+                loss=loss,
+                share=max(done / self.total, elapsed / self._budget),
+                facts_per_second=rate,
+                seconds_left=left,
+                may_stop_early=bool(self.config.patience),
+            )
+        )
 
     def _expect(self, finite: bool, otherwise: str) -> None:
         if not finite:
@@ -180,7 +201,8 @@ class _Fit:
             if best:
                 self.progress.best_gain = found.gain
                 self._keep_best(epoch)
-            self.watch.validated(epoch, found, best=best)
+            n_epochs, value = self.config.epochs, found.value
+            self.events.emit(Validated(epoch, n_epochs, found.metric, value, best))
         self.progress.history.append(entry)
 
     def _is_worth_it(self, last: bool) -> bool:

@@ -7,16 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
-from whereof.training.config import TrainConfig
 from whereof.types import Rows
-
-
-class Interrupted(WhereofError):
-    """Training was stopped on request and can be resumed."""
-
-
-class Diverged(WhereofError):
-    """The loss is no longer a number: resuming would lead there again."""
 
 
 @dataclass(frozen=True)
@@ -119,43 +110,3 @@ class Store(Protocol):
     def keep_checkpoint(
         self, index: int, parameters: Parameters, about: dict[str, Any]
     ) -> None: ...
-
-
-class Watch:
-    """Who looks on: told of progress, and asked whether to stop. This one does nothing."""
-
-    def downloading(self, url: str, done: int, total: int | None) -> None:
-        """So many bytes of a dataset are here, of so many in all where that is known."""
-
-    def started(self, about: "Start") -> None:
-        """Training is about to begin, or to go on."""
-
-    def compiling(self) -> None:
-        """Kernels are being compiled, which happens once on a machine."""
-
-    def resumed(self, n_facts: int) -> None:
-        """Training goes on after so many facts, over all epochs."""
-
-    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
-        """So many facts have been trained on, over all epochs; the loss is this epoch's mean."""
-
-    def validated(self, epoch: int, found: Validation, *, best: bool) -> None:
-        """An epoch was validated."""
-
-    def should_stop(self) -> bool:
-        """Whether training should save a checkpoint and stop."""
-        return False
-
-
-@dataclass(frozen=True)
-class Start:
-    """What can be said before the first step."""
-
-    run: str
-    n_facts: int
-    n_valid: int
-    config: TrainConfig
-    notes: tuple[str, ...]
-    trace_shape: tuple[int, int]
-    trace_bytes: int
-    trace_mapped: bool

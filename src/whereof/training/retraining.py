@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whereof.errors import Diverged, Interrupted
 from whereof.training._problem import Problem
 from whereof.training._tables import Ledgers
 from whereof.training._trainer import Trainer
-from whereof.training.results import Diverged, Interrupted, Parameters
+from whereof.training.results import Parameters
 from whereof.types import FactIds
 
 _STRETCH = 1 << 16

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 import trained
+from listening import Recorded
 
 import whereof
 from retrain.cuda.conftest import MakeCard
 from retrain.cuda.helpers import NOTHING, check_rows
-from retrain.helpers import Seen, Subject, make_subject, never, retrainer, subject_of
+from retrain.helpers import Subject, make_subject, never, retrainer, subject_of
+from whereof.errors import Diverged, Interrupted
 from whereof.retrain import Engine, Job, Journal, Outcomes, open_journal
 from whereof.retrain._local import LocalEngine
 from whereof.retrain.cuda import CudaEngine
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._engine import _SCORE_BYTES
 from whereof.retrain.cuda._placing import Memory
-from whereof.training.results import Diverged, Interrupted, Parameters
+from whereof.training.results import Parameters
 from whereof.training.retraining import Recipe
 
 JOBS = [Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], []), Job.of([7], [1, 0, 3])]
@@ -133,16 +135,16 @@ def test_an_interrupted_fleet_keeps_the_waves_that_finished(
     subject = make_subject(tmp_path, epochs=2)
     jobs = [Job.of([fact], [0, 1]) for fact in range(6)]
     with open_journal(tmp_path / "journal") as journal:
-        stopped = retrainer(subject, in_waves_of(2, cpu_card, subject), journal, Seen(stop_after=4))
+        stopped = retrainer(subject, in_waves_of(2, cpu_card, subject), journal, Recorded(4))
         with pytest.raises(Interrupted, match="retraining was interrupted"):
             stopped.ask(subject.predictions, jobs)
         assert len(journal) == 4, "four jobs, in two waves"
         assert journal.lacks(NOTHING, subject.predictions.places), "the control is the last"
     with open_journal(tmp_path / "journal") as journal:
-        engine, watch = in_waves_of(2, cpu_card, subject), Seen()
-        outcomes = retrainer(subject, engine, journal, watch).ask(subject.predictions, jobs)
+        engine, events = in_waves_of(2, cpu_card, subject), Recorded()
+        outcomes = retrainer(subject, engine, journal, events).ask(subject.predictions, jobs)
         assert (outcomes.n_retrained, outcomes.n_known) == (3, 4)
-        assert watch.n_done == 3
+        assert len(events.done) == 3
     whole = retrainer(subject, engine).ask(subject.predictions, jobs)
     for mine, theirs in zip(outcomes.jobs, whole.jobs, strict=True):
         assert mine.tolist() == theirs.tolist()

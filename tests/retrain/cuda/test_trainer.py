@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 import trained
+from listening import stopping
 from training.helpers import make_problem
 
 import whereof
 from retrain.cuda.helpers import check_close
+from whereof.errors import Interrupted
 from whereof.retrain.cuda._card import Card, CudaCard
 from whereof.retrain.cuda._trainer import CudaTrainer
-from whereof.training.results import Interrupted, Watch
 
 WIDE = {"precision": "float64", "epochs": 3}
 SETTINGS: list[dict[str, Any]] = [
@@ -22,19 +23,6 @@ SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "sgd", "loss": "sigmoid", "model": "transe", "rate": 0.1, "trace": False},
 ]
 each_setting = pytest.mark.parametrize("settings", SETTINGS, ids=lambda it: it["optimizer"])
-
-
-class StopAfter(Watch):
-    """Asks training to stop once so many stretches have passed."""
-
-    def __init__(self, stretches: int) -> None:
-        self.left = stretches
-
-    def advanced(self, n_facts: int, loss: float, epoch: int) -> None:
-        self.left -= 1
-
-    def should_stop(self) -> bool:
-        return self.left <= 0
 
 
 @pytest.fixture(autouse=True)
@@ -108,10 +96,13 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     whole = trained.train(tmp_path / "whole", **WIDE | settings, device="cuda")
     with pytest.raises(Interrupted):
         trained.train(
-            tmp_path / "cut", **WIDE | settings, device="cuda", watch=StopAfter(stretches)
+            tmp_path / "cut",
+            **WIDE | settings,
+            device="cuda",
+            events=stopping(stretches),
         )
     with pytest.raises(Interrupted):
-        whereof.resume(tmp_path / "cut", device="cuda", watch=StopAfter(1))
+        whereof.resume(tmp_path / "cut", device="cuda", events=stopping(1))
     resumed = whereof.resume(tmp_path / "cut", device="cuda")
     check_runs(resumed, whole, 0)
     check_told_alike(resumed, whole)
@@ -124,9 +115,9 @@ def test_the_other_device_takes_a_checkpoint_up(
 ) -> None:
     whole = trained.train(tmp_path / "whole", **WIDE | settings)
     with pytest.raises(Interrupted):
-        trained.train(tmp_path / "cut", **WIDE | settings, device=first, watch=StopAfter(2))
+        trained.train(tmp_path / "cut", **WIDE | settings, device=first, events=stopping(2))
     with pytest.raises(Interrupted):
-        whereof.resume(tmp_path / "cut", device=then, watch=StopAfter(1))
+        whereof.resume(tmp_path / "cut", device=then, events=stopping(1))
     resumed = whereof.resume(tmp_path / "cut", device=first)
     check_runs(resumed, whole, 1e-12)
     check_told_alike(resumed, whole)
@@ -144,7 +135,7 @@ def test_a_trace_in_half_precision(tmp_path: Path) -> None:
     assert np.array_equal(card.trace, wide.trace.astype(np.float16))
     check_runs(card, cores, 1e-3)
     with pytest.raises(Interrupted):
-        trained.train(tmp_path / "cut", **choices, device="cuda", watch=StopAfter(1))
+        trained.train(tmp_path / "cut", **choices, device="cuda", events=stopping(1))
     resumed = whereof.resume(tmp_path / "cut", device="cuda")
     assert np.array_equal(resumed.entity_rows, card.entity_rows)
     check_runs(resumed, card, 1e-3)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.errors import Diverged, Interrupted
 from whereof.predict import STANDING, Predictions, Standings
 from whereof.retrain._local import machine_identity, processor_name
 from whereof.retrain._protocol import Job
@@ -15,7 +16,7 @@ from whereof.retrain.cuda._layout import Sizes, plan_layout
 from whereof.retrain.cuda._parting import Parting, find_places, make_waves
 from whereof.retrain.cuda._placing import Memory
 from whereof.training._problem import Problem
-from whereof.training.results import Diverged, Interrupted, Parameters
+from whereof.training.results import Parameters
 from whereof.training.retraining import Recipe
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2

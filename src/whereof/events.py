@@ -1,0 +1,143 @@
+"""Progress of long work, as events: whoever shows it, or wants to stop the work, listens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened. A room may define kinds of its own."""
+
+
+@dataclass(frozen=True)
+class Note(Event):
+    """A sentence for the user."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Downloading(Event):
+    """Bytes of a dataset have arrived."""
+
+    url: str
+    n_done: int
+    n_total: int | None
+    """None where the server does not say."""
+
+
+@dataclass(frozen=True)
+class Compiling(Event):
+    """Kernels are being compiled. This happens once on a machine."""
+
+
+@dataclass(frozen=True)
+class TrainingStarted(Event):
+    """Training is about to start, or to continue."""
+
+    run: str
+    n_facts: int
+    n_valid: int
+    config: Mapping[str, Any]
+    notes: tuple[str, ...]
+    trace_shape: tuple[int, int]
+    trace_bytes: int
+    trace_mapped: bool
+
+
+@dataclass(frozen=True)
+class TrainingAdvanced(Event):
+    """The model was trained on more facts. Facts are counted over all epochs."""
+
+    n_done: int
+    n_total: int
+    epoch: int
+    n_epochs: int
+    loss: float
+    """Mean of the current epoch."""
+    share: float
+    """Between 0 and 1: how much of the work, or of the time budget, is done."""
+    facts_per_second: float
+    seconds_left: float
+    """If training does not stop early; the time budget is taken into account."""
+    may_stop_early: bool
+
+
+@dataclass(frozen=True)
+class Validated(Event):
+    """An epoch was validated."""
+
+    epoch: int
+    n_epochs: int
+    metric: str
+    value: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Foreseen(Event):
+    """Several rounds of retraining will follow: an upper bound for all of them."""
+
+    n_retrainings: int
+    seconds: float
+    at_once: int
+
+
+@dataclass(frozen=True)
+class Planned(Event):
+    """One round of retraining is about to start."""
+
+    n_retrainings: int
+    n_known: int
+    """Retrainings whose results are stored already."""
+    seconds: float
+    """Estimated by a short probe."""
+    at_once: int
+
+
+@dataclass(frozen=True)
+class Advanced(Event):
+    """Some of the work is done."""
+
+    n_done: int
+    n_total: int
+    noun: str
+    """What is counted, in the plural: retrainings, predictions, queries."""
+
+
+@dataclass(frozen=True)
+class StageStarted(Event):
+    """One of several parts of the work is about to start."""
+
+    number: int
+    n_stages: int
+    title: str
+
+
+class Events:
+    """Receives the events of long work and may stop it.
+
+    This class ignores all events. Subclass it to show progress, to keep a log or to stop.
+    """
+
+    def emit(self, event: Event) -> None:
+        """Called with every event."""
+
+    def should_stop(self) -> bool:
+        """Called often. If it returns True, the work saves what it has and raises `Interrupted`."""
+        return False
+
+
+class Without(Events):
+    """Passes on all events except some kinds."""
+
+    def __init__(self, events: Events, *kinds: type[Event]) -> None:
+        self._events, self._kinds = events, kinds
+
+    def emit(self, event: Event) -> None:
+        if not isinstance(event, self._kinds):
+            self._events.emit(event)
+
+    def should_stop(self) -> bool:
+        return self._events.should_stop()
