@@ -58,22 +58,22 @@ def test_a_folder_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
 
 def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> None:
     run = trained.train(tmp_path / "run", seed=3)
-    first = sibling(run, seed=4)
+    first = sibling(run, Events(), seed=4)
     assert first.config == run.config.replace(seed=4)
     assert first.path == tmp_path / "run" / "siblings" / "seed-4"
     alone = trained.train(tmp_path / "alone", seed=4)
     assert np.array_equal(first.entity_rows, alone.entity_rows)
     made = (first.path / "manifest.json").stat().st_mtime_ns
-    again = sibling(run, seed=4)
+    again = sibling(run, Events(), seed=4)
     assert (again.path / "manifest.json").stat().st_mtime_ns == made
-    assert sibling(run, seed=3) is run
+    assert sibling(run, Events(), seed=3) is run
 
 
 def test_a_sibling_of_other_settings_is_refused(tmp_path: Path) -> None:
     run = trained.train(tmp_path / "run", seed=3)
     trained.train(tmp_path / "run" / "siblings" / "seed-4", seed=5)
     with pytest.raises(whereof.WhereofError, match="other settings; remove it"):
-        sibling(run, seed=4)
+        sibling(run, Events(), seed=4)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from whereof.data import Entry, File, read_dataset
 from whereof.data._catalogue import CATALOGUE, find_folder
 from whereof.data._download import fetch
 from whereof.errors import WhereofError
-from whereof.events import Downloading
+from whereof.events import Downloading, Event, Events
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"
 SHA256 = hashlib.sha256(FACTS).hexdigest()
@@ -178,11 +178,12 @@ def test_members_that_lead_out_of_the_archive_are_only_read(cache: Path, tmp_pat
 
 
 def test_an_interrupted_download_leaves_nothing(cache: Path) -> None:
-    def interrupt(url: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
+    class Interrupt(Events):
+        def emit(self, event: Event) -> None:
+            raise KeyboardInterrupt
 
     with serving({"train.txt": FACTS}) as address, pytest.raises(KeyboardInterrupt):
-        fetch(entry(File("train.txt", f"{address}/train.txt")), cache, interrupt)
+        fetch(entry(File("train.txt", f"{address}/train.txt")), cache, Interrupt())
     assert list(cache.iterdir()) == []
 
 
@@ -190,10 +191,11 @@ def test_the_faster_of_two_downloads_stays(cache: Path) -> None:
     with serving({"train.txt": FACTS}) as address:
         ours = entry(File("train.txt", f"{address}/train.txt"))
 
-        def race(url: str, done: int, total: int | None) -> None:
-            fetch(ours, cache)
+        class Race(Events):
+            def emit(self, event: Event) -> None:
+                fetch(ours, cache)
 
-        folder = fetch(ours, cache, race)
+        folder = fetch(ours, cache, Race())
     assert list(cache.iterdir()) == [folder]
     assert (folder / "train.txt").read_bytes() == FACTS
 

@@ -13,6 +13,7 @@ from whereof.api._cases import open_case, sibling
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.results import plain
+from whereof.events import Events
 from whereof.explain._backing import CoreScoring
 from whereof.explain._situation import Situation
 from whereof.paper import Paper, PaperOptions
@@ -69,7 +70,7 @@ def test_both_credits_are_judged_by_the_same_truth(measured: Measured) -> None:
 
 def test_the_order_by_step_is_that_of_a_run_with_that_credit(measured: Measured) -> None:
     document, measuring, _ = measured
-    run = sibling(measuring.runs.open(PART), credit="step")
+    run = sibling(measuring.runs.open(PART), Events(), credit="step")
     assert run.config.credit == "step"
     for order in document["other_credit"]:
         facts = run.explain(order["subject"], order["relation"], order["object"], top=None).facts
@@ -89,7 +90,7 @@ def test_the_other_credit_is_explained_where_the_run_is(measured: Measured) -> N
     with open_case(run, measuring.engine, Recorded()) as case:
         elsewhere = replace(case, trained=replace(case.trained, backing=backing))
         options = EvaluateOptions.from_dict(document["evaluation"]["options"])
-        found = measure_truth(elsewhere, sibling(run, credit="step"), options)
+        found = measure_truth(elsewhere, sibling(run, Events(), credit="step"), options)
     assert "step" in asked
     assert plain(found["other_credit"]) == document["other_credit"]
 
@@ -97,7 +98,7 @@ def test_the_other_credit_is_explained_where_the_run_is(measured: Measured) -> N
 def test_a_trace_of_other_rows_is_refused(measured: Measured) -> None:
     _, measuring, _ = measured
     run = measuring.runs.open(PART)
-    check_same_rows(run, sibling(run, credit="step"))
+    check_same_rows(run, sibling(run, Events(), credit="step"))
     with pytest.raises(WhereofError, match=r"seed-43 has other rows than .*; remove .*, and both"):
         check_same_rows(run, sibling(run, seed=43))
 

@@ -6,8 +6,8 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from whereof.cli._columns import Column, aligned, fitted, on_one_line
-from whereof.cli.progress import time_text
 from whereof.cli._screen import counted
+from whereof.cli.progress import time_text
 from whereof.drawing._text import percent
 from whereof.explain import Prediction
 from whereof.retrain import Verdict
