@@ -199,6 +199,12 @@ class Opened:
             "files": manifest.files,
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A run is pickled as its path: another process opens the folder itself."""
+        if self.path is None:
+            raise WhereofError("a run from arrays is only in memory: it cannot go to a process")
+        return type(self).open, (str(self.path.absolute()),)
+
     def __repr__(self) -> str:
         place = "in memory" if self.path is None else repr(str(self.path))
         return f"Run({place}, {self.config.model}, {self.dataset.n_facts:,} facts)"

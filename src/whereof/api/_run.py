@@ -3,9 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from whereof.api._opened import Opened
+from whereof.api.keywords import (
+    EngineKeywords,
+    EvaluateKeywords,
+    ExplainKeywords,
+    ExplainOneKeywords,
+    VerifyKeywords,
+)
 from whereof.events import Events
 
 if TYPE_CHECKING:
@@ -87,7 +94,10 @@ class Run(Opened):
         return write_answers(Path(out), answers, len(found), force=force, events=events)
 
     def explain(
-        self, *names: str | None, events: Events | None = None, **options: Any
+        self,
+        *names: str | None,
+        events: Events | None = None,
+        **options: Unpack[ExplainOneKeywords],
     ) -> "Explanation":
         """Which training facts made the model predict a triple, ranked by influence.
 
@@ -105,11 +115,12 @@ class Run(Opened):
         """
         from whereof.explain import METHODS, ExplainOptions, explain
 
-        if str(options.get("method")) in METHODS and METHODS[options["method"]].retrains:
+        given: dict[str, Any] = {**options}
+        if str(given.get("method")) in METHODS and METHODS[given["method"]].retrains:
             from whereof.api._retraining import explain_exactly
 
-            return explain_exactly(self, names, events, options)
-        return explain(self._trained, names, ExplainOptions.from_dict(options))
+            return explain_exactly(self, names, events, given)
+        return explain(self._trained, names, ExplainOptions.from_dict(given))
 
     def explain_many(
         self,
@@ -117,7 +128,7 @@ class Run(Opened):
         *,
         threads: int | None = None,
         device: str = "cpu",
-        **options: Any,
+        **options: Unpack[ExplainKeywords],
     ) -> Iterator["Explanation | Failed"]:
         """Explanations of many predictions, in their order, computed while they are taken.
 
@@ -144,7 +155,7 @@ class Run(Opened):
         resume: bool = False,
         force: bool = False,
         events: Events | None = None,
-        **options: Any,
+        **options: Unpack[ExplainKeywords],
     ) -> "WrittenExplanations":
         """Explain many predictions into a file, which is there when it is complete.
 
@@ -188,7 +199,9 @@ class Run(Opened):
         about = {"run": self._folder.fingerprint, "device": device}
         return write_explanations(explain, questions, chosen, task, **about, events=events)
 
-    def evaluate(self, *, events: Events | None = None, **options: Any) -> "Evaluation":
+    def evaluate(
+        self, *, events: Events | None = None, **options: Unpack[EvaluateKeywords]
+    ) -> "Evaluation":
         """Remove facts and retrain, over many predictions: how well methods explain this run.
 
         Retrainings are kept in the run's folder, so that none is done twice, and the result beside
@@ -204,7 +217,7 @@ class Run(Opened):
         """
         from whereof.api._evaluating import evaluate_run
 
-        return evaluate_run(self, options, events)
+        return evaluate_run(self, {**options}, events)
 
     def report(
         self,
@@ -237,7 +250,9 @@ class Run(Opened):
             self, Path(out), evaluations, examples, force=force, events=events or Events()
         )
 
-    def verify(self, *names: str | None, events: Events | None = None, **options: Any) -> "Verdict":
+    def verify(
+        self, *names: str | None, events: Events | None = None, **options: Unpack[VerifyKeywords]
+    ) -> "Verdict":
         """What retraining without a prediction's facts really does, beside what was predicted.
 
         Retraining has the same seed, negatives and order. What is finished is kept in the run's
@@ -255,7 +270,7 @@ class Run(Opened):
         """
         from whereof.api._retraining import verify
 
-        return verify(self, names, events, options)
+        return verify(self, names, events, {**options})
 
     def retrain(
         self,
@@ -263,7 +278,7 @@ class Run(Opened):
         predictions: Sequence[Sequence[str | None]] | None = None,
         *,
         events: Events | None = None,
-        **options: Any,
+        **options: Unpack[EngineKeywords],
     ) -> Iterator["Retrained"]:
         """Models trained again without each of some sets of facts, the control first.
 
@@ -281,4 +296,4 @@ class Run(Opened):
         """
         from whereof.api._retraining import retrain
 
-        return retrain(self, removed, predictions, events, options)
+        return retrain(self, removed, predictions, events, {**options})

@@ -2,10 +2,11 @@
 
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from whereof.api._opened import make_scorer
 from whereof.api._run import Run
+from whereof.api.keywords import MachineKeywords, TrainKeywords
 from whereof.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events
@@ -27,7 +28,7 @@ def train(
     out: str | Path | None = None,
     preset: str | None = None,
     events: Events | None = None,
-    **settings: Any,
+    **settings: Unpack[TrainKeywords],
 ) -> Run:
     """Train a model and keep all of it in a run folder.
 
@@ -48,10 +49,11 @@ def train(
         `whereof.MachineOptions`, such as threads.
     """
     events = events or Events()
-    machine = MachineOptions(**_taken(MachineOptions, settings))
-    options = _taken(ReadOptions, settings)
-    dataset = _dataset(data, options, events, objects_if_rated=asks_for_objects(preset, settings))
-    config = choose_config(dataset, preset, settings)
+    given: dict[str, Any] = {**settings}
+    machine = MachineOptions(**_taken(MachineOptions, given))
+    options = _taken(ReadOptions, given)
+    dataset = _dataset(data, options, events, objects_if_rated=asks_for_objects(preset, given))
+    config = choose_config(dataset, preset, given)
     path = None if out is None else Path(out)
     return train_config(dataset, config, path, events, machine)
 
@@ -76,7 +78,9 @@ def train_config(
     return _train(writer, dataset, problem, machine, events or Events())
 
 
-def resume(path: str | Path, *, events: Events | None = None, **options: Any) -> Run:
+def resume(
+    path: str | Path, *, events: Events | None = None, **options: Unpack[MachineKeywords]
+) -> Run:
     """Go on with a run that was interrupted; a finished one is opened.
 
     Parameters
@@ -90,7 +94,7 @@ def resume(path: str | Path, *, events: Events | None = None, **options: Any) ->
     """
     from whereof.training._problem import Problem
 
-    machine = MachineOptions.from_dict(options)
+    machine = MachineOptions.from_dict({**options})
     writer = RunWriter.resume(Path(path), machine.memory_share)
     if writer.manifest.finished:
         writer.sweep()

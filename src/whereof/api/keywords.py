@@ -1,0 +1,142 @@
+"""The keyword arguments of the public functions, typed for editors and type checkers.
+
+Each class lists the settings of one table under the same names; a test holds them together. What
+the settings mean is in the tables.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+Names = str | Sequence[str]
+"""A name, names with commas between them, or a list of names."""
+Facts = int | str | Sequence[int] | Sequence[str] | Sequence[Sequence[str]]
+"""Facts by id or by names."""
+
+
+class ReadKeywords(TypedDict, total=False):
+    """Those of `whereof.ReadOptions`."""
+
+    name: str | None
+    data_dir: str | Path | None
+    entity_labels: str | Path | Mapping[Any, Any] | None
+    relation_labels: str | Path | Mapping[Any, Any] | None
+    format: str | None
+    columns: int | str | Sequence[int] | Sequence[str] | None
+    header: bool | None
+    rating: int | str | None
+    source: int | str | None
+    ratings_as_objects: bool | None
+    valid_fraction: float
+    test_fraction: float
+    split_seed: int
+
+
+class MachineKeywords(TypedDict, total=False):
+    """Those of `whereof.MachineOptions`."""
+
+    device: Literal["cpu", "cuda"]
+    threads: int | None
+    memory_share: float
+    checkpoint_seconds: float
+
+
+class TrainKeywords(ReadKeywords, MachineKeywords, total=False):
+    """Those of `whereof.TrainConfig`, and how data is read and the machine is used."""
+
+    model: str
+    dim: int
+    inverse: bool
+    precision: Literal["float32", "float64"]
+    init: float
+    seed: int
+    loss: Literal["softmax", "sigmoid", "squared"]
+    negatives: int | Literal["all"] | None
+    sampling: Literal["distinct", "independent"]
+    negatives_from: Literal["objects", "entities"]
+    redraw: bool
+    l2: float
+    n3: float
+    optimizer: Literal["sgd", "adagrad", "adam", "adam-lazy"]
+    rate: float
+    schedule: Literal["constant", "exponential", "inverse"]
+    decay: float
+    decay_steps: int
+    beta1: float
+    beta2: float
+    epsilon: float
+    constraint: str
+    batch_size: int
+    order: Literal["file", "shuffle"]
+    epochs: int
+    validate_every: int
+    patience: int
+    time_budget: float | str | None
+    keep_checkpoints: int
+    trace: bool
+    credit: Literal["step", "source"]
+    trace_precision: Literal["float16", "float32", "float64"] | None
+
+
+class EngineKeywords(TypedDict, total=False):
+    """Those of `whereof.EngineOptions`."""
+
+    engine: Literal["auto", "local", "ray", "cuda"]
+    threads: int | None
+    ray_address: str | None
+
+
+class ExplainKeywords(TypedDict, total=False):
+    """Those of `whereof.ExplainOptions`."""
+
+    method: str
+    of: Literal["probability", "score", "loss"] | None
+    asks: Literal["object", "subject"]
+    candidates: Names | None
+    instead_of: str | None
+    exhaustive: bool
+    seed: int
+    top: int | Literal["all"] | None
+    opposing: bool
+    role: Literal["subject", "relation", "object", "several"] | None
+    relation: Names | None
+    entity: Names | None
+    without: Facts | None
+    stability: bool
+    graph: bool
+
+
+class ExplainOneKeywords(ExplainKeywords, EngineKeywords, total=False):
+    """Also those of `whereof.EngineOptions`, for methods that retrain."""
+
+
+class VerifyKeywords(EngineKeywords, total=False):
+    """Those of `whereof.VerifyOptions`, and where models are retrained."""
+
+    method: str
+    top: int | Literal["all"]
+    facts: Facts | None
+    asks: Literal["object", "subject"]
+    seed: int
+    each: bool
+    seeds: int
+
+
+class EvaluateKeywords(EngineKeywords, total=False):
+    """Those of `whereof.EvaluateOptions`, and where models are retrained."""
+
+    methods: Names
+    k: int | str | Sequence[int | str]
+    protocols: Names
+    baseline: str | None
+    constraints: Names | None
+    adjacent_only: bool
+    subsets: int
+    removals: int
+    predictions: str | Path
+    split: Literal["test", "valid", "train"]
+    limit: int | None
+    least_adjacent: int | None
+    most_adjacent: int | None
+    seeds: int
+    seed: int
