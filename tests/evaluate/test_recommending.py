@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from listening import Recorded
 
 from whereof.data import Dataset, Ratings, Vocabulary
+from whereof.evaluate import splits
 from whereof.evaluate.ranking import RankingEvaluator
-from whereof.evaluate.recommending import list_metrics, rating_metrics
+from whereof.evaluate.recommending import list_metrics, new_facts, rating_metrics
 from whereof.evaluate.splits import SplitEvaluator
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
@@ -101,4 +103,36 @@ def test_recommenders_are_chosen_by_their_own_metric(loss: str, metric: str, sig
     assert (found.metric, found.value) == (metric, metrics[metric])
     assert found.gain == sign * found.value
     assert ("rmse" in metrics) == (loss == "squared")
-    assert {"recall@10", "ndcg@20", "mrr"} <= metrics.keys()
+    lists = {"recall@10", "ndcg@20", "mrr"}
+    assert (lists <= metrics.keys()) == (loss != "squared")
+    asked = SplitEvaluator(dataset, TrainConfig(model="mf", loss=loss), ranked=True)
+    assert lists <= asked.evaluate(scorer, "valid").keys()
+
+
+def test_a_sample_of_whole_users_is_ranked_where_all_would_take_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dataset, scorer, events = make_dataset(2), make_scorer(2), Recorded()
+    evaluator = SplitEvaluator(dataset, TrainConfig(model="mf"))
+    whole = evaluator.evaluate(scorer, "test", events=events)
+    assert "n_sampled" not in whole
+    assert events.notes == []
+    monkeypatch.setattr(splits, "_MOST_NUMBERS", 5 * len(ITEMS) * 3)
+    found = evaluator.evaluate(scorer, "test", events=events)
+    assert evaluator.evaluate(scorer, "test") == found
+    facts = new_facts(dataset, "test")
+    sample = evaluator._sample(scorer, facts, np.inf)
+    assert found["n_sampled"] == len(sample) < len(facts)
+    users = set(sample[:, 0].tolist())
+    assert sum(user in users for user in facts[:, 0].tolist()) == len(sample)
+    assert f"{len(sample)} of {len(facts)} facts" in events.notes[0]
+    assert events.done[-1] == (len(sample), len(sample))
+
+
+def test_a_sample_fits_into_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, scorer = make_dataset(2), make_scorer(2)
+    evaluator = SplitEvaluator(dataset, TrainConfig(model="mf"), threads=1)
+    monkeypatch.setattr(splits, "_PROBED", 3)
+    facts = new_facts(dataset, "test")
+    assert len(evaluator._sample(scorer, facts, 3600.0)) == len(facts)
+    assert 3 <= len(evaluator._sample(scorer, facts, 0.0)) < len(facts)

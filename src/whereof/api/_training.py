@@ -1,5 +1,7 @@
 """Training into a run folder, from the start or from where it was interrupted."""
 
+import math
+import time
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,6 +20,8 @@ from whereof.training.results import Parameters, Validation
 if TYPE_CHECKING:
     from whereof.training._problem import Problem
     from whereof.training.fit import MakeTrainer
+
+_SPLITS = ("valid", "test")
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -48,14 +52,14 @@ def train(
         `whereof.TrainConfig`, such as model, dim, epochs and seed, and of
         `whereof.MachineOptions`, such as threads.
     """
-    events = events or Events()
+    start, events = time.monotonic(), events or Events()
     given: dict[str, Any] = {**settings}
     machine = MachineOptions(**_taken(MachineOptions, given))
     options = _taken(ReadOptions, given)
     dataset = _dataset(data, options, events, objects_if_rated=asks_for_objects(preset, given))
     config = choose_config(dataset, preset, given)
     path = None if out is None else Path(out)
-    return train_config(dataset, config, path, events, machine)
+    return train_config(dataset, config, path, events, machine, start)
 
 
 def train_config(
@@ -64,10 +68,12 @@ def train_config(
     out: Path | None = None,
     events: Events | None = None,
     machine: MachineOptions | None = None,
+    start: float | None = None,
 ) -> Run:
-    """Train by a config that is settled, into a folder."""
+    """Train by a config that is settled, into a folder. The time budget counts from `start`."""
     from whereof.training._problem import Problem
 
+    start = time.monotonic() if start is None else start
     machine = machine or MachineOptions()
     problem = Problem.of(dataset, config)  # says what is wrong before anything is written
     _check_device(problem, machine)
@@ -75,7 +81,7 @@ def train_config(
     path = out or free_path(f"{dataset.name}-{config.model}")
     share = machine.memory_share
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share)
-    return _train(writer, dataset, problem, machine, events or Events())
+    return _train(writer, dataset, problem, machine, events or Events(), start)
 
 
 def resume(
@@ -94,7 +100,7 @@ def resume(
     """
     from whereof.training._problem import Problem
 
-    machine = MachineOptions.from_dict({**options})
+    start, machine = time.monotonic(), MachineOptions.from_dict({**options})
     writer = RunWriter.resume(Path(path), machine.memory_share)
     if writer.manifest.finished:
         writer.sweep()
@@ -106,7 +112,7 @@ def resume(
     except WhereofError:
         writer.close()
         raise
-    return _train(writer, dataset, problem, machine, events or Events())
+    return _train(writer, dataset, problem, machine, events or Events(), start)
 
 
 def _taken(table: type[Settings], settings: dict[str, Any]) -> dict[str, Any]:
@@ -127,13 +133,15 @@ def _train(
     problem: "Problem",
     machine: MachineOptions,
     events: Events,
+    start: float,
 ) -> Run:
     """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
     from whereof.evaluate.splits import SplitEvaluator
     from whereof.training.fit import fit
 
     config = problem.config
-    evaluator = SplitEvaluator(dataset, config, machine.threads)
+    ranked = machine.ranking_metrics
+    evaluator = SplitEvaluator(dataset, config, machine.threads, ranked=ranked)
 
     def validate(rows: Parameters) -> Validation:
         return evaluator.validate(make_scorer(problem.model, rows, dataset, config))
@@ -144,7 +152,13 @@ def _train(
         seconds = machine.checkpoint_seconds
         make_trainer = _trainer_of(machine)
         progress = fit(
-            problem, writer, validate if validates else None, events, seconds, make_trainer
+            problem,
+            writer,
+            validate if validates else None,
+            events,
+            seconds,
+            make_trainer,
+            time.monotonic() - start,
         )
     except Interrupted:
         writer.close()
@@ -156,9 +170,16 @@ def _train(
         raise
     best = writer.best(progress.best_epoch)
     scorer = make_scorer(problem.model, best.parameters, dataset, config)
-    metrics = {split: evaluator.evaluate(scorer, split) for split in ("valid", "test")}
+    left = _closing_seconds(config, progress.elapsed)
+    metrics = {split: evaluator.evaluate(scorer, split, left / 2, events) for split in _SPLITS}
     writer.finish(progress, best, metrics)
     return Run.open(writer.path)
+
+
+def _closing_seconds(config: TrainConfig, elapsed: float) -> float:
+    """What the time budget leaves for metrics: at least a twentieth of it."""
+    budget = float(config.time_budget or math.inf)
+    return max(budget - elapsed, budget / 20)
 
 
 def _check_device(problem: "Problem", machine: MachineOptions) -> None:

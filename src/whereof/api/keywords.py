@@ -39,6 +39,7 @@ class MachineKeywords(TypedDict, total=False):
     threads: int | None
     memory_share: float
     checkpoint_seconds: float
+    ranking_metrics: bool
 
 
 class TrainKeywords(ReadKeywords, MachineKeywords, total=False):

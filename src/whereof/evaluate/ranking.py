@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from whereof._jit import kernel
 from whereof.data import Dataset, KnownAnswers
+from whereof.events import Advanced, Events
 from whereof.models._match import MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
@@ -86,14 +87,16 @@ class RankingEvaluator:
         turned[:, RELATION] += self.dataset.inverse_offset
         return turned
 
-    def evaluate(self, scorer: Scorer, facts: Facts) -> SplitMetrics | None:
+    def evaluate(
+        self, scorer: Scorer, facts: Facts, events: Events | None = None
+    ) -> SplitMetrics | None:
         """Metrics of facts; None when there are none."""
         if not len(facts):
             return None
-        objects = self._side(scorer, facts, reverse=False)
+        objects = self._side(scorer, facts, events, reverse=False)
         if not self.inverse:
             return objects
-        subjects = self._side(scorer, facts, reverse=True)
+        subjects = self._side(scorer, facts, events, reverse=True)
         return SplitMetrics(
             len(facts),
             RankingMetrics.mean(objects.standard, subjects.standard),
@@ -101,8 +104,10 @@ class RankingEvaluator:
             {"objects": objects, "subjects": subjects},
         )
 
-    def _side(self, scorer: Scorer, facts: Facts, *, reverse: bool) -> SplitMetrics:
-        ranks = self.ranks(scorer, facts, reverse=reverse)
+    def _side(
+        self, scorer: Scorer, facts: Facts, events: Events | None, *, reverse: bool
+    ) -> SplitMetrics:
+        ranks = self.ranks(scorer, facts, reverse=reverse, events=events)
         standard, paper = (RankingMetrics.of(column) for column in ranks.T)
         return SplitMetrics(len(facts), standard, paper, {})
 
@@ -113,6 +118,7 @@ class RankingEvaluator:
         *,
         reverse: bool = False,
         filters: Sequence[KnownAnswers] | None = None,
+        events: Events | None = None,
     ) -> NDArray[np.float64]:
         """(n, n_filters) ranks of the objects (or subjects): under the standard and the paper's."""
         facts = self._turn(facts, reverse)
@@ -138,8 +144,12 @@ class RankingEvaluator:
                 ranks[block],
             )
 
+        starts = range(0, len(facts), _BLOCK)
         with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(rank, range(0, len(facts), _BLOCK)))
+            for start, _ in zip(starts, pool.map(rank, starts), strict=True):
+                if events is not None:
+                    n_done = min(start + _BLOCK, len(facts))
+                    events.emit(Advanced(n_done, len(facts), "facts ranked"))
         return ranks
 
 

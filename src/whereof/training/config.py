@@ -76,7 +76,7 @@ class TrainConfig(Settings):
         0, "validations without a better one before stopping; 0 for never", "Stopping", 0
     )
     time_budget: float | str | None = choice(
-        None, "seconds, or such as 90s, 10m, 2h, after which training stops", "Stopping"
+        None, "time for all of it: seconds, or such as 90s, 10m, 2h", "Stopping"
     )
 
     keep_checkpoints: int = number(

@@ -23,6 +23,11 @@ _STRETCH_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
 """Checkpoints take at most one part in so many of the time."""
 
+_CLOSING_SHARE = 0.5
+"""Of the time budget: at most this much is left for what comes after training."""
+_BYTES_PER_SECOND = 5e8
+"""How fast a trace is written, until it is measured."""
+
 Validate = Callable[[Parameters], Validation]
 MakeTrainer = Callable[[Problem, NDArray[Any] | None], Training]
 
@@ -34,8 +39,12 @@ def fit(
     events: Events,
     checkpoint_seconds: float,
     make_trainer: MakeTrainer = Trainer,
+    seconds_before: float = 0.0,
 ) -> Progress:
-    """Train, or go on where the store's checkpoint left off, to the end."""
+    """Train to the end, from the start or from the store's checkpoint.
+
+    `seconds_before` counts towards the time budget: what reading the data took.
+    """
     with announced(partial(events.emit, Compiling())):
         trace = None
         if problem.config.trace:
@@ -51,6 +60,7 @@ def fit(
             n_done = trainer.epoch * len(problem.facts) + trainer.position
             share = n_done / (problem.config.epochs * len(problem.facts))
             events.emit(Note(f"resumed at {share:.0%}"))
+        progress.elapsed += seconds_before
         _Fit(trainer, progress, store, validate, events, checkpoint_seconds).run()
     return progress
 
@@ -75,6 +85,7 @@ class _Fit:
         self.total = self.n_facts * self.config.epochs
         self._stretch = 1000
         self._budget = float(self.config.time_budget or math.inf)
+        self._keep_seconds = trainer.trace.nbytes / _BYTES_PER_SECOND
         self._looked = time.monotonic()
         self._start, self._first = progress.elapsed, self._done()
         self._checkpoint_due = time.monotonic() + checkpoint_seconds
@@ -96,6 +107,7 @@ class _Fit:
             self._keep_best(self.trainer.epoch + 1)
         if self.progress.kept < self.config.keep_checkpoints:
             self._keep_checkpoint()  # training stopped early: this is where it ended
+        self._elapsed()
 
     def _finished(self) -> bool:
         if self.progress.stopped:
@@ -114,8 +126,10 @@ class _Fit:
         return bool(self.progress.stopped)
 
     def _out_of_time(self) -> bool:
-        """Whether the time budget, all sessions together, leaves just enough to validate."""
-        return self._elapsed() + self.progress.validation_seconds >= self._budget
+        """Whether the time budget leaves just enough to validate, to write and for metrics."""
+        validation = self.progress.validation_seconds
+        closing = 2 * (self._keep_seconds + validation)  # to write and check; valid and test facts
+        return self._elapsed() + min(closing, self._budget * _CLOSING_SHARE) >= self._budget
 
     def _elapsed(self) -> float:
         """Seconds since training began, all sessions together."""
@@ -215,8 +229,10 @@ class _Fit:
         trainer = self.trainer
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None
+        before = time.monotonic()
         best = BestEpoch(self._parameters(), epoch, norms, bookkeeping(trainer))
         self.store.keep_best(best, trace)
+        self._keep_seconds = time.monotonic() - before
 
     def _keep_checkpoint(self) -> None:
         self.progress.kept += 1

@@ -19,6 +19,10 @@ class MachineOptions(Settings):
         60.0, "between checkpoints, more where writing one takes long", "Machine", 0
     )
 
+    ranking_metrics: bool = choice(
+        False, "for a model of ratings: also rank all items, which can take long", "Machine"
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.memory_share > 1:
