@@ -9,10 +9,10 @@ from problems import Steps
 from rounds import Contender
 
 from whereof._jit import kernel, prefetch_row
-from whereof.models._match import AHEAD
-from whereof.training._problem import Problem
-from whereof.training._step import METER
-from whereof.training._trainer import Trainer
+from whereof.models.match import AHEAD
+from whereof.training.problem import Problem
+from whereof.training.step import METER
+from whereof.training.trainer import Trainer
 
 _UNCHANGED = np.float32(1)
 """What the floor multiplies by: it works on the trainer's own rows and must not spoil them."""

@@ -18,9 +18,9 @@ from whereof.data import Dataset, read_dataset
 from whereof.retrain.cuda._card import Card, open_card
 from whereof.retrain.cuda._fleet import Fleet
 from whereof.retrain.cuda._layout import Sizes
+from whereof.retrain.recipe import Recipe
 from whereof.training import choose_config
-from whereof.training._problem import Problem
-from whereof.training.retraining import Recipe
+from whereof.training.problem import Problem
 
 _SETTINGS = {
     "DistMult, adam-lazy": {"optimizer": "adam-lazy"},

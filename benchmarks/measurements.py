@@ -13,7 +13,7 @@ from tables import Report
 
 from whereof.data import Dataset
 from whereof.models import MODELS
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 
 OPTIMIZERS = ("sgd", "adagrad", "adam", "adam-lazy")
 TRACED, UNTRACED = "whereof, traced", "whereof, not traced"

@@ -11,9 +11,9 @@ from whereof._jit import kernel
 from whereof.data import Dataset, read_dataset
 from whereof.models import MODELS, find_model
 from whereof.training import TrainConfig, preset_settings
-from whereof.training._problem import Problem
-from whereof.training._sampling import OBJECT_STREAM, draw_negatives, key_of
-from whereof.training._timeline import Timeline
+from whereof.training.problem import Problem
+from whereof.training.sampling import OBJECT_STREAM, draw_negatives, key_of
+from whereof.training.timeline import Timeline
 
 DATASET = "fb15k-237"
 RESCAL_DIM = 20

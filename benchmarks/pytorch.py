@@ -9,7 +9,7 @@ from problems import Steps
 from rounds import Contender
 from torch import nn
 
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 
 torch.set_num_threads(1)
 

@@ -17,9 +17,9 @@ from whereof.models.scoring import Scorer
 from whereof.predict import Place, Predictions
 from whereof.retrain import Job
 from whereof.retrain._local import LocalEngine
+from whereof.retrain.recipe import Recipe
 from whereof.training import TrainConfig, preset_settings
-from whereof.training._problem import Problem
-from whereof.training.retraining import Recipe
+from whereof.training.problem import Problem
 
 SETTINGS = [(m, o) for m in ("distmult", "complex") for o in ("adam", "adam-lazy")]
 GOAL = 60

@@ -18,8 +18,8 @@ from whereof.evaluate.ranking import RankingEvaluator
 from whereof.models import find_model
 from whereof.models.scoring import Scorer
 from whereof.training import choose_config
-from whereof.training._problem import Problem
-from whereof.training._trainer import Trainer
+from whereof.training.problem import Problem
+from whereof.training.trainer import Trainer
 
 N_VALID = 3000
 

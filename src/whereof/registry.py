@@ -21,7 +21,17 @@ RENDERERS = "whereof.renderers"
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {},
     PROTOCOLS: {},
-    MODELS: {},
+    MODELS: {
+        "complex": "whereof.models.complex:MODEL",
+        "distmult": "whereof.models.distmult:MODEL",
+        "mf": "whereof.models.mf:MODEL",
+        "mf-biased": "whereof.models.mf:BIASED",
+        "rescal": "whereof.models.rescal:MODEL",
+        "rotate": "whereof.models.rotate:MODEL",
+        "simple": "whereof.models.simple:MODEL",
+        "transe": "whereof.models.transe:MODEL",
+        "transe-l2": "whereof.models.transe:L2",
+    },
     RENDERERS: {
         "explanation-html": "whereof.present.explanation:explanation_html",
         "explanation-plot": "whereof.present.explanation:plot_explanation",
@@ -31,15 +41,34 @@ _OURS: dict[str, dict[str, str]] = {
 """By group and name: where the object is, as module:attribute."""
 
 
+_ADDED: dict[tuple[str, str], Any] = {}
+"""Objects of this process alone, by group and name."""
+
+
+def add(group: str, name: str, thing: Any) -> None:
+    """Add an object for this process, such as a model that a script declares."""
+    _ADDED[group, name] = thing
+    names.cache_clear()
+    load.cache_clear()
+
+
+def ours(group: str) -> tuple[str, ...]:
+    """The names of a group that come with Whereof."""
+    return tuple(_OURS[group])
+
+
 @cache
 def names(group: str) -> tuple[str, ...]:
     """Every name of a group, ours first. Nothing is imported."""
-    return (*_OURS[group], *sorted(_installed(group).keys() - _OURS[group].keys()))
+    added = {name for its_group, name in _ADDED if its_group == group}
+    return (*_OURS[group], *sorted((added | _installed(group).keys()) - _OURS[group].keys()))
 
 
 @cache
 def load(group: str, name: str, kind: type) -> Any:
     """The object of that name, which must be of a kind."""
+    if (group, name) in _ADDED:
+        return _ADDED[group, name]
     if name in _OURS[group]:
         module, _, attribute = _OURS[group][name].partition(":")
         return getattr(import_module(module), attribute)

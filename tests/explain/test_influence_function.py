@@ -25,7 +25,7 @@ from whereof.explain._losses import Losses
 from whereof.explain._methods import METHODS
 from whereof.explain._options import ExplainOptions
 from whereof.explain._situation import Aim
-from whereof.training._sampling import shuffled
+from whereof.training.sampling import shuffled
 
 Vector = NDArray[np.float64]
 METHOD = METHODS["influence-function"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from models.formulas import Formula, Vector
 from whereof.models import Model
-from whereof.models._match import MATCH_IDS, match
+from whereof.models.match import MATCH_IDS, match
 
 
 def random_rows(model: Model, dim: int, seed: int = 0) -> tuple[Vector, Vector, Vector]:

@@ -8,7 +8,8 @@ from training.helpers import LOSSES, OPTIMIZERS, check_by_oracle, make_problem, 
 
 from models.checks import check_query_vjp, check_score, check_slopes
 from models.formulas import Slopes, Vector
-from whereof.models import MODELS, Model, Widths, find_model
+from whereof import registry
+from whereof.models import CudaCode, Model, Widths, find_model, register
 
 
 def query(s: Any, r: Any, q: Any) -> None:
@@ -35,6 +36,22 @@ CP = Model(
     widths=lambda dim: Widths(entity=2 * dim, relation=dim, query=2 * dim),
     query=query,
     query_vjp=query_vjp,
+    trilinear=True,
+    cuda=CudaCode(
+        query="""
+            FOR_EACH(k, RELATION_WIDTH) {
+              q[k] = 0;
+              q[RELATION_WIDTH + k] = s[k] * r[k];
+            }
+        """,
+        query_vjp="""
+            FOR_EACH(k, RELATION_WIDTH) {
+              ds[k] = dq[RELATION_WIDTH + k] * r[k];
+              ds[RELATION_WIDTH + k] = 0;
+              dr[k] = dq[RELATION_WIDTH + k] * s[k];
+            }
+        """,
+    ),
 )
 
 
@@ -56,7 +73,8 @@ def test_its_gradient_and_score_are_right() -> None:
 def test_it_trains_by_the_contract(
     optimizer: str, loss: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(MODELS, "cp", CP)
+    monkeypatch.setattr(registry, "_ADDED", {})
+    register(CP)
     problem = make_problem(
         model=find_model("cp"), optimizer=optimizer, loss=loss, batch_size=3, inverse=True
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from whereof.models._match import (
+from whereof.models.match import (
     MATCH_IDS,
     add_query_gradients,
     add_row_gradient,

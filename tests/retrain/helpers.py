@@ -13,7 +13,6 @@ from whereof.events import Events
 from whereof.predict import Place, Predictions, Standings
 from whereof.retrain import Engine, Job, Journal, Retrainer
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 
 def never() -> bool:

@@ -15,8 +15,8 @@ from retrain.helpers import Subject, make_subject, never, subject_of
 from whereof.errors import Diverged, Interrupted
 from whereof.retrain import Engine, EngineOptions, Job, choose_engine
 from whereof.retrain._local import LocalEngine, processor_name
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 JOBS = [Job.of([], [0, 1, 2, 3]), Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], [1])]
 ENDLESS = 10**12

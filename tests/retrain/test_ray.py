@@ -12,8 +12,8 @@ import pytest
 import whereof
 from retrain.helpers import make_subject, never
 from whereof.retrain import EngineOptions, Job, choose_engine
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 from whereof.types import FactIds
 
 pytest.importorskip("ray", reason="ray is not installed")

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from training.oracle import Oracle
 from whereof.models import MODELS, Model
-from whereof.training._problem import Problem
-from whereof.training._trainer import Trainer
 from whereof.training.config import TrainConfig
+from whereof.training.problem import Problem
+from whereof.training.trainer import Trainer
 
 N_ENTITIES, N_RELATIONS, N_FACTS = 8, 3, 30
 LOSSES = ("softmax", "sigmoid")

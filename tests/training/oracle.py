@@ -11,10 +11,10 @@ import numpy as np
 from models.formulas import FORMULAS, Formula, Vector
 from numpy.typing import NDArray
 
-from whereof.training._problem import Problem
-from whereof.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
-from whereof.training._timeline import Timeline
 from whereof.training.config import TrainConfig
+from whereof.training.problem import Problem
+from whereof.training.sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whereof.training.timeline import Timeline
 
 Array = NDArray[np.float64]
 

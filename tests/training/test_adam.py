@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from training.helpers import make_facts, make_problem, train
 from training.oracle import Oracle
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 
 N_ENTITIES = 40  # of which few have a part in any update: rows drift for dozens of them
 

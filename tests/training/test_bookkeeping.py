@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from training.helpers import LOSSES, OPTIMIZERS, make_problem, scatter_trace, train
 from whereof.models import MODELS
-from whereof.training._tables import Ledgers, Table
+from whereof.training.tables import Ledgers, Table
 
 COMBINATIONS = {
     "model": st.sampled_from(sorted(MODELS)),

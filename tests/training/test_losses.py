@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whereof.training._losses import sigmoid_loss, softmax_loss, squared_loss
+from whereof.training.losses import sigmoid_loss, softmax_loss, squared_loss
 
 LOSSES = [softmax_loss, sigmoid_loss]
 SCORES = st.lists(st.floats(-20, 20), min_size=1, max_size=6)

@@ -6,8 +6,8 @@ import pytest
 from training.helpers import ITEMS, N_ENTITIES, N_RELATIONS, USERS, make_facts, make_problem
 from whereof.errors import WhereofError
 from whereof.models import MODELS
-from whereof.training._problem import Problem
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
+from whereof.training.problem import Problem
 
 
 @pytest.mark.parametrize("sampling", ["distinct", "independent"])

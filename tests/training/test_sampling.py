@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from whereof.training._sampling import (
+from whereof.training.sampling import (
     CURVATURE_STREAM,
     OBJECT_STREAM,
     ORDER_STREAM,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from training.helpers import LOSSES, OPTIMIZERS, check_by_oracle, finish, make_problem, train
 from whereof.models import MODELS
-from whereof.training._tables import Ledgers
-from whereof.training._trainer import Trainer
+from whereof.training.tables import Ledgers
+from whereof.training.trainer import Trainer
 
 
 @pytest.mark.parametrize("model", MODELS)

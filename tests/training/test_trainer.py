@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from training.helpers import N_FACTS, OPTIMIZERS, ended, finish, make_problem, make_trainer, train
-from whereof.training._tables import Ledgers
-from whereof.training._trainer import Trainer
+from whereof.training.tables import Ledgers
+from whereof.training.trainer import Trainer
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of seven facts, so that an epoch has several."""
-    monkeypatch.setattr("whereof.training._timeline._BLOCK", 7)
+    monkeypatch.setattr("whereof.training.timeline._BLOCK", 7)
 
 
 def assert_same_bits(found: Trainer, wanted: Trainer) -> None:
@@ -50,7 +50,7 @@ def test_blocks_of_any_size_give_the_same_outcome(
     )
     removed = np.arange(N_FACTS) % 7 < 2
     whole = train(problem, removed)
-    monkeypatch.setattr("whereof.training._timeline._BLOCK", 5)
+    monkeypatch.setattr("whereof.training.timeline._BLOCK", 5)
     parts = train(problem, removed)
     close = {"rtol": 0, "atol": 1e-12 if optimizer == "adam" else 0}
     np.testing.assert_allclose(

@@ -15,7 +15,7 @@ from whereof.training import MachineOptions, TrainConfig
 
 if TYPE_CHECKING:
     from whereof.retrain import Case, Engine, EngineOptions
-    from whereof.training.retraining import Recipe
+    from whereof.retrain.recipe import Recipe
 
 
 def take_engine(options: dict[str, Any]) -> "EngineOptions":
@@ -91,8 +91,8 @@ def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
 
 
 def _recipe(run: Run) -> "Recipe":
-    from whereof.training._problem import Problem
-    from whereof.training.retraining import Recipe
+    from whereof.retrain.recipe import Recipe
+    from whereof.training.problem import Problem
 
     if isinstance(run._folder, ArrayRun):
         raise WhereofError(

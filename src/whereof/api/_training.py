@@ -18,8 +18,8 @@ from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choo
 from whereof.training.results import Parameters, Validation
 
 if TYPE_CHECKING:
-    from whereof.training._problem import Problem
     from whereof.training.fit import MakeTrainer
+    from whereof.training.problem import Problem
 
 _SPLITS = ("valid", "test")
 
@@ -71,7 +71,7 @@ def train_config(
     start: float | None = None,
 ) -> Run:
     """Train by a config that is settled, into a folder. The time budget counts from `start`."""
-    from whereof.training._problem import Problem
+    from whereof.training.problem import Problem
 
     start = time.monotonic() if start is None else start
     machine = machine or MachineOptions()
@@ -98,7 +98,7 @@ def resume(
     **options
         Fields of `whereof.MachineOptions`.
     """
-    from whereof.training._problem import Problem
+    from whereof.training.problem import Problem
 
     start, machine = time.monotonic(), MachineOptions.from_dict({**options})
     writer = RunWriter.resume(Path(path), machine.memory_share)
@@ -196,7 +196,7 @@ def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
         from whereof.retrain.cuda import CudaTrainer
 
         return CudaTrainer
-    from whereof.training._trainer import Trainer
+    from whereof.training.trainer import Trainer
 
     return Trainer
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from whereof._jit import kernel
 from whereof.data import Dataset, KnownAnswers
 from whereof.events import Advanced, Events
-from whereof.models._match import MATCH_IDS, score_rows
+from whereof.models.match import MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 

@@ -17,12 +17,9 @@ from whereof.evaluate.estimates import outputs, rolled_back
 from whereof.evaluate.results import Theory
 from whereof.evaluate.sample import Sample
 from whereof.retrain import Job, Retrainer
-from whereof.training._timeline import Timeline
+from whereof.training.timeline import Timeline
 from whereof.types import RELATION, SUBJECT, Numbers, Rows
 
-TRILINEAR = ("distmult", "complex", "rescal", "simple")
-"""Models whose score is linear in each of its three rows and at most the product of their norms:
-all that the proofs of both lemmas use."""
 _BLOCK = 1 << 20
 """Steps of the recurrence that are held in memory at a time."""
 N_RANDOM = 3
@@ -103,7 +100,7 @@ def theorise(samples: Sequence[Sample]) -> Theory:
     problem = samples[0].case.retrainer.recipe.problem
     rates = max((_rates(sample.case.retrainer) for sample in samples), key=len)
     largest_norm = max(max(result["norms"].values()) for result in results)
-    known = problem.model.name in TRILINEAR
+    known = problem.model.trilinear
     L, beta = lipschitz_constant(largest_norm), smoothness(largest_norm)
     c, n_facts, n_steps = schedule_constant(rates), len(problem.facts), len(rates)
     bounded = known and problem.config.batch_size == 1

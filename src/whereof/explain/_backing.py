@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whereof.explain._changes import Changes
 from whereof.explain._scores_after import log_sums, score_after, score_queries, stand_after
 from whereof.explain._situation import Situation
-from whereof.models._match import DOT, MATCH_IDS
+from whereof.models.match import DOT, MATCH_IDS
 from whereof.types import Numbers
 
 _BLOCK, _SCORES = 16, 1 << 18

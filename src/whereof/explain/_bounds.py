@@ -18,7 +18,7 @@ import numpy as np
 from whereof.explain._changes import Changes
 from whereof.explain._scores_after import log_sums, quadratic_forms, score_queries
 from whereof.explain._situation import Contest
-from whereof.models._match import DOT
+from whereof.models.match import DOT
 from whereof.types import Numbers, Rows
 
 Bounds = tuple[Numbers, Numbers]

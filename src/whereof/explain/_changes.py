@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import inlined, kernel, prefetch_row
-from whereof.models._match import DOT, L1, match
+from whereof.models.match import DOT, L1, match
 from whereof.types import Rows
 
 _AHEAD = 4

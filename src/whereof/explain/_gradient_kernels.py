@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from whereof._jit import inlined, kernel
-from whereof.models._match import DOT, L1, add_query_gradient, add_row_gradient
-from whereof.training._losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
+from whereof.models.match import DOT, L1, add_query_gradient, add_row_gradient
+from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
 from whereof.types import Rows
 
 

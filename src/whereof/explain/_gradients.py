@@ -15,8 +15,8 @@ from whereof.explain._jacobian import Jacobian, zeros
 from whereof.explain._losses import Losses
 from whereof.explain._options import ExplainOptions
 from whereof.explain._situation import Aim, Contest, Situation
-from whereof.training._timeline import Timeline
 from whereof.training.results import Checkpoint
+from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
 
 

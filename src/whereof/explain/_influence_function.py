@@ -27,7 +27,7 @@ from whereof.explain._options import ExplainOptions
 from whereof.explain._situation import Aim, Situation
 from whereof.explain._trained import Trained
 from whereof.models.scoring import Scorer
-from whereof.training._sampling import CURVATURE_STREAM, shuffled
+from whereof.training.sampling import CURVATURE_STREAM, shuffled
 from whereof.types import FactIds, Numbers
 
 DAMPING = 1.0

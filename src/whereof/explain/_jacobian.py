@@ -18,7 +18,7 @@ from whereof.explain._gradient_kernels import (
     push_distances,
     push_queries,
 )
-from whereof.models._match import MATCH_IDS, score_rows
+from whereof.models.match import MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.types import Rows
 

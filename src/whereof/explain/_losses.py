@@ -17,9 +17,9 @@ from whereof.errors import WhereofError
 from whereof.explain._gradient_kernels import FactGradients, Tables, sum_squares, turn_into_slopes
 from whereof.explain._jacobian import Jacobian, Queries, zeros
 from whereof.explain._trained import Trained
-from whereof.models._match import MATCH_IDS
+from whereof.models.match import MATCH_IDS
 from whereof.models.scoring import Scorer
-from whereof.training._losses import LOSS_IDS
+from whereof.training.losses import LOSS_IDS
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22

@@ -5,7 +5,7 @@ import numpy as np
 from whereof._jit import kernel
 from whereof.explain._options import ExplainOptions
 from whereof.explain._situation import Aim, Situation
-from whereof.training._sampling import RANDOM_STREAM, key_of
+from whereof.training.sampling import RANDOM_STREAM, key_of
 from whereof.types import FactIds, Numbers
 
 _11 = np.uint64(11)

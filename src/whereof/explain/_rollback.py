@@ -19,7 +19,7 @@ from whereof.explain._changes import Changes, Removals, Scratch, View, roll_back
 from whereof.explain._scores_after import mean_row
 from whereof.explain._sets import Sets
 from whereof.explain._situation import Situation
-from whereof.models._match import DOT, MATCH_IDS
+from whereof.models.match import DOT, MATCH_IDS
 from whereof.types import Numbers
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from whereof._jit import inlined, kernel
-from whereof.models._match import DOT, L1
+from whereof.models.match import DOT, L1
 
 _TAME = 40.0
 """Changes of a score up to here are taken by a polynomial, which is vectorised."""

@@ -10,7 +10,7 @@ from whereof._jit import row_function
 from whereof.errors import WhereofError
 from whereof.explain._explanation import Standing
 from whereof.explain._trained import Candidates, Trained
-from whereof.models._match import MATCH_IDS, score_rows
+from whereof.models.match import MATCH_IDS, score_rows
 from whereof.types import OBJECT, RELATION, SUBJECT, Numbers
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whereof.models._model import Model, Widths
+from whereof.models.model import CudaCode, Model, Widths
 
 
 def query(s: Any, r: Any, q: Any) -> None:
@@ -16,6 +16,16 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[k] = dq[k] * s[k]
 
 
+CUDA = CudaCode(
+    query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k] * r[k];",
+    query_vjp="""
+        FOR_EACH(k, QUERY_WIDTH) {
+          ds[k] = dq[k] * r[k];
+          dr[k] = dq[k] * s[k];
+        }
+    """,
+)
+
 MODEL = Model(
     name="distmult",
     title="DistMult",
@@ -26,4 +36,6 @@ MODEL = Model(
     widths=lambda dim: Widths(entity=dim, relation=dim, query=dim),
     query=query,
     query_vjp=query_vjp,
+    trilinear=True,
+    cuda=CUDA,
 )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whereof.models._model import Model, Widths
+from whereof.models.model import CudaCode, Model, Widths
 
 _CITATION = (
     "Koren, Bell and Volinsky, Matrix Factorization Techniques for Recommender Systems, "
@@ -36,6 +36,19 @@ def biased_query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
     ds[h] = dq[h + 1]
 
 
+CUDA = CudaCode(
+    query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k];",
+    query_vjp="FOR_EACH(k, QUERY_WIDTH) ds[k] = dq[k];",
+)
+
+BIASED_CUDA = CudaCode(
+    query="""
+        FOR_EACH(k, WIDTH) q[k] = k < WIDTH - 1 ? s[k] : 1;
+        if (THREAD == 0) q[WIDTH] = s[WIDTH - 1];
+    """,
+    query_vjp="FOR_EACH(k, WIDTH) ds[k] = dq[k < WIDTH - 1 ? k : WIDTH];",
+)
+
 MODEL = Model(
     name="mf",
     title="Matrix factorisation",
@@ -46,6 +59,7 @@ MODEL = Model(
     query=query,
     query_vjp=query_vjp,
     two_way=True,
+    cuda=CUDA,
 )
 
 BIASED = Model(
@@ -58,4 +72,5 @@ BIASED = Model(
     query=biased_query,
     query_vjp=biased_query_vjp,
     two_way=True,
+    cuda=BIASED_CUDA,
 )

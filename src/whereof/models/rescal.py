@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whereof.models._model import Model, Widths
+from whereof.models.model import CudaCode, Model, Widths
 
 
 def query(s: Any, r: Any, q: Any) -> None:
@@ -25,6 +25,24 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
             dr[i * h + k] = s[i] * dq[k]
 
 
+CUDA = CudaCode(
+    query="""
+        FOR_EACH(k, QUERY_WIDTH) {
+          q[k] = 0;
+          for (int i = 0; i < QUERY_WIDTH; i++) q[k] += s[i] * r[i * QUERY_WIDTH + k];
+        }
+    """,
+    query_vjp="""
+        FOR_EACH(i, QUERY_WIDTH) {
+          const Number *row = r + i * QUERY_WIDTH;
+          Number total = dq[0] * row[0];
+          for (int k = 1; k < QUERY_WIDTH; k++) total += dq[k] * row[k];
+          ds[i] = total;
+          for (int k = 0; k < QUERY_WIDTH; k++) dr[i * QUERY_WIDTH + k] = s[i] * dq[k];
+        }
+    """,
+)
+
 MODEL = Model(
     name="rescal",
     title="RESCAL",
@@ -35,4 +53,6 @@ MODEL = Model(
     widths=lambda dim: Widths(entity=dim, relation=dim * dim, query=dim),
     query=query,
     query_vjp=query_vjp,
+    trilinear=True,
+    cuda=CUDA,
 )

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import kernel, row_function
-from whereof.models._match import MATCH_IDS, match, score_rows
-from whereof.models._model import Model
+from whereof.models.match import MATCH_IDS, match, score_rows
+from whereof.models.model import Model
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Rows
 
 

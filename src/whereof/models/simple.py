@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whereof.models._model import Model, Widths
+from whereof.models.model import CudaCode, Model, Widths
 
 
 def query(s: Any, r: Any, q: Any) -> None:
@@ -21,6 +21,25 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[h + k] = 0.5 * dq[k] * s[h + k]
 
 
+CUDA = CudaCode(
+    query="""
+        FOR_EACH(k, QUERY_WIDTH / 2) {
+          int i = QUERY_WIDTH / 2 + k;
+          q[k] = (Number)0.5 * s[i] * r[i];
+          q[i] = (Number)0.5 * s[k] * r[k];
+        }
+    """,
+    query_vjp="""
+        FOR_EACH(k, QUERY_WIDTH / 2) {
+          int i = QUERY_WIDTH / 2 + k;
+          ds[k] = (Number)0.5 * dq[i] * r[k];
+          ds[i] = (Number)0.5 * dq[k] * r[i];
+          dr[k] = (Number)0.5 * dq[i] * s[k];
+          dr[i] = (Number)0.5 * dq[k] * s[i];
+        }
+    """,
+)
+
 MODEL = Model(
     name="simple",
     title="SimplE",
@@ -31,4 +50,6 @@ MODEL = Model(
     widths=lambda dim: Widths(entity=2 * dim, relation=2 * dim, query=2 * dim),
     query=query,
     query_vjp=query_vjp,
+    trilinear=True,
+    cuda=CUDA,
 )

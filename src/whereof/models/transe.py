@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from whereof.models._model import Model, Widths
+from whereof.models.model import CudaCode, Model, Widths
 
 
 def query(s: Any, r: Any, q: Any) -> None:
@@ -17,6 +17,11 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[k] = dq[k]
 
 
+CUDA = CudaCode(
+    query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k] + r[k];",
+    query_vjp="FOR_EACH(k, QUERY_WIDTH) ds[k] = dr[k] = dq[k];",
+)
+
 MODEL = Model(
     name="transe",
     title="TransE (L1)",
@@ -27,6 +32,7 @@ MODEL = Model(
     widths=lambda dim: Widths(entity=dim, relation=dim, query=dim),
     query=query,
     query_vjp=query_vjp,
+    cuda=CUDA,
 )
 
 L2 = replace(MODEL, name="transe-l2", title="TransE (L2)", formula="-|s + r - o|_2", match="l2")

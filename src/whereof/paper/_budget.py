@@ -10,7 +10,7 @@ from whereof.paper._plan import Part
 from whereof.paper._runs import Runs
 from whereof.paper._time import Budget, Cost
 from whereof.retrain import Engine
-from whereof.training.retraining import Recipe
+from whereof.retrain.recipe import Recipe
 from whereof.types import RELATION, SUBJECT
 
 

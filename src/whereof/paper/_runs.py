@@ -17,7 +17,7 @@ from whereof.run import RunFolder
 from whereof.training import MachineOptions, asks_for_objects, choose_config
 
 if TYPE_CHECKING:
-    from whereof.training._problem import Problem
+    from whereof.training.problem import Problem
 
 _PRESET = "paper"
 
@@ -49,7 +49,7 @@ class Runs:
 
     def problem(self, part: Part) -> "Problem":
         """What is trained for a part, before it is."""
-        from whereof.training._problem import Problem
+        from whereof.training.problem import Problem
 
         dataset = self.dataset(part)
         return Problem.of(dataset, choose_config(dataset, _PRESET, _settings(part)))
@@ -118,7 +118,7 @@ def _is_finished(path: Path) -> bool:
 
 def _check(folder: RunFolder, part: Part, dataset: str) -> None:
     """A folder may hold a run that somebody put there: all its settings are to be the part's."""
-    from whereof.training._problem import Problem
+    from whereof.training.problem import Problem
 
     if folder.dataset.name == dataset:
         wanted = choose_config(folder.dataset, _PRESET, _settings(part))

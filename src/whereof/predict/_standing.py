@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whereof._jit import inlined, kernel, row_function
 from whereof.data import Dataset
 from whereof.models import Model
-from whereof.models._match import MATCH_IDS, score_rows
+from whereof.models.match import MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.training.results import Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers

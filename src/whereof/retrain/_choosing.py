@@ -8,7 +8,7 @@ from whereof.settings import Settings, choice, number
 
 if TYPE_CHECKING:
     from whereof.retrain._protocol import Engine
-    from whereof.training._problem import Problem
+    from whereof.training.problem import Problem
 
 # Numba, and all that is compiled by it, is imported in the function that chooses.
 

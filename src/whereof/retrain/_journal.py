@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from whereof._jit import code_digest
 from whereof.predict import STANDING, Standings
 from whereof.retrain._protocol import Engine, removed_key
-from whereof.training._step import STEP_VERSION
-from whereof.training.retraining import Recipe
+from whereof.retrain.recipe import Recipe
+from whereof.training.step import STEP_VERSION
 from whereof.types import FactIds
 
 Spot = tuple[int, int, int]

@@ -15,8 +15,8 @@ from llvmlite.binding import get_host_cpu_name
 from whereof.errors import Interrupted
 from whereof.predict import Predictions, Standings
 from whereof.retrain._protocol import Job
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 _LOOK_SECONDS = 0.2
 _PROBE_FACTS = 2000

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.predict import Predictions, Standings
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 from whereof.types import FactIds
 
 

@@ -18,8 +18,8 @@ from whereof.errors import Interrupted, WhereofError
 from whereof.predict import Predictions, Standings
 from whereof.retrain._local import machine_identity, processor_name, seconds_on_cores
 from whereof.retrain._protocol import Job
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 _LOOK_SECONDS, _REACH_SECONDS, _CANCEL_SECONDS = 0.2, 5.0, 10.0
 _RETRIES = 20

@@ -13,7 +13,6 @@ from whereof.predict import Predictions, Standings
 from whereof.retrain._journal import Journal
 from whereof.retrain._protocol import Engine, Job
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 from whereof.types import FactIds
 
 

@@ -3,9 +3,9 @@
 import math
 
 from whereof._jit import inlined, kernel
-from whereof.models._match import add_row_gradient
-from whereof.training._optimizers import mark, move_rows, prepare, share_by_source
-from whereof.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, is_plain
+from whereof.models.match import add_row_gradient
+from whereof.training.optimizers import mark, move_rows, prepare, share_by_source
+from whereof.training.tables import NEGATIVE, OWN_OBJECT, OWN_VECTOR, is_plain
 
 CONSTRAINT_IDS = {"none": 0, "unit": 1, "max": 2}
 UNIT = CONSTRAINT_IDS["unit"]

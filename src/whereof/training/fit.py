@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from whereof._jit import announced, release_memory
 from whereof.errors import Diverged, Interrupted
 from whereof.events import Compiling, Events, Note, TrainingAdvanced, Validated
-from whereof.training._ledger import bookkeeping
-from whereof.training._problem import Problem
-from whereof.training._step import FACTS, LOSS, METER
-from whereof.training._trainer import Trainer, Training
+from whereof.training._trace import bookkeeping
+from whereof.training.problem import Problem
 from whereof.training.results import BestEpoch, Parameters, Progress, Store, Validation
+from whereof.training.step import FACTS, LOSS, METER
+from whereof.training.trainer import Trainer, Training
 
 _STRETCH_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20

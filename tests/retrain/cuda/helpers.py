@@ -8,9 +8,9 @@ from training.helpers import make_trainer
 
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._fleet import Fleet
-from whereof.training._problem import Problem
-from whereof.training._trainer import Trainer
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
+from whereof.training.trainer import Trainer
 
 NOTHING = np.zeros(0, np.int64)
 LEDGERS = ("owned", "drift", "projection")

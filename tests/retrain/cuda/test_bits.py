@@ -20,7 +20,7 @@ from retrain.cuda.helpers import (
 from whereof.retrain.cuda._card import Card, CudaCard
 from whereof.retrain.cuda._fleet import Fleet
 from whereof.retrain.cuda._layout import Sizes, plan_layout, share_memory
-from whereof.training.retraining import Recipe
+from whereof.retrain.recipe import Recipe
 
 SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "adam", "inverse": True, "constraint": "unit"},

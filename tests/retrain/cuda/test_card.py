@@ -13,7 +13,7 @@ import whereof
 from retrain.cuda.conftest import MakeCard
 from whereof.retrain import EngineOptions, choose_engine, settle_engine
 from whereof.retrain.cuda import open_card
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 
 CUPY = """
 class cuda:

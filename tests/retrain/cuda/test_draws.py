@@ -10,8 +10,8 @@ from training.helpers import ITEMS, USERS, make_facts, make_problem
 from retrain.cuda.helpers import NOTHING
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._fleet import Fleet
-from whereof.training._problem import Problem
-from whereof.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whereof.training.problem import Problem
+from whereof.training.sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
 
 
 def drawn_on_cpu(

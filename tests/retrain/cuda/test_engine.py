@@ -20,8 +20,8 @@ from whereof.retrain.cuda import CudaEngine
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._engine import _SCORE_BYTES
 from whereof.retrain.cuda._placing import Memory
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 JOBS = [Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], []), Job.of([7], [1, 0, 3])]
 ENDLESS = 10**12

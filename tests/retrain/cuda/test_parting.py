@@ -18,9 +18,9 @@ from whereof.retrain.cuda import CudaEngine
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._fleet import Fleet
 from whereof.retrain.cuda._parting import find_places, make_waves
-from whereof.training._problem import Problem
+from whereof.retrain.recipe import Recipe
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 REMOVED = [[24], [], [11], [3, 29], [29], [11, 12, 2], [20], [19], [], [28], [0]]
 

@@ -12,8 +12,8 @@ from whereof.data import Dataset, read_dataset
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._fleet import Fleet
 from whereof.training import TrainConfig
-from whereof.training._problem import Problem
 from whereof.training.presets import preset_settings
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

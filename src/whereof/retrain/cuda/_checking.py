@@ -5,7 +5,7 @@ from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._layout import Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda._placing import Memory
 from whereof.retrain.cuda._source import make_source
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 
 
 def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:

@@ -15,9 +15,9 @@ from whereof.retrain.cuda._fleet import Fleet
 from whereof.retrain.cuda._layout import Sizes, plan_layout
 from whereof.retrain.cuda._parting import Parting, find_places, make_waves
 from whereof.retrain.cuda._placing import Memory
-from whereof.training._problem import Problem
+from whereof.retrain.recipe import Recipe
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.retraining import Recipe
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
 _ROUNDING = 1

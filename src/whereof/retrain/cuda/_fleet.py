@@ -13,7 +13,7 @@ from whereof.retrain.cuda._layout import Layout, Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda._parting import Parting, Root, whole_timeline
 from whereof.retrain.cuda._placing import Placed, chunk_size, place
 from whereof.retrain.cuda._source import make_source
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.retrain.cuda._card import Limits
-from whereof.training._optimizers import MOMENTS
-from whereof.training._problem import Problem
+from whereof.training.optimizers import MOMENTS
+from whereof.training.problem import Problem
 
 _PACK_BYTES = 16
 _LINE_BYTES = 64

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.training._problem import Problem
-from whereof.training._timeline import Timeline
-from whereof.training.retraining import Recipe
+from whereof.retrain.recipe import Recipe
+from whereof.training.problem import Problem
+from whereof.training.timeline import Timeline
 from whereof.types import FactIds
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from whereof.retrain.cuda._layout import Layout, Sizes
-from whereof.training._optimizers import N_TAILS, fill_tails
-from whereof.training._problem import Problem
-from whereof.training._tables import Ledgers
-from whereof.training._timeline import fading
+from whereof.training.optimizers import N_TAILS, fill_tails
+from whereof.training.problem import Problem
+from whereof.training.tables import Ledgers
+from whereof.training.timeline import fading
 from whereof.types import FactIds
 
 _CHUNK_BYTES = 1 << 27

@@ -1,12 +1,14 @@
-"""The source of the kernels for one problem: its numbers as macros, its model translated."""
+"""The source of the kernels for one problem: its numbers as macros, and its model."""
 
 from functools import lru_cache
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
+from whereof.errors import WhereofError
+from whereof.models import Model
 from whereof.retrain.cuda._layout import OWN_THREADS, Layout, Sizes
-from whereof.retrain.cuda._translating import declared
-from whereof.training._problem import Problem
+from whereof.training.problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
 _FILES = (
@@ -17,11 +19,27 @@ _FILES = (
 
 def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
     """Kernels for a problem; tracked: with a trace, ledgers and a meter."""
-    real = "double" if problem.config.precision == "float64" else "float"
     macros = _macros(problem, layout, tracked=tracked)
     lines = [f"#define {name} {value}" for name, value in macros.items()]
-    model = declared(problem.model, real)
-    return "\n".join([*lines, _text("prelude.h"), model, *map(_text, _FILES)])
+    return "\n".join([*lines, _text("prelude.h"), model_source(problem.model), *map(_text, _FILES)])
+
+
+def model_source(model: Model) -> str:
+    """The functions of a model in C; scores of predictions are in double precision always."""
+    if model.cuda is None:
+        raise WhereofError(
+            f"model {model.name} has no CUDA code; choose engine local or device cpu, or declare "
+            "its `cuda` (docs/add-a-model.md)"
+        )
+    vectors = {"query": "s r q", "query_in_double": "s r q", "query_vjp": "s r dq ds dr"}
+    parts = []
+    for name, named in vectors.items():
+        real = "double" if name == "query_in_double" else "real"
+        body = model.cuda.query_vjp if name == "query_vjp" else model.cuda.query
+        head = ", ".join(f"Number *{vector}" for vector in named.split())
+        text = f"DEVICE void {name}({head}) {{\n{dedent(body).strip()}\n}}"
+        parts.append(f"#define Number {real}\n{text}\n#undef Number")
+    return "\n\n".join(parts)
 
 
 def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any]:

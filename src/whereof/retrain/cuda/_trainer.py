@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from whereof.retrain.cuda._card import Card, open_card
 from whereof.retrain.cuda._fleet import Fleet
-from whereof.training._optimizers import N_TAILS
-from whereof.training._problem import Problem
-from whereof.training._step import METER
-from whereof.training._tables import Table
-from whereof.training._trainer import check_snapshot
+from whereof.training.optimizers import N_TAILS
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
+from whereof.training.step import METER
+from whereof.training.tables import Table
+from whereof.training.trainer import check_snapshot
 
 _NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
 _LEDGERS = ("owned", "drift", "projection")

@@ -14,7 +14,7 @@
 //   AHEAD               whether the rows of the next step are fetched from memory during this one
 //   SCORED, MOVED       rows that a group asks of memory at once in the first and second pass
 // and MATCH, LOSS, OPTIMIZER, CONSTRAINT and so on, as in Rule. The model's own functions,
-// query and query_vjp, are translated from its declaration and stand between prelude and here.
+// query and query_vjp, come from its declaration and stand between prelude and here.
 //
 // It is plain C but for the marks of CUDA, so that tests can compile it for the CPU.
 

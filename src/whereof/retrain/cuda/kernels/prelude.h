@@ -27,9 +27,9 @@ typedef unsigned long long u64;
 
 #else
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <tgmath.h>  // cos and others of floats are floats, as in CUDA
 
 #ifndef LANES
 #define LANES 1
@@ -62,6 +62,8 @@ static inline double passed(double x, int gap, pthread_barrier_t *barrier) {
 
 #endif
 
+// A loop whose rounds the threads of a block share.
+#define FOR_EACH(k, n) for (int k = THREAD; k < (n); k += N_THREADS)
 #define LANE (THREAD % GROUP)
 #define LOAD_PACK(from) (*(const Pack *)(from))
 #define STORE_PACK(to, pack) (*(Pack *)(to) = (pack))

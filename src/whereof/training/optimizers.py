@@ -9,8 +9,8 @@ import math
 from typing import Any, NamedTuple
 
 from whereof._jit import inlined, kernel, prefetch_row
-from whereof.models._match import AHEAD, DOT, add_row_gradient
-from whereof.training._touched import is_plain
+from whereof.models.match import AHEAD, DOT, add_row_gradient
+from whereof.training.tables import is_plain
 
 OPTIMIZER_IDS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
 SGD, ADAGRAD, ADAM = 0, 1, 2

@@ -9,13 +9,13 @@ import numpy as np
 from whereof.data import Dataset
 from whereof.errors import WhereofError
 from whereof.models import Model, Widths, find_model
-from whereof.models._match import MATCH_IDS
-from whereof.training._losses import LOSS_IDS
-from whereof.training._optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
-from whereof.training._sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
-from whereof.training._tables import Draw, Ledgers, Rule, Table
+from whereof.models.match import MATCH_IDS
 from whereof.training._update import CONSTRAINT_IDS, project
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
+from whereof.training.losses import LOSS_IDS
+from whereof.training.optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
+from whereof.training.sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
+from whereof.training.tables import Draw, Ledgers, Rule, Table
 from whereof.types import Facts, Numbers, Rows
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from whereof.errors import Diverged, Interrupted
-from whereof.training._problem import Problem
-from whereof.training._tables import Ledgers
-from whereof.training._trainer import Trainer
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
+from whereof.training.tables import Ledgers
+from whereof.training.trainer import Trainer
 from whereof.types import FactIds
 
 _STRETCH = 1 << 16

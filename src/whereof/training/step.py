@@ -8,20 +8,19 @@ facts that own it.
 import numpy as np
 
 from whereof._jit import inlined, kernel, prefetch_row
-from whereof.models._match import (
+from whereof.models.match import (
     AHEAD,
     add_query_gradient,
     add_query_gradients,
     add_row_gradient,
     score_rows,
 )
-from whereof.training._losses import SOFTMAX, SQUARED, sigmoid_loss, softmax_loss, squared_loss
-from whereof.training._optimizers import N_TAILS, catch_up, pace_of
-from whereof.training._sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
-from whereof.training._tables import Side
-from whereof.training._touched import NEGATIVE, OWN_OBJECT, OWN_VECTOR, touch_rows
 from whereof.training._trace import record
 from whereof.training._update import norm, project, update_rows
+from whereof.training.losses import SOFTMAX, SQUARED, sigmoid_loss, softmax_loss, squared_loss
+from whereof.training.optimizers import N_TAILS, catch_up, pace_of
+from whereof.training.sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whereof.training.tables import NEGATIVE, OWN_OBJECT, OWN_VECTOR, Side, touch_rows
 
 STEP_VERSION = 1
 """Raise it whenever a step computes other numbers: what was trained by another step is retrained.

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.training._optimizers import N_TAILS, fill_tails
-from whereof.training._sampling import shuffled
-from whereof.training._tables import Block
 from whereof.training.config import TrainConfig
+from whereof.training.optimizers import N_TAILS, fill_tails
+from whereof.training.sampling import shuffled
+from whereof.training.tables import Block
 from whereof.types import FactIds, Numbers
 
 _BLOCK = 1 << 16

@@ -1,4 +1,4 @@
-"""What a scoring function declares: everything else is written once for all of them."""
+"""What a model declares; everything else is written once for all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +27,20 @@ class Widths:
 
 
 @dataclass(frozen=True)
+class CudaCode:
+    """The two functions of a model in C, for the CUDA engine: the bodies, without their heads.
+
+    All threads of a block run a body together. `FOR_EACH(k, n)` is a loop whose rounds the threads
+    share; its rounds must not depend on each other. `Number` is the type of all numbers, `WIDTH`,
+    `RELATION_WIDTH` and `QUERY_WIDTH` are the lengths of the vectors, and `BARRIER()` waits until
+    all threads have come that far. The vectors have the names they have in Python.
+    """
+
+    query: str
+    query_vjp: str
+
+
+@dataclass(frozen=True)
 class Model:
     """A scoring function: score(s, r, o) = match(query(s, r), o).
 
@@ -48,7 +62,12 @@ class Model:
     """2 where a row holds real parts, then imaginary parts: N3 takes their modulus."""
     relation_parts: int = 1
     relation_phases: bool = False
-    """Relation rows are angles: they start anywhere on the circle and know no norm."""
+    """Relation rows are angles: they start anywhere on the circle and have no norm."""
+    trilinear: bool = False
+    """The score is linear in each of its three rows, and at most the product of their norms: the
+    bounds of the theory hold for such models."""
+    cuda: CudaCode | None = None
+    """Without it, the model trains on the CPU alone."""
 
     def check_columns(self, *, two_way: bool) -> None:
         """Refuse facts without a relation to a model that needs one, and the other way round."""

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from whereof._jit import row_function
 from whereof.errors import WhereofError
-from whereof.training._problem import Problem
-from whereof.training._step import ENTITY_NORM, METER, read_rows, run_steps
-from whereof.training._tables import Ledgers, Table, Work, allocate_scratch
-from whereof.training._timeline import Timeline
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
+from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
+from whereof.training.tables import Ledgers, Table, Work, allocate_scratch
+from whereof.training.timeline import Timeline
 
 _NO_FACTS = np.zeros(0, np.bool_)
 
