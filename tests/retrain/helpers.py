@@ -12,6 +12,7 @@ from whereof.api._cases import _recipe
 from whereof.events import Events
 from whereof.predict import Place, Predictions, Standings
 from whereof.retrain import Engine, Job, Journal, Retrainer
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 
 

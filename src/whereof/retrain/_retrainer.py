@@ -12,6 +12,7 @@ from whereof.events import Advanced, Events, Note, Planned
 from whereof.predict import Predictions, Standings
 from whereof.retrain._journal import Journal
 from whereof.retrain._protocol import Engine, Job
+from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 
