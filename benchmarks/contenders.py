@@ -1,4 +1,4 @@
-"""The step of whereof, traced or not, and the floor below it."""
+"""Whereof's training step, with and without trace, and its lower bound."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +15,14 @@ from whereof.training.step import METER
 from whereof.training.trainer import Trainer
 
 _UNCHANGED = np.float32(1)
-"""What the floor multiplies by: it works on the trainer's own rows and must not spoil them."""
+"""The lower bound multiplies rows by this, since it works on the trainer's own rows."""
 
 
 def whereof_step(name: str, trainer: Trainer, *, traced: bool = True) -> Contender:
-    """The package's own training.
+    """Whereof's own training.
 
-    One trainer can be two contenders, traced and not: where arrays come to lie in memory changes
-    the time of a step by more than a trace does.
+    Traced and untraced steps share one trainer: the place of arrays in memory changes the time of
+    a step by more than the trace does.
     """
     trace = trainer.trace if traced else trainer.trace[:0]
 
@@ -35,13 +35,13 @@ def whereof_step(name: str, trainer: Trainer, *, traced: bool = True) -> Contend
 
 
 def make_trainer(problem: Problem, n_steps: int, *, traced: bool) -> Trainer:
-    """A trainer whose kernels are loaded and the pages of whose trace are mapped."""
+    """A trainer with loaded kernels and a trace whose memory pages are mapped."""
     trace = None
     if traced:
         trace = np.zeros((len(problem.facts), problem.trace_width), problem.config.precision)
     trainer = Trainer(problem, trace)
     if trace is not None:
-        # Zeros are mapped on first use, which is no part of tracing.
+        # Pages of zeros are mapped on first use; this does not count as tracing.
         trace[trainer.timeline.order(0)[:n_steps]] = 0
     trainer.warm_up()
     return trainer
@@ -49,14 +49,14 @@ def make_trainer(problem: Problem, n_steps: int, *, traced: bool) -> Trainer:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the first steps of a training lead to."""
+    """The state after the first steps of a training."""
 
     mean_loss: float
     entity_rows: NDArray[np.float32]
 
 
 def outcome(problem: Problem, n_steps: int) -> Outcome:
-    """Where whereof gets to in n steps."""
+    """The state of Whereof after n steps."""
     trainer = make_trainer(problem, n_steps, traced=False)
     done = 0
     while done < n_steps:
@@ -66,7 +66,7 @@ def outcome(problem: Problem, n_steps: int) -> Outcome:
 
 
 def floor(name: str, trainer: Trainer, steps: Steps, *, prefetched: bool) -> Contender:
-    """Read and write once every row that a step touches, with its moments, and nothing else."""
+    """Only reads and writes every row that a step touches, with its moments."""
     entities, relations = (table.state for table in trainer.tables)
     position = 0
     scale = _scale_prefetched if prefetched else _scale

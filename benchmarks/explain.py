@@ -1,4 +1,4 @@
-"""Explaining: the fast path, all facts by matrix products, and a plain loop, in one run.
+"""Time of an explanation: Whereof, all facts by matrix products, and a plain loop.
 
 python benchmarks/explain.py [--data-dir DIR] [--predictions N] [--markdown]
 python benchmarks/explain.py --bulk
@@ -7,10 +7,9 @@ python benchmarks/explain.py --memory
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core each: read when NumPy is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core each; NumPy reads it on import
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from reports import Report, publish
 from straightforward import Prediction, explain_all, explain_in_a_loop
-from tables import Report, machine, machine_line
 
 import whereof
 
@@ -38,26 +37,24 @@ def main() -> None:
         else:
             run = _run(options, Path(folder))
             report = _bulk(run, Path(folder)) if options.bulk else _compare(run, options)
-    command = f"python benchmarks/explain.py {' '.join(sys.argv[1:])}".strip()
-    print(f"`{command}` on {machine_line(machine())}\n")
-    print(report.markdown() if options.markdown else report.plain())
+    publish(report, markdown=options.markdown)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--data-dir", type=Path, help="folder that holds fb15k-237/  [default: WHEREOF_DATA]")
-    add("--run", type=Path, help="a trained run to explain  [default: the paper's, adam-lazy]")
-    add("--predictions", type=int, default=100, help="test predictions, each by every contender")
-    add("--loop", type=int, default=5, help="how many of them the plain loop explains")
-    add("--bulk", action="store_true", help="explain the top answers of all test queries instead")
-    add("--memory", action="store_true", help="explain from a trace of 5 GB on disk instead")
-    add("--markdown", action="store_true", help="print a table for docs/benchmarks.md")
+    add("--data-dir", type=Path, help="folder with fb15k-237/  [default: WHEREOF_DATA]")
+    add("--run", type=Path, help="a trained run  [default: the paper's setting with adam-lazy]")
+    add("--predictions", type=int, default=100, help="number of test predictions")
+    add("--loop", type=int, default=5, help="number of predictions that the plain loop explains")
+    add("--bulk", action="store_true", help="explain the top answers of all test queries")
+    add("--memory", action="store_true", help="measure memory with a trace of 5 GB on disk")
+    add("--markdown", action="store_true", help="print Markdown for docs/benchmarks.md")
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, folder: Path) -> whereof.Run:
-    """The paper's setting with adam-lazy, trained in some twenty seconds."""
+    """A given run, or the paper's setting with adam-lazy, trained in about twenty seconds."""
     if options.run:
         return whereof.Run.open(options.run)
     settings = {"optimizer": "adam-lazy", "credit": "source", "data_dir": options.data_dir}
@@ -107,10 +104,11 @@ def _report(fast: Times, exhaustive: Times, loop: Times, n_adjacent: NDArray[np.
         _row("all facts, a loop that copies and rescores", loop, fast[: len(loop)]),
     ]
     notes = (
-        f"Top {TOP} supporting facts of {len(fast)} top answers of random test queries (the loop: "
-        f"of {len(loop)}), one core each; all contenders name the same facts in the same order.",
+        f"Top {TOP} supporting facts for the top answers of {len(fast)} random test queries "
+        f"({len(loop)} for the loop), one core each. All contenders name the same facts in the "
+        "same order.",
         f"{np.mean(n_adjacent):,.0f} adjacent facts on average, {n_adjacent.max():,} at most.",
-        "The others are given the adjacent facts; whereof finds them.",
+        "Whereof finds the adjacent facts itself; the others are given them.",
         "Goals: a median of 10 ms, a p95 of 40 ms, 20 times faster than all facts by BLAS.",
     )
     columns = ("contender", "median ms", "p95 ms", "times whereof")
@@ -127,7 +125,7 @@ def _row(name: str, times: Times, ours: Times) -> tuple[str, ...]:
 def _bulk(run: whereof.Run, folder: Path) -> Report:
     took, done = _timed(lambda: run.explain_file("top", folder / "all.jsonl", top=TOP))
     rows = [(f"{done.n_predictions:,}", f"{took:.0f}", f"{done.n_predictions / took:,.0f}")]
-    title = "In bulk: the top answers of all FB15k-237 test queries, top 10 each, to JSON lines"
+    title = "In bulk: top 10 facts for the top answers of all FB15k-237 test queries, as JSON lines"
     return Report(title, ("predictions", "seconds", "predictions/s"), rows)
 
 

@@ -1,10 +1,10 @@
-"""How fast a CUDA card retrains: retrainings a second against the number of models at once.
+"""Retrainings per second on a CUDA GPU, by the number of models trained together.
 
 python benchmarks/fleet.py [--models N ...] [--settings NAME ...] [--seconds S]
 
-FB15k-237 (in WHEREOF_DATA) in the paper's setting, with distinct negatives. The bytes that a step
-must move, over its time, stand beside what the card copies: a floor that no way of training in this
-memory can pass. A line for one core of this machine ends every setting. Needs a card.
+FB15k-237 (in WHEREOF_DATA) in the paper's setting, with distinct negatives. The benchmark compares
+the bytes that a step must move with the copy bandwidth of the GPU: training from this memory cannot
+be faster. The last line of every setting is for one CPU core. Requires a CUDA GPU.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from tables import machine, machine_line
+from reports import machine, machine_line
 
 from whereof.data import Dataset, read_dataset
 from whereof.retrain.cuda._card import Card, open_card
@@ -35,16 +35,16 @@ _CORE_FACTS = 20_000
 
 @dataclass(frozen=True)
 class Measured:
-    """One setting in one place, or the floor below it."""
+    """One setting on the GPU or on one core, or its lower bound."""
 
     name: str
     n_models: int | None
-    """At once; None of the floor, which is the same for any number."""
+    """Trained together; None for the lower bound, which is the same for any number."""
     retraining: float
-    """Seconds: of all models, shared out among them."""
+    """Seconds per model."""
     n_facts: int
     floor: float | None
-    """Seconds of a retraining at the card's copy bandwidth."""
+    """Seconds of a retraining at the GPU's copy bandwidth."""
 
     def line(self) -> str:
         step = "" if self.n_models is None else self.retraining * self.n_models / self.n_facts
@@ -60,7 +60,7 @@ class Measured:
 
 
 def copy_bandwidth(card: Card) -> float:
-    """Bytes a second, read and written, of the best of some copies."""
+    """Bytes read and written per second, from the fastest of ten copies."""
     xp = card.xp
     source, target = xp.zeros((2, _COPY_BYTES // 4), xp.float32)
     seconds = []
@@ -79,13 +79,13 @@ def problem_of(dataset: Dataset, setting: str) -> Problem:
 
 
 def step_bytes(problem: Problem) -> int:
-    """Read and written: rows and moments of the candidates, of the subject and of the relation."""
+    """Bytes read and written: rows and moments of candidates, subject and relation."""
     sizes = Sizes.of(problem)
     return 2 * (sizes.most + 2) * sizes.row * sizes.parts * sizes.item
 
 
 def on_card(card: Card, problem: Problem, n_models: int, seconds: float) -> float:
-    """Seconds of a retraining, among so many, from some seconds of training after a first one."""
+    """Seconds per retraining when n_models are trained together, after a warm-up."""
     fleet = Fleet(card, problem, [np.array([model]) for model in range(n_models)])
     spent, n_facts = 0.0, 0
     for number, (n, took) in enumerate(fleet.train(len(problem.facts), seconds / 4)):
@@ -97,9 +97,9 @@ def on_card(card: Card, problem: Problem, n_models: int, seconds: float) -> floa
 
 
 def on_core(problem: Problem) -> float:
-    """Seconds of a retraining on one core, from its first steps."""
+    """Seconds of a retraining on one core, estimated from its first steps."""
     recipe = Recipe(problem, len(problem.facts))
-    recipe.probe(1)  # kernels are loaded
+    recipe.probe(1)  # loads the kernels
     before = time.perf_counter()
     n_facts = recipe.probe(_CORE_FACTS)
     return (time.perf_counter() - before) * len(problem.facts) / n_facts
@@ -109,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--models", type=int, nargs="+", default=[1, 16, 132, 264, 528])
     parser.add_argument("--settings", nargs="+", default=list(_SETTINGS), choices=_SETTINGS)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds of each measurement")
     asked = parser.parse_args()
     card, dataset = open_card("this benchmark"), read_dataset("fb15k-237")
     copied = copy_bandwidth(card)

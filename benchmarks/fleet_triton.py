@@ -1,8 +1,8 @@
-"""A fleet of retrainings in Triton: one program is one model, DistMult with lazy Adam.
+"""Retrainings in Triton: one program per model, DistMult with lazy Adam.
 
 python benchmarks/fleet_triton.py [--models N ...] [--variants NAME ...] [--check]
 
-Without a card: TRITON_INTERPRET=1 python benchmarks/fleet_triton.py --check --dim 12 --negatives 12
+Without a GPU: TRITON_INTERPRET=1 python benchmarks/fleet_triton.py --check --dim 12 --negatives 12
 """
 
 import argparse
@@ -17,19 +17,19 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
-from tables import Report
+from reports import Report
 
 RETRAINING_STEPS, N_ENTITIES, N_RELATIONS = 272_115, 14_505, 237
 RATE, BETA1, BETA2, EPSILON = 0.003, 0.9, 0.999, 1e-7
 B1, B2, EPS = tl.constexpr(BETA1), tl.constexpr(BETA2), tl.constexpr(EPSILON)
-# WARPSxROWSxSTAGESxREGISTERS: rows at a time, stages of the loops over them, 0 for no limit.
+# WARPSxROWSxSTAGESxREGISTERS: ROWS are loaded together; 0 registers means no limit.
 VARIANTS = ("8x32x1x0", "4x16x1x96", "8x16x1x80", "16x64x1x0", "8x16x3x128", "4x32x1x168")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 @triton.jit
 def _moments(place, mask, DIM: tl.constexpr):
-    """Means and squares, which lie behind the rows."""
+    """Adam's means and squares, which are stored after the rows."""
     mean = tl.load(place + DIM, mask=mask, other=0.0)
     return mean, tl.load(place + 2 * DIM, mask=mask, other=0.0)
 
@@ -50,7 +50,7 @@ def train_fleet(
     DIM: tl.constexpr, N: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
     STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Take the steps first to last of one model; N candidates a step, ROWS of them at a time."""
+    """Take the steps from first to last of one model; N candidates per step, in blocks of ROWS."""
     model = tl.program_id(0).to(tl.int64)
     table += model * n_rows * (3 * DIM)
     removed += model * n_words
@@ -71,7 +71,7 @@ def train_fleet(
             target = tl.load(o_place, mask=inside, other=0.0)
             query = subject * relation
 
-            # Every slot keeps a softmax of its own: no slot waits for another inside the loop.
+            # Every slot has its own softmax, so no slot waits for another inside the loop.
             high = tl.full((ROWS,), -1e30, tl.float32)
             total = tl.zeros((ROWS,), tl.float32)
             mixed = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -88,7 +88,7 @@ def train_fleet(
                 mixed = mixed * fade[:, None] + weights[:, None] * rows
                 hits += (live & (ids == s)).to(tl.int32)
                 high = higher
-            # Several threads read the same here: before the barrier, and write after it.
+            # Several threads read the same rows before the barrier, and write them after it.
             s_mean, s_square = _moments(s_place, inside, DIM)
             r_mean, r_square = _moments(r_place, inside, DIM)
             top = tl.max(high, axis=0)
@@ -130,7 +130,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Models that start alike, and the random steps that they share, in the kernel's order.
+    """Models with the same start and the same random steps, in the kernel's order.
 
     table: (n_models, n_rows, 3, dim), entities, then relations; each a row, its mean and square;
     removed: (n_models, n_words) of 32 bits; counts: (n_models,) updates so far;
@@ -156,7 +156,7 @@ class Fleet:
         candidates = keys.topk(shape.n_candidates).indices.int()
         s, r = rng.integers(((0,), (low,)), ((low,), (len(start),)), (2, n_steps))
         o = candidates[:, 0].cpu().numpy()
-        s[::40] = o[::40]  # an entity joined to itself is where an update is easily lost
+        s[::40] = o[::40]  # facts with equal ends, where an update is easily lost
         facts = rng.permutation(n_steps), s, r, o
         lacks = rng.random((n_models, n_steps + -n_steps % 32)) < share_removed
         return cls(
@@ -169,7 +169,7 @@ class Fleet:
         )
 
     def train(self, variant: str, first: int, last: int) -> None:
-        """Take the steps first to last."""
+        """Take the steps from first to last."""
         warps, rows, stages, registers = map(int, variant.split("x"))
         n_models, n_rows, _, dim = self.table.shape
         train_fleet[(n_models,)](
@@ -213,7 +213,7 @@ def train_plainly(fleet: Fleet, model: int) -> np.ndarray:
 
 
 def check(options: argparse.Namespace, n_steps: int = 300) -> None:
-    """Few entities, so that rows meet often: as the plain loop does it, and the same bits twice."""
+    """Compare with the plain loop, and two runs with each other; few entities, so rows recur."""
     shape = Shape(options.negatives + 31, 5, options.dim, options.negatives + 1)
     plain = np.stack([train_plainly(Fleet.draw(shape, 3, n_steps, 0.1), k) for k in range(3)])
     for variant in options.variants:
@@ -228,11 +228,11 @@ def check(options: argparse.Namespace, n_steps: int = 300) -> None:
         words = ", ".join(f"{error:.1e}" for error in errors)
         print(f"{variant}: error of rows, means, squares {words}; same bits twice: {same}")
         if not (same and errors.max() < 1e-3):
-            raise SystemExit(f"error: {variant} does not train as the plain loop does")
+            raise SystemExit(f"error: {variant} differs from the plain loop")
 
 
 def measure(options: argparse.Namespace) -> list[tuple[str, ...]]:
-    """A row of the table for each variant and number of models; JSON as soon as it is known."""
+    """One row for each variant and number of models; prints each as JSON immediately."""
     begin, copied, table = time.perf_counter(), copy_bandwidth(), []
     print(json.dumps({"card": torch.cuda.get_device_name(), "copy_bytes_a_second": copied}))
     shape = Shape(N_ENTITIES, N_RELATIONS, options.dim, options.negatives + 1)
@@ -256,12 +256,12 @@ def time_step(fleet: Fleet, variant: str, warm_up: int = 50) -> float:
     n_steps = len(fleet.facts)
     seconds = time_on_card(lambda: fleet.train(variant, warm_up, n_steps))
     if not fleet.table.sum().isfinite() or fleet.counts.min() < n_steps:
-        raise SystemExit(f"error: {variant} left rows that are not finite, or steps out")
+        raise SystemExit(f"error: {variant} skipped steps, or gave NaN or infinity")
     return seconds / (n_steps - warm_up)
 
 
 def copy_bandwidth(n_bytes: int = 2**31, times: int = 20) -> float:
-    """Bytes read and written a second while the card copies its own memory."""
+    """Bytes read and written per second while the GPU copies its own memory."""
     source = torch.zeros(n_bytes, dtype=torch.uint8, device=DEVICE)
     target = source.clone()
     return 2 * n_bytes * times / time_on_card(lambda: [target.copy_(source) for _ in range(times)])
@@ -279,22 +279,28 @@ def time_on_card(work: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--models", type=int, nargs="+", default=[1, 132, 264, 528], help="trained at once")
-    add("--variants", nargs="+", default=VARIANTS, metavar="WxRxSxR", help="of the kernel")
-    add("--steps", type=int, default=1000, help="steps that are timed")
+    add(
+        "--models",
+        type=int,
+        nargs="+",
+        default=[1, 132, 264, 528],
+        help="number of models trained together",
+    )
+    add("--variants", nargs="+", default=VARIANTS, metavar="WxRxSxR", help="variants of the kernel")
+    add("--steps", type=int, default=1000, help="number of timed steps")
     add("--dim", type=int, default=100)
     add("--negatives", type=int, default=500)
-    add("--seconds", type=float, default=25, help="begin no measurement after so many")
+    add("--seconds", type=float, default=25, help="start no measurement after this time")
     add("--check", action="store_true", help="compare with a plain loop instead of timing")
     options = parser.parse_args()
     if options.check:
         check(options)
         return
     if DEVICE == "cpu":
-        parser.error("there is no card to time; --check runs with TRITON_INTERPRET=1")
+        parser.error("no CUDA GPU found; --check runs without one, with TRITON_INTERPRET=1")
     columns = ("variant", "models", "us a step", "s a retraining", "TB/s", "of copy bandwidth")
     title = "A fleet in Triton; variant: warps x rows x stages x registers"
-    print(Report(title, columns, measure(options)).plain())
+    print(Report(title, columns, measure(options)).text())
 
 
 if __name__ == "__main__":

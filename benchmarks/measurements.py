@@ -1,4 +1,4 @@
-"""The two comparisons: whereof against its peers, and its optimizers and models with each other."""
+"""The two comparisons of train.py: Whereof with its peers, and optimizers and models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any
 from contenders import Outcome, floor, make_trainer, outcome, whereof_step
 from numpy.linalg import norm
 from problems import RESCAL_DIM, Steps, list_steps, make_problem
+from reports import Report
 from rounds import Contender, Plan, Times, measure
-from tables import Report
 
 from whereof.data import Dataset
 from whereof.models import MODELS
@@ -22,7 +22,7 @@ TORCH = "PyTorch, sparse, SparseAdam"
 TORCH_PART = 4
 MOST_COST, LEAST_SPEED_UP, MOST_FLOORS = 0.10, 15, 2
 SAME = 0.01
-"""Rounding drives two trainings apart; another step does so far more."""
+"""The largest difference that rounding can explain, as a share of the distance from the start."""
 
 _SETTINGS_COLUMNS = (
     "model, optimizer",
@@ -34,10 +34,9 @@ _SETTINGS_COLUMNS = (
     "trace bytes/fact",
 )
 _SETTINGS_NOTES = (
-    "facts/s: from the median. row: numbers kept for an entity, moments included; ComplEx, SimplE "
-    "and RotatE take the dimension for each of two parts.",
-    f"RESCAL is at dim {RESCAL_DIM}; mf and mf-biased train on the distinct (subject, object) "
-    "pairs of the facts.",
+    "facts/s: from the median. row: numbers stored for an entity, with the optimizer's moments. "
+    "ComplEx, SimplE and RotatE have two parts of the given dimension.",
+    f"RESCAL has dim {RESCAL_DIM}. mf and mf-biased train on the distinct (subject, object) pairs.",
 )
 
 
@@ -55,7 +54,7 @@ class Measured:
 
 
 def compare_peers(data: Dataset, plan: Plan, order: str) -> Measured:
-    """Traced and not, PyTorch, and the floor: DistMult with lazy Adam."""
+    """With and without trace, PyTorch, and the lower bound: DistMult with lazy Adam."""
     problem = make_problem(data, order=order)
     n_steps = plan.total()
     steps = list_steps(problem, n_steps)
@@ -68,7 +67,7 @@ def compare_peers(data: Dataset, plan: Plan, order: str) -> Measured:
     ]
     if find_spec("torch") is None:
         times = measure(contenders, plan)
-        notes = ["PyTorch is not installed and was left out: requirements/bench.txt has it."]
+        notes = ["PyTorch is left out, since it is not installed; see requirements/bench.txt."]
     else:
         times, notes = _with_torch(contenders, plan, problem, steps)
     title = f"One step: FB15k-237, DistMult, the paper's setting with adam-lazy, {order} order"
@@ -90,13 +89,13 @@ def _with_torch(
 
 
 def _same_step(problem: Problem, theirs: Outcome, n_steps: int) -> str:
-    """Refuse to compare with a peer that does something else."""
+    """Stop if the peer does not compute the same step."""
     ours = outcome(problem, n_steps)
     start, _ = problem.initial_rows()
     apart = norm(ours.entity_rows - theirs.entity_rows) / norm(ours.entity_rows - start)
     line = (
-        f"After {n_steps:,} steps the entity rows differ by {apart:.1e} of the way they came; "
-        f"mean loss {ours.mean_loss:.5f} in whereof, {theirs.mean_loss:.5f} in PyTorch."
+        f"After {n_steps:,} steps, the entity rows differ by {apart:.1e} of their distance from "
+        f"the start. Mean loss {ours.mean_loss:.5f} in Whereof, {theirs.mean_loss:.5f} in PyTorch."
     )
     if apart > SAME:
         raise SystemExit(f"not the same step: {line}")
@@ -104,7 +103,7 @@ def _same_step(problem: Problem, theirs: Outcome, n_steps: int) -> str:
 
 
 def _verdicts(times: Sequence[Times]) -> list[str]:
-    """The three ratios beside their goals."""
+    """The three ratios with their goals."""
     by_name = {each.name: each for each in times}
     traced = by_name[TRACED]
     cost = traced.over(by_name[UNTRACED]).median - 1
@@ -125,13 +124,13 @@ def _verdicts(times: Sequence[Times]) -> list[str]:
 
 def _explain(plan: Plan) -> str:
     return (
-        f"{plan.timed * plan.rounds:,} timed steps each (PyTorch 1/{TORCH_PART} of them) in "
-        f"{plan.rounds} interleaved rounds; ratios are medians over rounds, quartiles in brackets."
+        f"{plan.timed * plan.rounds:,} timed steps each (1/{TORCH_PART} of them for PyTorch) in "
+        f"{plan.rounds} interleaved rounds. Ratios are medians over rounds, quartiles in brackets."
     )
 
 
 def compare_settings(data: Dataset, plan: Plan, order: str) -> Measured:
-    """Every optimizer with DistMult and every model with lazy Adam, traced."""
+    """Every optimizer with DistMult, and every model with lazy Adam, traced."""
     pairs = [("distmult", "adam-lazy")]
     pairs += [("distmult", other) for other in OPTIMIZERS if other != "adam-lazy"]
     pairs += [(model, "adam-lazy") for model in MODELS if model != "distmult"]
@@ -163,7 +162,7 @@ def _range(times: Times, base: Times) -> str:
 
 
 def _sizes(problem: Problem) -> tuple[str, str, str]:
-    """Dimension, numbers an entity, bytes of trace a fact."""
+    """Dimension, numbers per entity, and bytes of trace per fact."""
     entities, _ = problem.tables()
     n_bytes = problem.trace_width * entities.state.itemsize
     return str(problem.config.dim), str(entities.state.shape[1]), f"{n_bytes:,}"

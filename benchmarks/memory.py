@@ -1,7 +1,7 @@
-"""Peak memory of a traced training, in a process of its own.
+"""Peak memory of a traced training, measured in its own process.
 
-A new process takes over the peak of the one that starts it, so nothing heavy is imported above
-the functions that the children call.
+A process inherits the peak memory of its parent, so heavy modules are imported in the functions
+that the children call.
 """
 
 import subprocess
@@ -11,16 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tables import Report
+from reports import Report, peak_memory
 
 ALLOWANCE = 400 * 2**20
-"""Bytes beside parameters, optimizer state and trace."""
+"""Bytes allowed for everything except parameters, optimizer state and trace."""
 
 
 def measure_memory(data_dir: Path | None) -> Report:
-    """A child for each part; the first only fills the cache of compiled kernels."""
+    """One child process for each row; the first only fills the cache of compiled kernels."""
     if find_spec("resource") is None:
-        raise SystemExit("error: --memory asks the system for a peak that only Unix keeps")
+        raise SystemExit("error: --memory requires Linux or macOS")
     where = [] if data_dir is None else [str(data_dir)]
     needed = int(_child("needed", *where))
     _peak("warm")
@@ -30,7 +30,7 @@ def measure_memory(data_dir: Path | None) -> Report:
     rows = [
         ("interpreter with numba imported", _mib(imported), ""),
         ("parameters, optimizer state and trace", _mib(needed), ""),
-        ("the same and 400 MiB: the bound", _mib(bound), "100%"),
+        ("the bound: the same plus 400 MiB", _mib(bound), "100%"),
         ("training, one epoch in memory", _mib(loop), f"{loop / bound:.0%}"),
         ("whereof.train with run folder and metrics", _mib(command), f"{command / bound:.0%}"),
     ]
@@ -47,7 +47,7 @@ def _peak(*arguments: str) -> int:
 
 
 def _child(*arguments: str) -> str:
-    """What a child prints last."""
+    """The last line that a child prints."""
     command = [sys.executable, __file__, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -57,7 +57,7 @@ def _child(*arguments: str) -> str:
 
 
 def _warm(_: Path | None) -> None:
-    """Bundled data, same kernels."""
+    """Train on bundled data, with the same kernels."""
     _train("nations", None, precision="float32", negatives=None)
 
 
@@ -110,8 +110,6 @@ _CHILDREN = {
 
 
 def _main() -> None:
-    import resource
-
     from whereof import WhereofError
 
     name, *where = sys.argv[1:]
@@ -121,8 +119,7 @@ def _main() -> None:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     if name != "needed":
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print("peak", peak if sys.platform == "darwin" else peak * 1024)
+        print("peak", peak_memory())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is trained in the benchmarks: FB15k-237 in the setting of the paper."""
+"""The training problems of the benchmarks: FB15k-237 in the paper's setting."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,9 @@ from whereof.training.timeline import Timeline
 
 DATASET = "fb15k-237"
 RESCAL_DIM = 20
-"""A relation of RESCAL is a square matrix: at the dimension of the others it is one of 10,000."""
+"""A relation of RESCAL is a square matrix; with the others' dimension it has 10,000 numbers."""
 
-# The default of the package where it departs from the paper's program.
+# Defaults of the package that differ from the paper.
 _CHANGES = {"optimizer": "adam-lazy", "sampling": "distinct", "credit": "source"}
 
 
@@ -29,12 +29,12 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 def load_data(data_dir: Path | None) -> Dataset:
-    """FB15k-237 from a folder, or from the one that WHEREOF_DATA names."""
+    """FB15k-237 from a folder, or from the folder in WHEREOF_DATA."""
     return read_dataset(DATASET, data_dir=data_dir)
 
 
 def make_problem(data: Dataset, model: str = "distmult", **changes: Any) -> Problem:
-    """A model on three-way facts, or on their (subject, object) pairs if it is a two-way one."""
+    """A model with the facts, or with their (subject, object) pairs if it is two-way."""
     config = TrainConfig.from_dict(settings(model=model, dim=dim_of(model), **changes))
     n = data.n_entities
     if not MODELS[model].two_way:
@@ -45,12 +45,12 @@ def make_problem(data: Dataset, model: str = "distmult", **changes: Any) -> Prob
 
 
 def dim_of(model: str) -> int:
-    """The paper's dimension, but for RESCAL."""
+    """The paper's dimension, except for RESCAL."""
     return RESCAL_DIM if model == "rescal" else int(settings()["dim"])
 
 
 def _pairs(data: Dataset) -> NDArray[np.int32]:
-    """Subjects and objects of the facts in file order, each pair once."""
+    """The distinct (subject, object) pairs, in file order."""
     pairs = data.train.copy()
     pairs[:, 1] = 0
     pairs[:, 2] += data.n_entities
@@ -60,7 +60,7 @@ def _pairs(data: Dataset) -> NDArray[np.int32]:
 
 @dataclass(frozen=True)
 class Steps:
-    """The rows that the first steps of a training touch, worked out ahead."""
+    """The rows that the first steps of a training touch."""
 
     subjects: NDArray[np.int32]
     """(n,)"""
@@ -74,7 +74,7 @@ class Steps:
 
 
 def list_steps(problem: Problem, n_steps: int) -> Steps:
-    """The very facts and negatives that the trainer will meet."""
+    """The facts and negatives that the trainer will use."""
     config, draw = problem.config, problem.draw
     timeline = Timeline(config, len(problem.facts), problem.n_directions, np.zeros(0, np.bool_))
     order = timeline.order(0)[:n_steps]
@@ -89,7 +89,7 @@ def list_steps(problem: Problem, n_steps: int) -> Steps:
 def _fill_candidates(
     seed: Any, distinct: Any, facts: Any, order: Any, first: Any, count: Any, candidates: Any
 ) -> None:
-    """Draw the candidates of the first epoch's facts, as the step does."""
+    """Draw the candidates of the first epoch's facts in the same way as the step."""
     for i in range(order.shape[0]):
         fact = order[i]
         key = key_of(seed, OBJECT_STREAM, np.uint64(fact), np.uint64(0))

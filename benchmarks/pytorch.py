@@ -1,4 +1,4 @@
-"""The same step as one writes it with PyTorch: sparse embeddings and SparseAdam."""
+"""The same training step in PyTorch: sparse embeddings and SparseAdam."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ torch.set_num_threads(1)
 
 
 class TorchStep:
-    """DistMult with a softmax over the true object and given negatives; batches of one fact."""
+    """DistMult with a softmax over the true object and the given negatives; one fact per batch."""
 
     def __init__(self, problem: Problem, steps: Steps) -> None:
         entity_rows, relation_rows = (np.array(rows) for rows in problem.initial_rows())
@@ -32,7 +32,7 @@ class TorchStep:
             betas=(config.beta1, config.beta2),
             eps=config.epsilon,
         )
-        # Subject and candidates are looked up together: one sparse gradient, not a sum of two.
+        # Subject and candidates are looked up together, which gives one sparse gradient.
         ids = np.concatenate([steps.subjects[:, None], steps.candidates], axis=1, dtype=np.int64)
         self.entity_ids = torch.from_numpy(ids)  # (n, 2 + negatives)
         self.relation_ids = torch.from_numpy(steps.relations[:, None].astype(np.int64))
@@ -40,7 +40,7 @@ class TorchStep:
         self.losses: list[Any] = []
 
     def advance(self, n: int) -> None:
-        """Take n steps more."""
+        """Take n steps."""
         for i in range(len(self.losses), len(self.losses) + n):
             rows = self.entities(self.entity_ids[i])
             query = rows[0] * self.relations(self.relation_ids[i])[0]
@@ -51,7 +51,7 @@ class TorchStep:
             self.losses.append(loss.detach())
 
     def outcome(self) -> Outcome:
-        """Where the steps taken so far have led to."""
+        """The state after all steps so far."""
         loss = float(torch.stack(self.losses).double().mean())
         return Outcome(loss, self.entities.weight.detach().numpy())
 

@@ -1,7 +1,7 @@
-"""Matrix factorisation beside the ALS of `implicit`: recall and NDCG of MovieLens-100k lists.
+"""Matrix factorisation and the ALS of `implicit`: recall and NDCG on MovieLens-100k.
 
-Every model sees the training ratings as bare (user, item) pairs, is chosen by NDCG@10 on the
-validation facts, and is measured on the test facts by the same code.
+Every model is trained on (user, item) pairs without ratings. Settings are chosen by NDCG@10 on the
+validation facts, and the same code measures all models on the test facts.
 """
 
 import argparse
@@ -32,7 +32,7 @@ GRID = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", help="where movielens-100k lies, or WHEREOF_DATA")
+    parser.add_argument("--data-dir", help="folder with movielens-100k/  [default: WHEREOF_DATA]")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     print("| model | Recall@10 | NDCG@10 | Recall@20 | NDCG@20 | seconds |")
@@ -61,14 +61,14 @@ def show(name: str, metrics: dict[str, float], seconds: float) -> None:
 
 
 class Fitted:
-    """ALS factors as rows that the evaluator knows."""
+    """ALS factors as rows that the evaluator can score."""
 
     def __init__(self, scorer: Scorer, settings: dict[str, float], seconds: float) -> None:
         self.scorer, self.settings, self.seconds = scorer, settings, seconds
 
 
 class Peer:
-    """Trains ALS on a dataset's pairs and measures it as runs are measured."""
+    """Trains ALS on a dataset's pairs, and measures it in the same way as a run."""
 
     def __init__(self, data: whereof.Dataset, seed: int) -> None:
         self.seed, self.evaluator = seed, RankingEvaluator(data, inverse=False)

@@ -1,16 +1,15 @@
-"""Retraining: Nations in the paper's setting, models a second on one thread and on all cores.
+"""Retrainings per second: Nations in the paper's setting, on one thread and on all cores.
 
 python benchmarks/retrain.py [--rounds N] [--retrainings N] [--threads N] [--markdown]
 """
 
 import argparse
 import os
-import sys
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from tables import Report, machine, machine_line
+from reports import Report, publish
 
 from whereof.data import Dataset, read_dataset
 from whereof.models.scoring import Scorer
@@ -28,7 +27,7 @@ AUTHORS_SECONDS = 60
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some retrainings on some threads, timed."""
+    """The time of some retrainings."""
 
     n_retrainings: int
     seconds: float
@@ -40,7 +39,7 @@ class Stretch:
 
     @property
     def cores(self) -> float:
-        """How many the machine really gave; others may have been at work."""
+        """Number of cores that the machine really gave."""
         return self.cpu_seconds / self.seconds
 
 
@@ -54,7 +53,7 @@ class Contender:
     stretches: dict[int, list[Stretch]] = field(default_factory=dict)
 
     def time(self, threads: int, n_retrainings: int) -> None:
-        """Retrain without one fact each, and see how every prediction stands."""
+        """Retrain without one fact each, and score every prediction."""
         which = np.arange(len(self.predictions))
         jobs = [Job.of([fact], which) for fact in range(n_retrainings)]
         start, cpu_start = time.perf_counter(), time.process_time()
@@ -84,30 +83,32 @@ def main() -> None:
         contender.stretches.clear()
     for turn in range(options.rounds):
         for contender in contenders:
-            # Who begins changes every round.
+            # The first contender changes every round.
             for n_threads in (1, threads) if turn % 2 else (threads, 1):
                 contender.time(n_threads, options.retrainings)
-    command = f"python benchmarks/retrain.py {' '.join(sys.argv[1:])}".strip()
-    print(f"`{command}` on {machine_line(machine())}\n")
-    report = _report(contenders, options)
-    print(report.markdown() if options.markdown else report.plain())
+    publish(_report(contenders, options), markdown=options.markdown)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--rounds", type=int, default=10, help="rounds, with every contender in each")
-    add("--retrainings", type=int, default=40, help="retrainings that are timed at a time")
-    add("--threads", type=int, default=os.cpu_count(), help="beside one  [default: all cores]")
-    add("--markdown", action="store_true", help="print a table for docs/benchmarks.md")
+    add("--rounds", type=int, default=10, help="number of rounds; each times every contender")
+    add("--retrainings", type=int, default=40, help="number of retrainings that are timed together")
+    add(
+        "--threads",
+        type=int,
+        default=os.cpu_count(),
+        help="number of threads to compare with one  [default: all cores]",
+    )
+    add("--markdown", action="store_true", help="print Markdown for docs/benchmarks.md")
     options = parser.parse_args()
     if options.threads < 2:
-        parser.error("there is one core alone; give --threads 2 or more")
+        parser.error("this machine has one core; give --threads 2 or more")
     return options
 
 
 def _contender(data: Dataset, model: str, optimizer: str) -> Contender:
-    """The paper's setting and all of its epochs; the test facts are looked at."""
+    """The paper's setting with all epochs; the predictions are the test facts."""
     settings = preset_settings("paper", data.name) | {"model": model, "optimizer": optimizer}
     problem = Problem.of(data, TrainConfig.from_dict(settings))
     recipe = Recipe(problem, len(problem.facts) * problem.config.epochs)
@@ -127,12 +128,12 @@ def _report(contenders: list[Contender], options: argparse.Namespace) -> Report:
         "least CPU ms each",
     )
     notes = (
-        f"Retrainings a second, each of {recipe.n_facts:,} steps and with the standings of "
-        f"{len(contenders[0].predictions)} predictions; medians of {options.rounds} rounds of "
-        f"{options.retrainings}, quartiles of the ratio in brackets.",
+        f"Retrainings per second. Each takes {recipe.n_facts:,} steps and scores "
+        f"{len(contenders[0].predictions)} predictions. Medians of {options.rounds} rounds of "
+        f"{options.retrainings}; quartiles of the ratio in brackets.",
         f"The machine gave {_cores(contenders, 1):.2f} cores to one thread and "
-        f"{_cores(contenders, threads):.2f} to {threads}; the ratio suffers from fewer.",
-        f"Goal: {GOAL} a second on two cores, near-linear in cores.",
+        f"{_cores(contenders, threads):.2f} to {threads}. Fewer cores lower the ratio.",
+        f"Goal: {GOAL} per second on two cores, near-linear in cores.",
         f"The authors' program takes {AUTHORS_SECONDS} s for one on this kind of machine.",
     )
     rows = [contender.row(threads) for contender in contenders]
@@ -140,7 +141,7 @@ def _report(contenders: list[Contender], options: argparse.Namespace) -> Report:
 
 
 def _cores(contenders: list[Contender], threads: int) -> float:
-    """The median over all stretches."""
+    """The median number of cores."""
     return float(np.median([it.cores for c in contenders for it in c.stretches[threads]]))
 
 

@@ -1,4 +1,4 @@
-"""Timing contenders side by side: all of them in every round, so that noise meets them alike."""
+"""Times contenders in interleaved rounds, so that noise affects all of them alike."""
 
 import gc
 import time
@@ -9,44 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 WARM_STEPS = 100
-"""Untimed steps before every timed stretch: they bring the contender's tables back into cache."""
+"""Number of untimed steps before the timed ones: they bring the rows back into the cache."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """Something that takes steps."""
+    """Something that takes training steps."""
 
     name: str
     advance: Callable[[int], None]
-    """Take that many steps more."""
+    """Takes the given number of steps."""
     part: int = 1
-    """It takes 1/part of the steps of a round: for the slow ones."""
+    """It takes 1/part of the steps of a round; for slow contenders."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps are timed, and in how many rounds."""
+    """The number of timed steps and of rounds."""
 
     steps: int
     rounds: int
 
     @property
     def timed(self) -> int:
-        """Timed steps of a round."""
+        """Number of timed steps in a round."""
         return max(self.steps // self.rounds, 1)
 
     def steps_of(self, part: int) -> tuple[int, int]:
-        """Untimed and timed steps of a round, for a contender that takes 1/part of them."""
+        """Number of untimed and of timed steps in a round."""
         return max(WARM_STEPS // part, 1), max(self.timed // part, 1)
 
     def total(self, part: int = 1) -> int:
-        """All steps, untimed ones included."""
+        """Number of all steps, with the untimed ones."""
         return sum(self.steps_of(part)) * self.rounds
 
 
 @dataclass(frozen=True)
 class Times:
-    """Microseconds a step, one number for every round."""
+    """Microseconds per step, one number for each round."""
 
     name: str
     micros: NDArray[np.float64]
@@ -60,7 +60,7 @@ class Times:
         return float(np.median(self.micros))
 
     def over(self, other: "Times") -> "Ratio":
-        """How many times the other's time this takes, compared within each round."""
+        """The ratio to another's time, compared within each round."""
         low, middle, high = np.quantile(self.micros / other.micros, (0.25, 0.5, 0.75))
         return Ratio(float(low), float(middle), float(high))
 
@@ -75,7 +75,7 @@ class Ratio:
 
 
 def measure(contenders: Sequence[Contender], plan: Plan) -> list[Times]:
-    """Time all contenders; who begins moves on by one every round."""
+    """Time all contenders; each round starts with another one."""
     micros = np.zeros((len(contenders), plan.rounds))
     gc.collect()
     gc.disable()
@@ -90,7 +90,7 @@ def measure(contenders: Sequence[Contender], plan: Plan) -> list[Times]:
 
 
 def _time(contender: Contender, plan: Plan) -> float:
-    """Microseconds a step over one timed stretch."""
+    """Microseconds per step in one round."""
     untimed, timed = plan.steps_of(contender.part)
     contender.advance(untimed)
     start = time.perf_counter()

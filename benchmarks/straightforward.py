@@ -1,4 +1,4 @@
-"""Rollback as a plain program does it: all facts at once by matrix products, or one by one."""
+"""Rollback without search: all facts by matrix products, or one by one in a loop."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 import whereof
 
 _BLOCK = 512
-"""Facts whose scores are in memory at a time."""
+"""Number of facts whose scores are in memory together."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction of a DistMult run, with all that both programs need."""
+    """A prediction of a DistMult run, with everything that both functions need."""
 
     subject: int
     relation: int
@@ -24,7 +24,7 @@ class Prediction:
     facts: NDArray[np.int32]
     trace: NDArray[np.float32]
     adjacent: NDArray[np.int64]
-    """Found beforehand: how facts are indexed is not what is compared."""
+    """Found beforehand, since the index of facts is not compared."""
 
     @classmethod
     def of(cls, run: whereof.Run, prediction: Any) -> "Prediction":
@@ -46,7 +46,7 @@ class Prediction:
 
 
 def explain_all(prediction: Prediction, top: int) -> list[int]:
-    """Score a block of facts against every entity in one matrix product."""
+    """Score every entity without each fact of a block, in one matrix product."""
     ids = prediction.adjacent
     blocks = [ids[start : start + _BLOCK] for start in range(0, len(ids), _BLOCK)]
     without = np.concatenate([_probabilities_without(prediction, block) for block in blocks])
@@ -74,7 +74,7 @@ def _probabilities_without(p: Prediction, ids: NDArray[np.int64]) -> NDArray[np.
 
 
 def explain_in_a_loop(prediction: Prediction, top: int) -> list[int]:
-    """For every fact: copy its rows, subtract its trace, score all entities, put the rows back."""
+    """For every fact: copy its rows, subtract its trace, score all entities, restore the rows."""
     p, width = prediction, prediction.entity_rows.shape[1]
     entities, relations = p.entity_rows.copy(), p.relation_rows.copy()
     without = {}

@@ -1,9 +1,9 @@
-"""Validation MRR of settings tried beside the defaults, as docs/defaults.md reports them.
+"""Validation MRR of settings that differ from the defaults, for docs/defaults.md.
 
     python benchmarks/sweep.py fb15k-237 --epochs 6 --every 2 n3=0.3 rate=0.03
 
-trains once with each of the settings that are given, the others being the defaults, and measures
-on 3,000 validation facts.
+trains with the defaults, then once with each of the given settings, and measures on 3,000
+validation facts.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--every", type=int, default=2)
-    parser.add_argument("--data-dir", help="where the dataset lies, or WHEREOF_DATA")
+    parser.add_argument("--data-dir", help="folder with the dataset  [default: WHEREOF_DATA]")
     parser.add_argument("trials", nargs="*", help="such as n3=0.3, or n3=0.3,rate=0.05")
     arguments = parser.parse_intermixed_args()
     data = read(arguments.dataset, data_dir=arguments.data_dir)
@@ -49,7 +49,7 @@ def parse(text: str) -> tuple[str, Any]:
 
 
 def measure(data: Dataset, settings: dict[str, Any], every: int) -> Any:
-    """Epoch, validation MRR and processor seconds of training so far."""
+    """Epoch, validation MRR and CPU seconds of training so far."""
     config = choose_config(data, None, settings)
     problem = Problem(
         find_model(config.model),

@@ -1,4 +1,4 @@
-"""Anonymous memory of explaining from a trace of 5 GB that lies on disk."""
+"""Memory of explaining with a trace of 5 GB on disk."""
 
 import threading
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from tables import Report
+from reports import Report
 
 import whereof
 
@@ -15,7 +15,7 @@ _BLOCK = 100_000
 
 
 def measure_memory(folder: Path) -> Report:
-    """Explain predictions of random arrays, and ask the system what that took."""
+    """Explain predictions of random arrays, and read the memory from the system."""
     rng = np.random.default_rng(0)
     run = _arrays(folder, rng)
     run.explain(*_random_prediction(rng), top=10)  # loads the kernels
@@ -29,11 +29,11 @@ def measure_memory(folder: Path) -> Report:
     rows = [
         ("trace on disk", f"{size / 2**20:,.0f}"),
         ("anonymous memory of the model, the facts and their index", f"{before / 2**20:,.0f}"),
-        ("what explaining adds at most", f"{most / 2**20:,.0f}"),
+        ("the most that explaining adds", f"{most / 2**20:,.0f}"),
     ]
     notes = (
-        f"{N_FACTS:,} random facts, {n_adjacent:,} of them adjacent at most; top 10, opposing, "
-        "stability, and all adjacent facts. Goal: 500 MiB.",
+        f"{N_FACTS:,} random facts, at most {n_adjacent:,} of them adjacent. Explained with top "
+        "10, opposing, stability, and all adjacent facts. Goal: 500 MiB.",
     )
     return Report("Explaining from a trace of 5 GB", ("", "MiB"), rows, notes)
 
@@ -66,7 +66,7 @@ def _random_prediction(rng: np.random.Generator) -> tuple[str, ...]:
 
 @contextmanager
 def _watched() -> Iterator[list[int]]:
-    """Look at the memory every few milliseconds while inside."""
+    """Read the memory every two milliseconds."""
     seen, over = [_anonymous()], threading.Event()
 
     def look() -> None:
@@ -84,8 +84,8 @@ def _watched() -> Iterator[list[int]]:
 
 
 def _anonymous() -> int:
-    """Bytes of memory of this process that no file backs."""
+    """Bytes of this process's memory that no file backs."""
     for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
         if line.startswith("Anonymous:"):
             return int(line.split()[1]) * 1024
-    raise SystemExit("error: --memory asks Linux for what only it tells")
+    raise SystemExit("error: --memory requires Linux")

@@ -1,4 +1,4 @@
-"""Training speed: the cost of tracing, the same step in PyTorch, and the floor, in one run.
+"""Training speed: the cost of tracing, the same step in PyTorch, and the lower bound by memory.
 
 python benchmarks/train.py [--quick] [--markdown] [--json FILE]
 python benchmarks/train.py --memory
@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tables import Report, machine, machine_line
+from reports import machine, publish
 
 if TYPE_CHECKING:
     from measurements import Measured
 
-# What measures is imported in the functions that use it: `--memory` starts small processes, and a
-# process takes over the peak of the one that started it.
+# Heavy modules are imported in the functions that use them: `--memory` starts small processes, and
+# a process inherits the peak memory of its parent.
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     else:
         results = _measure(options)
         reports = [result.report for result in results]
-    _show(reports, facts, options.markdown)
+    publish(*reports, markdown=options.markdown)
     if options.json:
         summary = {"machine": facts, "results": [result.to_dict() for result in results]}
         if options.memory:
@@ -41,14 +41,19 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--data-dir", type=Path, help="folder that holds fb15k-237/  [default: WHEREOF_DATA]")
-    add("--steps", type=_count, default=20_000, help="timed steps of each contender")
-    add("--rounds", type=_count, default=20, help="rounds they are spread over")
-    add("--order", choices=("file", "shuffle"), default="file", help="of the facts")
-    add("--quick", action="store_true", help="1,000 steps in 4 rounds: to see that it works")
+    add("--data-dir", type=Path, help="folder with fb15k-237/  [default: WHEREOF_DATA]")
+    add("--steps", type=_count, default=20_000, help="number of timed steps for each contender")
+    add("--rounds", type=_count, default=20, help="number of rounds")
+    add("--order", choices=("file", "shuffle"), default="file", help="order of the facts")
+    add("--quick", action="store_true", help="1,000 steps in 4 rounds, as a check")
     add("--memory", action="store_true", help="measure peak memory instead of time")
-    add("--markdown", action="store_true", help="print tables for docs/benchmarks.md")
-    add("--json", type=Path, metavar="FILE", help="write every round's numbers there too")
+    add("--markdown", action="store_true", help="print Markdown for docs/benchmarks.md")
+    add(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="also write the numbers of every round to this file",
+    )
     options = parser.parse_args()
     if options.quick:
         options.steps, options.rounds = 1_000, 4
@@ -75,20 +80,13 @@ def _measure(options: argparse.Namespace) -> "list[Measured]":
     except WhereofError as error:
         _stop(str(error))
     if 2 * plan.total() > data.n_facts:  # traced and not traced: two halves of one epoch
-        _stop(f"--steps {plan.steps} takes more than the {data.n_facts:,} facts of an epoch")
+        _stop(f"--steps {plan.steps} is too large: an epoch has {data.n_facts:,} facts")
     return [compare_peers(data, plan, options.order), compare_settings(data, plan, options.order)]
 
 
 def _stop(line: str) -> None:
     print(f"error: {line}", file=sys.stderr)
     raise SystemExit(2)
-
-
-def _show(reports: list[Report], facts: dict[str, str], markdown: bool) -> None:
-    command = f"python benchmarks/train.py {' '.join(sys.argv[1:])}".strip()
-    print(f"`{command}` on {machine_line(facts)}\n")
-    for report in reports:
-        print(report.markdown() if markdown else report.plain())
 
 
 if __name__ == "__main__":
