@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import whereof
-from whereof.evaluate.ranking import RankingEvaluator
-from whereof.evaluate.recommending import list_metrics
+from whereof.evaluate.metrics import RankingEvaluator, list_metrics
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
 from whereof.types import OBJECT, SUBJECT

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whereof import Dataset, read
-from whereof.evaluate.ranking import RankingEvaluator
+from whereof.evaluate.metrics import RankingEvaluator
 from whereof.models import find_model
 from whereof.models.scoring import Scorer
 from whereof.training import choose_config

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from whereof.api import Retrained, Run, resume, train
     from whereof.data import Dataset, ReadOptions
     from whereof.data import read_dataset as read
+    from whereof.evaluate.evaluation import Evaluation
     from whereof.evaluate.options import EvaluateOptions
-    from whereof.evaluate.results import Evaluation
     from whereof.events import Events
     from whereof.explain import ExplainOptions, Explanation, Failed
     from whereof.retrain import EngineOptions, Verdict, VerifyOptions
@@ -46,7 +46,7 @@ __getattr__ = lazily(
         "Dataset": "whereof.data",
         "EngineOptions": "whereof.retrain",
         "EvaluateOptions": "whereof.evaluate.options",
-        "Evaluation": "whereof.evaluate.results",
+        "Evaluation": "whereof.evaluate.evaluation",
         "Events": "whereof.events",
         "ExplainOptions": "whereof.explain",
         "Explanation": "whereof.explain",

@@ -20,7 +20,15 @@ RENDERERS = "whereof.renderers"
 
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {},
-    PROTOCOLS: {},
+    PROTOCOLS: {
+        "leave-one-out": "whereof.evaluate.protocols.leave_one_out:PROTOCOL",
+        "steadiness": "whereof.evaluate.protocols.steadiness:PROTOCOL",
+        "datamodelling": "whereof.evaluate.protocols.datamodelling:PROTOCOL",
+        "kelpie": "whereof.evaluate.protocols.kelpie:PROTOCOL",
+        "removal": "whereof.evaluate.protocols.removal:PROTOCOL",
+        "approximation": "whereof.evaluate.protocols.approximation:PROTOCOL",
+        "theory": "whereof.evaluate.protocols.theory:PROTOCOL",
+    },
     MODELS: {
         "complex": "whereof.models.complex:MODEL",
         "distmult": "whereof.models.distmult:MODEL",

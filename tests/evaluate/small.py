@@ -12,6 +12,8 @@ from training.helpers import make_facts
 
 import whereof
 from whereof.api._cases import open_case
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found, Work, protocols
 from whereof.evaluate.sample import Sample
 from whereof.events import Events
 from whereof.explain import situate, top_questions, true_questions
@@ -63,6 +65,15 @@ def sampled(
             situation = situate(trained, question.places, trained.all_candidates("object"))
             found[situation.subject, situation.relation, situation.object] = situation
         yield Sample(case, tuple(found.values()))
+
+
+def run_protocol(
+    name: str, samples: Sequence[Sample], variants: Any = None, **options: Any
+) -> Found:
+    """What one protocol finds in samples."""
+    asked = EvaluateOptions(protocols=name, **options)
+    (protocol,) = protocols([name])
+    return protocol.run(Work(asked, samples, variants or {}))
 
 
 def retrain(sample: Sample, removed: Sequence[int]) -> Parameters:

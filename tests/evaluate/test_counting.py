@@ -8,8 +8,9 @@ from listening import Recorded
 
 import whereof
 from evaluate.small import N_FACTS, train
-from whereof.evaluate.counting import count_retrainings
-from whereof.evaluate.options import PROTOCOLS, EvaluateOptions
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import SampleSize, count_retrainings
+from whereof.registry import PROTOCOLS, names
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from whereof.evaluate.options import PROTOCOLS, EvaluateOptions
 )
 def test_the_most_there_can_be(protocols: str, wanted: int) -> None:
     options = EvaluateOptions(protocols=protocols)
-    assert count_retrainings(options.protocols, options, 7, 500) == 1 + wanted
+    assert count_retrainings(options.protocols, options, SampleSize(7, 500, 500)) == 1 + wanted
 
 
 @pytest.mark.parametrize(
@@ -43,15 +44,15 @@ def test_the_most_there_can_be(protocols: str, wanted: int) -> None:
 )
 def test_adjacent_facts_are_fewer(protocols: str, wanted: int) -> None:
     options = EvaluateOptions(protocols=protocols, adjacent_only=True)
-    assert count_retrainings(options.protocols, options, 7, 500, 90) == 1 + wanted
+    assert count_retrainings(options.protocols, options, SampleSize(7, 500, 90)) == 1 + wanted
 
 
 def test_no_more_facts_are_removed_alone_than_there_are() -> None:
     options = EvaluateOptions(protocols="steadiness", removals=50)
-    assert count_retrainings(options.protocols, options, 7, 30) == 31
+    assert count_retrainings(options.protocols, options, SampleSize(7, 30, 30)) == 31
 
 
-@pytest.mark.parametrize("protocols", [*PROTOCOLS, "all"])
+@pytest.mark.parametrize("protocols", [*names(PROTOCOLS), "all"])
 def test_no_more_are_done_than_were_foreseen(tmp_path: Path, protocols: str) -> None:
     run, events = train(tmp_path), Recorded()
     found = run.evaluate(
@@ -93,7 +94,7 @@ def test_other_constraints_are_foreseen_too(tmp_path: Path) -> None:
     assert events.n_foreseen == [1 + 3]
 
 
-def test_removal_and_steadiness_are_retrained_in_one_go(tmp_path: Path) -> None:
+def test_all_protocols_are_retrained_in_one_go(tmp_path: Path) -> None:
     run, events = train(tmp_path), Recorded()
     protocols = "removal,steadiness,approximation"
     found = run.evaluate(events=events, protocols=protocols, seeds=2, k="1,2", removals=3, limit=3)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from whereof import WhereofError
-from whereof.evaluate.evaluating import _RUN
-from whereof.evaluate.options import EVALUATED, PROTOCOLS, EvaluateOptions
+from whereof.evaluate.options import EVALUATED, EvaluateOptions
 from whereof.explain import METHODS
+from whereof.registry import PROTOCOLS, names
 
 
 def test_what_is_asked_by_default() -> None:
@@ -28,8 +28,7 @@ def test_lists_are_texts_or_lists_and_each_counts_once(k: Any) -> None:
 
 
 def test_all_protocols() -> None:
-    assert EvaluateOptions(protocols="all").protocols == PROTOCOLS
-    assert set(_RUN) == set(PROTOCOLS)
+    assert EvaluateOptions(protocols="all").protocols == names(PROTOCOLS)
 
 
 def test_methods_that_estimate_are_those_of_explain() -> None:
@@ -53,16 +52,19 @@ def test_options_come_back_from_their_dict() -> None:
     ("settings", "said"),
     [
         ({"methods": "rolback"}, "unknown method 'rolback'; did you mean 'rollback'? choose from"),
-        ({"methods": "retrain"}, "method 'retrain' retrains, so there is nothing to check it by"),
+        (
+            {"methods": "retrain"},
+            "'retrain' retrains, so there is nothing to check it against",
+        ),
         ({"methods": " ,"}, "methods is empty"),
         ({"protocols": "removals"}, "unknown protocol 'removals'; did you mean 'removal'?"),
         ({"protocols": "removal,all"}, "unknown protocol 'all'; "),
         ({"k": "0"}, "k is '0'; give numbers from 1 on, or all"),
         ({"k": "1,some"}, "k is 'some'"),
         ({"baseline": "criage"}, "baseline 'criage' is not among the methods: rollback, random"),
-        ({"constraints": "unit"}, "constraints are of approximation"),
+        ({"constraints": "unit"}, "constraints requires the protocol approximation; add it"),
         ({"protocols": "approximation", "constraints": "tiny"}, "constraint is 'tiny'; choose"),
-        ({"adjacent_only": True}, "adjacent_only is of leave-one-out; name it among the protocols"),
+        ({"adjacent_only": True}, "adjacent_only requires the protocol leave-one-out"),
         (
             {"least_adjacent": 9, "most_adjacent": 8},
             "least_adjacent is 9 and most_adjacent 8; the least must not be more",

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from listening import Recorded
 
 from whereof.data import Dataset, Ratings, Vocabulary
-from whereof.evaluate import splits
-from whereof.evaluate.ranking import RankingEvaluator
-from whereof.evaluate.recommending import list_metrics, new_facts, rating_metrics
-from whereof.evaluate.splits import SplitEvaluator
+from whereof.evaluate import metrics as splits
+from whereof.evaluate.metrics import (
+    RankingEvaluator,
+    SplitEvaluator,
+    list_metrics,
+    new_facts,
+    rating_metrics,
+)
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
 from whereof.training import TrainConfig

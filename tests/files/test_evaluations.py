@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from whereof import WhereofError
-from whereof.evaluate.results import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.files import find_evaluations, save_evaluation
 
 ROW = Retraining(

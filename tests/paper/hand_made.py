@@ -3,18 +3,13 @@
 import math
 from typing import Any
 
-from whereof.evaluate.results import (
-    Approximation,
-    Change,
-    Evaluation,
-    Removal,
-    Retraining,
-    Significance,
-    Spread,
-    Steadiness,
-    Theory,
-    plain,
-)
+from whereof.evaluate.evaluation import Evaluation, Retraining, plain
+from whereof.evaluate.protocol import no_results
+from whereof.evaluate.protocols.approximation import Approximation
+from whereof.evaluate.protocols.removal import Change, Removal, Significance
+from whereof.evaluate.protocols.steadiness import Steadiness
+from whereof.evaluate.protocols.theory import Theory
+from whereof.evaluate.statistics import Spread
 
 
 def removal(method: str, k: int | str, pd: tuple[float, ...], tc: tuple[float, ...]) -> Removal:
@@ -82,7 +77,8 @@ def evaluation(**values: Any) -> Evaluation:
         "explain_seconds_seeds": {"rollback": (0.005, 0.007)},
         "seconds": 2.0,
     }
-    return Evaluation(**(known | values))
+    results = {name: values.pop(name) for name in no_results() if name in values}
+    return Evaluation(**(known | values), results=no_results() | results)
 
 
 def part(found: Evaluation, **values: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import whereof
 from whereof.errors import Interrupted, WhereofError
-from whereof.evaluate import results
+from whereof.evaluate.protocols import steadiness
 from whereof.events import Advanced, Event, Events, Note, StageStarted
 from whereof.paper import Budget, Paper, PaperOptions, reproduce
 from whereof.paper._budget import make_budget
@@ -301,7 +301,7 @@ def test_a_part_whose_records_were_others_is_done_again(
     paper, _ = whole
     fewer = make_dataclass("Steadiness", ["n_removals", "changed"], frozen=True)
     with monkeypatch.context() as changed:
-        changed.setattr(results, "Steadiness", fewer)
+        changed.setattr(steadiness.PROTOCOL, "fields", {"steadiness": fewer | None})
         for path in (paper.options.folder / "parts").glob("theory.json"):
             kept = json.loads(path.read_text())
             kept["asked"]["records"] = _records_key()

@@ -11,8 +11,8 @@ from listening import Recorded
 from paper import hand_made
 from whereof.api._cases import open_case, sibling
 from whereof.errors import WhereofError
+from whereof.evaluate.evaluation import plain
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.results import plain
 from whereof.events import Events
 from whereof.explain._backing import CoreScoring
 from whereof.explain._situation import Situation

@@ -9,14 +9,14 @@ from whereof.errors import WhereofError
 from whereof.events import Events, Note
 
 if TYPE_CHECKING:
-    from whereof.evaluate.results import Evaluation
+    from whereof.evaluate.evaluation import Evaluation
 
 
 def evaluate_run(run: Run, options: dict[str, Any], events: Events | None) -> "Evaluation":
     """Evaluate a run by fields of `EvaluateOptions` and `EngineOptions`; kept in its folder."""
-    from whereof.evaluate.checking import check_possible
-    from whereof.evaluate.evaluating import About, evaluate
+    from whereof.evaluate.evaluating import About, check_possible, evaluate
     from whereof.evaluate.options import EvaluateOptions
+    from whereof.evaluate.protocol import protocols
 
     where = take_engine(options)
     if isinstance(options.get("predictions"), Path):
@@ -27,12 +27,15 @@ def evaluate_run(run: Run, options: dict[str, Any], events: Events | None) -> "E
     with open_cases(run, where, events) as opened:
         check_possible(opened.own(), asked, where.threads)
         cases = opened.seeds(asked.seeds)
-        constrained = {
-            constraint: opened.seeds(asked.seeds, constraint=constraint)
-            for constraint in asked.constraints or ()
+        variants = {
+            each.name: {
+                name: opened.seeds(asked.seeds, **changes)
+                for name, changes in each.variants(asked).items()
+            }
+            for each in protocols(asked.protocols)
         }
         about = About(str(run.path), run.dataset.name)
-        found = evaluate(cases, asked, about, constrained, where.threads)
+        found = evaluate(cases, asked, about, variants, where.threads)
         _keep(run, found, opened.events)
     return found
 
@@ -44,7 +47,7 @@ def _keep(run: Run, found: "Evaluation", events: Events) -> None:
     assert run.path is not None
     try:
         path = save_evaluation(run.path, found.to_dict())
-        for each in found.true_influences:
-            save_influences(path, each.seed, each.array)
+        for name, array in found.arrays().items():
+            save_influences(path, name, array)
     except (OSError, WhereofError) as error:
         events.emit(Note(f"the evaluation is not kept in the run: {error}"))

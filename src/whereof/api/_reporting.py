@@ -10,6 +10,7 @@ from whereof.events import Events, Note
 
 if TYPE_CHECKING:
     from whereof.api._run import Run
+    from whereof.evaluate.evaluation import Evaluation
 
 _LOOKED_AT = 200
 """Queries among whose answers examples are chosen."""
@@ -48,28 +49,28 @@ def write_report(
     return out
 
 
-def _kept(run: "Run") -> tuple[list[dict[str, Any]], list[str]]:
+def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
     """The evaluations in the run's folder, and a note of each that another version wrote."""
+    from whereof.evaluate.evaluation import Evaluation
     from whereof.files import find_evaluations
-    from whereof.report import read_evaluation
 
     documents, notes = [], []
     for path in [] if run.path is None else find_evaluations(run.path):
         try:
-            documents.append(read_evaluation(path))
+            documents.append(Evaluation.read(path))
         except WhereofError as error:
             wrong = str(error).partition(";")[0]
             notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
     return documents, notes
 
 
-def _document(evaluation: Any) -> dict[str, Any]:
-    """An evaluation as a document: itself, its dict, or the file that holds it."""
-    from whereof.report import check_evaluation, read_evaluation
+def _document(evaluation: Any) -> "Evaluation":
+    """An evaluation: itself, or from its dict or the file that holds it."""
+    from whereof.evaluate.evaluation import Evaluation
 
     if isinstance(evaluation, str | Path):
-        return read_evaluation(Path(evaluation))
-    return check_evaluation(evaluation.to_dict() if hasattr(evaluation, "to_dict") else evaluation)
+        return Evaluation.read(Path(evaluation))
+    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_dict(evaluation)
 
 
 def _explanations(run: "Run", examples: int) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from whereof.events import Events
 
 if TYPE_CHECKING:
     from whereof.api._retraining import Retrained
-    from whereof.evaluate.results import Evaluation
+    from whereof.evaluate.evaluation import Evaluation
     from whereof.explain import Explanation, Failed
     from whereof.files import Written, WrittenExplanations
     from whereof.predict import Answers

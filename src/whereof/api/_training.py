@@ -136,7 +136,7 @@ def _train(
     start: float,
 ) -> Run:
     """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
-    from whereof.evaluate.splits import SplitEvaluator
+    from whereof.evaluate.metrics import SplitEvaluator
     from whereof.training.fit import fit
 
     config = problem.config

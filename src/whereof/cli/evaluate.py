@@ -45,10 +45,10 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     also with .gz.
     """
     from whereof.api import Run
-    from whereof.cli._evaluated import show_evaluation
-    from whereof.cli._tables import console
     from whereof.cli.progress import TerminalEvents
     from whereof.files import check_retrainings
+    from whereof.present.evaluation import show_evaluation
+    from whereof.present.terminal import console
 
     given = {name: value for name, value in settings.items() if value is not None}
     if out is not None:
@@ -64,4 +64,4 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     if as_json:
         print_json(found.to_dict())
     else:
-        show_evaluation(console(), found.to_dict())
+        show_evaluation(console(), found)

@@ -1,122 +1,160 @@
-"""An evaluation: one sample of predictions a seed, and every protocol that is asked for."""
+"""An evaluation: a sample of predictions for every seed, and every protocol that is asked for."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from whereof.evaluate.counting import CountingRetrainer, count_retrainings
-from whereof.evaluate.options import PROTOCOLS, EvaluateOptions
-from whereof.evaluate.picking import pick
-from whereof.evaluate.removal import (
-    compare,
-    record,
-    removal_jobs,
-    remove,
-    spread_changes,
-    tabulate,
-)
-from whereof.evaluate.results import Evaluation, Retraining
-from whereof.evaluate.sample import Sample
+from whereof.errors import WhereofError
+from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Protocol, Work, count_retrainings, no_results, protocols
+from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import mean_size
-from whereof.evaluate.steadiness import shaking_jobs, steady
 from whereof.events import Foreseen
-from whereof.predict import stand_alike
-from whereof.retrain import Case
+from whereof.explain import METHODS
+from whereof.predict import Predictions, stand_alike
+from whereof.retrain import Case, Job, Outcomes, Retrainer
+
+Variants = Mapping[str, Mapping[str, Sequence[Case]]]
+"""By protocol and by name: the cases of the variants that it asks for, one a seed."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What an evaluation says of its run."""
+    """What an evaluation says about its run."""
 
     run: str
     dataset: str
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What protocols work on."""
+@dataclass(frozen=True, eq=False)
+class CountingRetrainer(Retrainer):
+    """A retrainer that counts what it is asked, and what of it was not known before."""
 
-    samples: Sequence[Sample]
-    constrained: Mapping[str, Sequence[Sample]]
-    """By constraint, for approximation."""
-    options: EvaluateOptions
+    asked: set[str] = field(default_factory=set)
+    trained: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, retrainer: Retrainer) -> "CountingRetrainer":
+        return cls(retrainer.recipe, retrainer.engine, retrainer.journal, retrainer.events)
+
+    def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
+        """See `Retrainer`."""
+        for job in [Job.control(len(predictions)), *jobs]:
+            self.asked.add(job.key)
+            if self.journal.lacks(job.removed, predictions.places[job.which]):
+                self.trained.add(job.key)
+        return super().ask(predictions, jobs)
+
+
+def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
+    """Explain one prediction by every method that is needed, so that what is missing shows."""
+    asked = protocols(options.protocols)
+    needed = [name for each in asked for name in _methods(each, options)]
+    if case.trained.trace is None:
+        _check_without_trace(asked, needed, options)
+    sample = pick(case, replace(options, limit=1), threads)
+    for method in dict.fromkeys(needed):
+        sample.rank(method, 1)
+    if any(each.by_size for each in asked):
+        for method in options.methods:
+            sample.choose(method, options.sizes)
+
+
+def _methods(protocol: Protocol, options: EvaluateOptions) -> Iterator[str]:
+    yield from options.methods if protocol.by_method else ()
+    yield from protocol.uses
+
+
+def _check_without_trace(
+    asked: Sequence[Protocol], needed: Sequence[str], options: EvaluateOptions
+) -> None:
+    """Refuse what needs a trace, and name all of it."""
+    traced = [name for name in dict.fromkeys(needed) if METHODS[name].rolls_back]
+    lacking = [each.name for each in asked if set(each.uses) & set(traced)]
+    if any(each.by_method for each in asked):
+        lacking += [name for name in traced if name in options.methods]
+    if lacking:
+        raise WhereofError(
+            f"this run has no trace, and {', '.join(lacking)} need one; train it "
+            "without --no-trace, or evaluate what needs none: methods gradient-dot,random and "
+            "k 1,10"
+        )
 
 
 def evaluate(
     cases: Sequence[Case],
     options: EvaluateOptions,
     about: About,
-    constrained: Mapping[str, Sequence[Case]] | None = None,
+    variants: Variants | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """Run the protocols over cases of all seeds; `constrained` are those of approximation.
+    """Run the protocols over the cases of all seeds, and over the variants they ask for."""
+    start, others = time.perf_counter(), variants or {}
+    every = [case for mine in others.values() for each in mine.values() for case in each]
+    samples = {
+        case: pick(replace(case, retrainer=CountingRetrainer.of(case.retrainer)), options, threads)
+        for case in dict.fromkeys([*cases, *every])
+    }
+    seeds = [samples[case] for case in cases]
+    works = {
+        protocol: Work(
+            options,
+            seeds,
+            {
+                name: [samples[case] for case in mine]
+                for name, mine in others.get(protocol.name, {}).items()
+            },
+        )
+        for protocol in protocols(options.protocols)
+    }
+    _announce(works, [*samples.values()])
+    _retrain(works, [*samples.values()])
+    results: dict[str, Any] = no_results()
+    retrainings: list[Retraining] = []
+    for protocol, work in works.items():
+        found = protocol.run(work)
+        results |= found.results
+        retrainings += found.retrainings
+    return replace(
+        _described(seeds, options, about),
+        results=results,
+        retrainings=tuple(retrainings),
+        **_counts([*samples.values()]),
+        seconds=time.perf_counter() - start,
+    )
 
-    Without any, approximation looks at the cases themselves.
-    """
-    start = time.perf_counter()
-    constrained = constrained or {cases[0].trained.config.constraint: cases}
-    every = dict.fromkeys([*cases, *(case for mine in constrained.values() for case in mine)])
-    sample_of = {case: pick(_counted(case), options, threads) for case in every}
-    samples = [sample_of[case] for case in cases]
-    by_constraint = {name: [sample_of[case] for case in mine] for name, mine in constrained.items()}
-    work = _Work(samples, by_constraint, options)
-    _foresee(work, [*sample_of.values()])
-    _retrain_together(work)
-    found = _described(samples, options, about)
-    for name in PROTOCOLS:
-        if name in options.protocols:
-            found = _RUN[name](found, work)
-    return replace(found, **_counts([*sample_of.values()]), seconds=time.perf_counter() - start)
 
-
-def _foresee(work: _Work, samples: Sequence[Sample]) -> None:
-    """Say what all protocols and seeds will take at most, from one short probe."""
-    constrained = [sample for mine in work.constrained.values() for sample in mine]
+def _announce(works: Mapping[Protocol, Work], samples: Sequence[Sample]) -> None:
+    """Say the largest number of retrainings of all protocols and seeds, and how long they take."""
     n_retrainings = 0
     for sample in samples:
-        protocols = set(work.options.protocols) - {"approximation"}
-        mine = protocols if sample in work.samples else set()
-        if "approximation" in work.options.protocols and sample in constrained:
-            mine = mine | {"approximation"}
-        n_facts = sample.case.trained.dataset.n_facts
-        n_retrainings += count_retrainings(
-            mine, work.options, len(sample.situations), n_facts, _n_left_out(sample, work.options)
-        )
+        names = [each.name for each, work in works.items() if sample in work.samples]
+        n_retrainings += count_retrainings(names, next(iter(works.values())).options, sample.size)
     retrainer = samples[0].case.retrainer
     seconds = retrainer.seconds_for(n_retrainings)
     retrainer.events.emit(Foreseen(n_retrainings, seconds, retrainer.engine.at_once))
 
 
-def _retrain_together(work: _Work) -> None:
-    """Ask once for what two protocols ask apart: an engine is the faster, the more it gets."""
-    options, protocols = work.options, set(work.options.protocols)
-    # Leave-one-out removes every fact alone, for all predictions: it comes first.
-    if "leave-one-out" in protocols or not {"removal", "steadiness"} <= protocols:
-        return
-    for sample in work.samples:
-        jobs = shaking_jobs(sample, options.removals, options.seed)
-        jobs += removal_jobs(sample, options.methods, options.k)  # type: ignore[arg-type]
-        sample.case.retrainer.ask(sample.predictions, jobs)
-
-
-def _n_left_out(sample: Sample, options: EvaluateOptions) -> int | None:
-    if not options.adjacent_only:
-        return None
-    from whereof.evaluate.leave_one_out import count_adjacent
-
-    return count_adjacent(sample)
-
-
-def _counted(case: Case) -> Case:
-    return replace(case, retrainer=CountingRetrainer.of(case.retrainer))
+def _retrain(works: Mapping[Protocol, Work], samples: Sequence[Sample]) -> None:
+    """Ask for the retrainings of all protocols at once: engines are faster on large batches."""
+    for sample in samples:
+        jobs = [
+            job
+            for protocol, work in works.items()
+            if sample in work.samples
+            for job in protocol.jobs(sample, work.options)
+        ]
+        if jobs:
+            sample.ask(jobs)
 
 
 def _described(samples: Sequence[Sample], options: EvaluateOptions, about: About) -> Evaluation:
-    """An evaluation without its figures."""
+    """An evaluation without its results."""
     config = samples[0].case.trained.config
     n_adjacent = np.concatenate([sample.n_adjacent for sample in samples])
     wanted = options.predictions
@@ -129,7 +167,7 @@ def _described(samples: Sequence[Sample], options: EvaluateOptions, about: About
         predictions=wanted if wanted in ("top", "true") else Path(wanted).name,
         split=options.split,
         options=options.to_dict(),
-        n_predictions=mean_size([sample.situations for sample in samples]),
+        n_predictions=mean_size(samples),
         n_adjacent_mean=float(n_adjacent.mean()),
         n_adjacent_std=float(n_adjacent.std()),
     )
@@ -137,12 +175,16 @@ def _described(samples: Sequence[Sample], options: EvaluateOptions, about: About
 
 def _counts(samples: Sequence[Sample]) -> dict[str, Any]:
     """What is known once all protocols are done: counts, times, notes, and the controls."""
-    # Nothing is trained for them but where no protocol did.
-    controls = [sample.case.retrainer.ask(sample.predictions, []).control for sample in samples]
+    # The journal has the controls, unless no protocol retrained anything.
+    controls = [sample.ask([]).control for sample in samples]
     counted = [sample.case.retrainer for sample in samples]
     asked = sum(len(each.asked) for each in counted if isinstance(each, CountingRetrainer))
     trained = sum(len(each.trained) for each in counted if isinstance(each, CountingRetrainer))
-    seconds = _seconds(samples)
+    methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
+    seconds = {
+        name: tuple(each.seconds[name] for each in samples if name in each.seconds)
+        for name in methods
+    }
     return {
         "control_matches_run": all(
             stand_alike(sample.stored, control)
@@ -154,83 +196,3 @@ def _counts(samples: Sequence[Sample]) -> dict[str, Any]:
         "n_known": asked - trained,
         "notes": tuple(dict.fromkeys(note for sample in samples for note in sample.notes)),
     }
-
-
-def _seconds(samples: Sequence[Sample]) -> dict[str, tuple[float, ...]]:
-    """By method, of every seed."""
-    names = dict.fromkeys(name for sample in samples for name in sample.seconds)
-    return {name: tuple(s.seconds[name] for s in samples if name in s.seconds) for name in names}
-
-
-def _removal(before: Evaluation, work: _Work) -> Evaluation:
-    options = work.options
-    found = [remove(sample, options.methods, options.k) for sample in work.samples]  # type: ignore[arg-type]
-    return _add(
-        before,
-        [row for each in found for row in record(each)],
-        removal=tuple(tabulate(found, options.seed)),
-        significance=tuple(compare(found, options)),
-        changes=tuple(spread_changes(found, options)),
-    )
-
-
-def _steadiness(before: Evaluation, work: _Work) -> Evaluation:
-    found = steady(work.samples, work.options.removals, work.options.seed)
-    return _add(before, found.retrainings, steadiness=found.rows[0])
-
-
-# Protocols that are seldom asked for are loaded when they are.
-
-
-def _approximation(before: Evaluation, work: _Work) -> Evaluation:
-    from whereof.evaluate.approximation import approximate
-
-    found = approximate(work.constrained, work.options.seed)
-    return _add(before, found.retrainings, approximation=found.rows)
-
-
-def _leave_one_out(before: Evaluation, work: _Work) -> Evaluation:
-    from whereof.evaluate.leave_one_out import leave_one_out
-
-    options = work.options
-    found = leave_one_out(
-        work.samples, options.methods, options.seed, adjacent_only=options.adjacent_only
-    )
-    return replace(before, leave_one_out=found.rows, true_influences=found.truths)
-
-
-def _datamodelling(before: Evaluation, work: _Work) -> Evaluation:
-    from whereof.evaluate.datamodelling import datamodel
-
-    options = work.options
-    found = datamodel(work.samples, options.methods, options.subsets, options.seed)
-    return _add(before, found.retrainings, datamodelling=found.rows)
-
-
-def _kelpie(before: Evaluation, work: _Work) -> Evaluation:
-    from whereof.evaluate.kelpie import kelpie
-
-    found = kelpie(work.samples, work.options.methods, work.options.k)  # type: ignore[arg-type]
-    return _add(before, found.retrainings, kelpie=found.rows)
-
-
-def _theory(before: Evaluation, work: _Work) -> Evaluation:
-    from whereof.evaluate.theory import theorise
-
-    return replace(before, theory=theorise(work.samples))
-
-
-def _add(before: Evaluation, retrainings: Iterable[Retraining], **fields: Any) -> Evaluation:
-    """An evaluation with one more protocol, and the retrainings that this rests on."""
-    return replace(before, retrainings=(*before.retrainings, *retrainings), **fields)
-
-
-_RUN: Mapping[str, Callable[[Evaluation, _Work], Evaluation]] = {
-    "leave-one-out": _leave_one_out,
-    "steadiness": _steadiness,
-    "datamodelling": _datamodelling,
-    "kelpie": _kelpie,
-    "removal": _removal,
-    "approximation": _approximation,
-    "theory": _theory,
-}

@@ -1,146 +1,194 @@
-"""What is asked of an evaluation: one table that feeds commands, docs and checks."""
+"""The options of an evaluation: one table that feeds commands, docs and checks."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
+from whereof import registry
 from whereof.errors import WhereofError
 from whereof.explain import METHODS
 from whereof.settings import Settings, choice, number
 from whereof.training import TrainConfig
 
-PROTOCOLS = (
-    "leave-one-out",
-    "steadiness",
-    "datamodelling",
-    "kelpie",
-    "removal",
-    "approximation",
-    "theory",
-)
-"""In the order in which they run: first those that look at all predictions after every retraining,
-so that what others ask of the same ones is known."""
-
 EVALUATED = tuple(name for name, method in METHODS.items() if not method.retrains)
-"""Methods that estimate; those that retrain are themselves what estimates are checked by."""
+"""Methods that estimate. Methods that retrain are what estimates are checked against."""
 
 _Words = str | list | tuple  # type: ignore[type-arg]
+_Own = TypeVar("_Own", bound=Settings)
 
 
 @dataclass(frozen=True)
 class EvaluateOptions(Settings):
-    """What is evaluated, and how; checked on making. Lists may be texts with commas."""
+    """What is evaluated, and how; checked when made. Lists may be texts with commas."""
 
-    methods: str | list | tuple = choice(  # type: ignore[type-arg]
-        "rollback,random", "methods by commas", "Evaluation"
+    methods: _Words = choice("rollback,random", "methods, with commas between them", "Evaluation")
+    k: int | _Words = choice(
+        "1,10,all",
+        "numbers of facts to remove, with commas; all: every supporting fact",
+        "Evaluation",
     )
-    k: int | str | list | tuple = choice(  # type: ignore[type-arg]
-        "1,10,all", "how many facts are removed, by commas; all that support", "Evaluation"
-    )
-    protocols: str | list | tuple = choice(  # type: ignore[type-arg]
-        "removal,steadiness", f"by commas: {', '.join(PROTOCOLS)}, or all", "Evaluation"
+    protocols: _Words = choice(
+        "removal,steadiness",
+        f"with commas: {', '.join(registry.ours(registry.PROTOCOLS))}, or all",
+        "Evaluation",
     )
     baseline: str | None = choice(
         None, "the method that others are compared with  [default: random]", "Evaluation"
     )
-    constraints: str | list | tuple | None = choice(  # type: ignore[type-arg]
+    constraints: _Words | None = choice(
         None,
-        "of approximation: such as none,unit,max:2  [default: that of the run]",
+        "for approximation: such as none,unit,max:2  [default: that of the run]",
         "Evaluation",
     )
     adjacent_only: bool = choice(
-        False, "of leave-one-out: remove facts adjacent to a prediction, no others", "Evaluation"
+        False, "for leave-one-out: only remove facts adjacent to a prediction", "Evaluation"
     )
-    subsets: int = number(100, "of datamodelling: random halves of the facts", "Evaluation", 2)
-    removals: int = number(20, "of steadiness: random facts removed, a seed", "Evaluation", 1)
+    subsets: int = number(100, "for datamodelling: number of random halves", "Evaluation", 2)
+    removals: int = number(
+        20, "for steadiness: number of random facts to remove, per seed", "Evaluation", 1
+    )
+
+    settings: str | dict | None = choice(  # type: ignore[type-arg]
+        None, "options of protocols from other packages: NAME=VALUE, with commas", "Evaluation"
+    )
 
     predictions: str = choice("top", "top new answers, true facts, or a file", "Predictions")
     split: str = choice(
         "test", "whose queries or facts, for top and true", "Predictions", "test", "valid", "train"
     )
-    limit: int | None = number(None, "only so many, drawn at random", "Predictions", 1)
+    limit: int | None = number(None, "number of predictions, drawn at random", "Predictions", 1)
     least_adjacent: int | None = number(
-        None, "only predictions with so many adjacent facts or more", "Predictions", 1
+        None, "only predictions with at least this number of adjacent facts", "Predictions", 1
     )
     most_adjacent: int | None = number(
-        None, "only predictions with so many adjacent facts or fewer", "Predictions", 1
+        None, "only predictions with at most this number of adjacent facts", "Predictions", 1
     )
-    seeds: int = number(1, "models: seed, seed + 1 and so on of the run", "Predictions", 1)
-    seed: int = number(0, "of what is drawn at random", "Predictions", 0)
+    seeds: int = number(1, "number of models: the run's seed, seed + 1, ...", "Predictions", 1)
+    seed: int = number(0, "for everything that is drawn at random", "Predictions", 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_methods()
-        self._settle("methods", _known("method", _listed("methods", self.methods), EVALUATED))
+        self._settle("methods", _methods(_listed("methods", self.methods)))
         self._settle("k", tuple(dict.fromkeys(map(_size, _listed("k", self.k)))))
-        protocols = _listed("protocols", self.protocols)
-        protocols = PROTOCOLS if protocols == ("all",) else protocols
-        self._settle("protocols", _known("protocol", protocols, PROTOCOLS))
+        names, asked = registry.names(registry.PROTOCOLS), _listed("protocols", self.protocols)
+        asked = names if asked == ("all",) else asked
+        self._settle("protocols", _known("protocol", asked, names))
         self._check_baseline()
-        self._check_constraints()
-        self._check_adjacent()
-        if self.predictions not in ("top", "true") and self.split != "test":
-            raise WhereofError("split goes with predictions top and true; leave it out")
+        if self.constraints is not None:
+            self._settle("constraints", _listed("constraints", self.constraints))
+            for constraint in self.constraints:
+                TrainConfig(constraint=constraint)  # refuses a bad one
+        self._check_owners()
+        if self.settings is not None:
+            self._settle("settings", _pairs(self.settings))
+            self._check_settings()
+        self._check_predictions()
+
+    @property
+    def sizes(self) -> tuple[int | str, ...]:
+        """The numbers of facts to remove, `all` among them."""
+        assert isinstance(self.k, tuple)
+        return self.k
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        return {name: each for name, each in found.items() if (name, each) != ("settings", None)}
+
+    def own(self, table: type[_Own]) -> _Own:
+        """The settings of a protocol's own table; see `Protocol.settings`."""
+        given = self.settings if isinstance(self.settings, dict) else {}
+        import msgspec
+
+        mine = {name: value for name, value in given.items() if name in table.names()}
+        try:
+            return msgspec.convert(mine, table, strict=False)
+        except msgspec.ValidationError as error:
+            raise WhereofError(f"settings: {error}") from None
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def _check_methods(self) -> None:
-        for method in _listed("methods", self.methods):
-            if method in METHODS and METHODS[method].retrains:
-                raise WhereofError(
-                    f"method {method!r} retrains, so there is nothing to check it by; "
-                    f"choose from {', '.join(EVALUATED)}"
-                )
-
     def _check_baseline(self) -> None:
+        from whereof.evaluate.sample import draws_at_random
+
         if self.baseline is None:
-            self._settle("baseline", "random" if "random" in self.methods else self.methods[0])
+            at_random = (name for name in self.methods if draws_at_random(name))
+            self._settle("baseline", next(at_random, self.methods[0]))
         if self.baseline not in self.methods:
             names = ", ".join(self.methods)
             raise WhereofError(f"baseline {self.baseline!r} is not among the methods: {names}")
 
-    def _check_constraints(self) -> None:
-        if self.constraints is None:
-            return
-        self._settle("constraints", _listed("constraints", self.constraints))
-        for constraint in self.constraints:
-            TrainConfig(constraint=constraint)  # says what is wrong with it
-        if "approximation" not in self.protocols:
-            raise WhereofError("constraints are of approximation; name it among the protocols")
+    def _check_owners(self) -> None:
+        """Refuse an option that is off by default and belongs to a protocol that does not run."""
+        from whereof.evaluate.protocol import protocols
 
-    def _check_adjacent(self) -> None:
-        if self.adjacent_only and "leave-one-out" not in self.protocols:
-            raise WhereofError("adjacent_only is of leave-one-out; name it among the protocols")
+        for protocol in protocols():
+            for name in protocol.options:
+                if getattr(self, name) in (None, False) or protocol.name in self.protocols:
+                    continue
+                if getattr(type(self), name) in (None, False):
+                    raise WhereofError(
+                        f"{name} requires the protocol {protocol.name}; add it to the protocols"
+                    )
+
+    def _check_settings(self) -> None:
+        from whereof.evaluate.protocol import protocols
+
+        tables = [each.settings for each in protocols(self.protocols) if each.settings]
+        allowed = [name for table in tables for name in table.names()]
+        for name in self.settings or ():
+            if name not in allowed:
+                raise registry.unknown("setting of the protocols", name, allowed)
+        for table in tables:
+            self.own(table)
+
+    def _check_predictions(self) -> None:
         least, most = self.least_adjacent, self.most_adjacent
         if least is not None and most is not None and least > most:
             raise WhereofError(
                 f"least_adjacent is {least} and most_adjacent {most}; the least must not be more"
             )
+        if self.predictions not in ("top", "true") and self.split != "test":
+            raise WhereofError("split goes with predictions top and true; leave it out")
+
+
+def _methods(words: Sequence[str]) -> tuple[str, ...]:
+    for method in words:
+        if method in METHODS and METHODS[method].retrains:
+            raise WhereofError(
+                f"method {method!r} retrains, so there is nothing to check it against; "
+                f"choose from {', '.join(EVALUATED)}"
+            )
+    return _known("method", words, EVALUATED)
 
 
 def _listed(name: str, value: _Words | int) -> tuple[str, ...]:
-    """Words by commas, or a list of them, each once."""
-    words: Iterable[Any] = value.split(",") if isinstance(value, str) else _several(value)
+    """Words between commas, or a list of them, each once."""
+    several = value if isinstance(value, list | tuple) else [value]
+    words: Iterable[Any] = value.split(",") if isinstance(value, str) else several
     found = tuple(dict.fromkeys(word for each in words if (word := str(each).strip())))
     if not found:
         raise WhereofError(f"{name} is empty; name one or more, with commas between them")
     return found
 
 
-def _several(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 def _known(noun: str, words: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """Words that are all allowed; for another, the nearest."""
+    """Words that are all allowed."""
     for word in words:
         if word not in allowed:
-            near = get_close_matches(word, allowed, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise WhereofError(f"unknown {noun} {word!r}; {hint}choose from {', '.join(allowed)}")
+            raise registry.unknown(noun, word, allowed)
     return tuple(words)
+
+
+def _pairs(value: str | dict[str, Any]) -> dict[str, Any]:
+    """NAME=VALUE between commas, as a dict."""
+    if isinstance(value, dict):
+        return value
+    parts = [part.partition("=") for part in _listed("settings", value)]
+    for name, equals, _ in parts:
+        if not equals:
+            raise WhereofError(f"settings has {name!r}; give NAME=VALUE, with commas between")
+    return {name.strip().replace("-", "_"): given.strip() for name, _, given in parts}
 
 
 def _size(word: str) -> int | str:

@@ -1,12 +1,15 @@
 """How sure a figure is: resampling, randomisation, and how two lists of numbers go together."""
 
 from collections.abc import Hashable, Sequence, Sized
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.evaluate.results import Interval, Spread
 from whereof.types import Numbers
+
+Interval = tuple[float, float]
+"""The middle 95% of what resampling gives; a single value has none."""
 
 _RESAMPLES = 2000
 _SHUFFLES = 10_000
@@ -14,6 +17,19 @@ _AT_ONCE = 1 << 22
 """Drawn numbers that are held in memory at a time."""
 _TINY = 1e-9
 """Sums of the same numbers in another order differ by less, relative to their size."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The five numbers of a box plot, with mean and standard deviation."""
+
+    low: float
+    first_quarter: float
+    median: float
+    third_quarter: float
+    high: float
+    mean: float
+    std: float
 
 
 def mean_size(seeds: Sequence[Sized]) -> int:

@@ -66,9 +66,9 @@ def save_evaluation(folder: Path, document: dict[str, Any]) -> Path:
     return path
 
 
-def save_influences(evaluation: Path, seed: int, matrix: NDArray[np.float64]) -> Path:
-    """Keep a matrix of true influences beside its evaluation, as NAME-seed-SEED.npy."""
-    path = evaluation.with_name(f"{evaluation.stem}-seed-{seed}.npy")
+def save_influences(evaluation: Path, name: str, matrix: NDArray[np.float64]) -> Path:
+    """Keep an array beside its evaluation, such as true influences as EVALUATION-seed-42.npy."""
+    path = evaluation.with_name(f"{evaluation.stem}-{name}.npy")
     with new_file(path, _open_array) as write:
         write(matrix)
     return path

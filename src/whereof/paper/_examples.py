@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from whereof.evaluate.results import Retraining
+from whereof.evaluate.evaluation import Retraining
 
 Prediction = tuple[str, str | None, str, str]
 """Subject, relation, object, and the place that was asked for."""

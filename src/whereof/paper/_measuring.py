@@ -1,18 +1,19 @@
 """One part after another: evaluated, and kept when it is finished."""
 
 import json
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from whereof._version import __version__
 from whereof.api import Run
 from whereof.api._cases import open_case
-from whereof.evaluate import results
+from whereof.evaluate.evaluation import Evaluation, Retraining, plain
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.results import Evaluation, Significance, plain
+from whereof.evaluate.protocol import result_fields
+from whereof.evaluate.protocols.removal import Significance
 from whereof.events import Events
 from whereof.files import write_retrainings, write_text
 from whereof.paper._examples import choose_examples
@@ -131,7 +132,8 @@ class Measuring:
 
 def _records_key() -> str:
     """Tells evaluations whose records have these fields from others, also within a version."""
-    kinds = {name: kind for name, kind in vars(results).items() if is_dataclass(kind)}
+    kinds = {name: get_args(kind)[0] for name, kind in result_fields().items()}
+    kinds |= {"evaluation": Evaluation, "retraining": Retraining}
     named = {name: [item.name for item in fields(kind)] for name, kind in kinds.items()}
     return blake2b(json.dumps(named, sort_keys=True).encode(), digest_size=8).hexdigest()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError
-from whereof.evaluate.results import plain
+from whereof.evaluate.evaluation import plain
 from whereof.events import Events, Note, StageStarted
 from whereof.files import write_text
 from whereof.paper._figures import Drawn, draw

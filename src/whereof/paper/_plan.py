@@ -66,21 +66,26 @@ class Part:
 
     def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
         """At most so many for a seed: sets of facts that two methods agree on count once."""
-        from whereof.evaluate.counting import count_retrainings
+        from whereof.evaluate.protocol import SampleSize, count_retrainings
 
         protocols = set(self.protocols)
         if "removal" in protocols and "1" in self.sizes and "rollback" in self.methods:
             protocols -= {"approximation"}  # removes what rollback at 1 does
-        options = EvaluateOptions(methods=self.methods, k=self.sizes, protocols=self.protocols)
-        n_left_out = self._most_left_out(n_predictions, n_facts)
-        n_first = count_retrainings(protocols, options, n_predictions, n_facts, n_left_out)
-        n_others = count_retrainings(("approximation",), options, n_predictions, n_facts)
+        options = EvaluateOptions(
+            methods=self.methods,
+            k=self.sizes,
+            protocols=self.protocols,
+            adjacent_only=bool(self.asked.get("adjacent_only")),
+        )
+        size = SampleSize(n_predictions, n_facts, self._most_left_out(n_predictions, n_facts))
+        n_first = count_retrainings(protocols, options, size)
+        n_others = count_retrainings(("approximation",), options, size)
         return n_first + (len(self.constraints) - 1) * n_others
 
-    def _most_left_out(self, n_predictions: int, n_facts: int) -> int | None:
-        """Facts that leave-one-out removes at most; None for all."""
+    def _most_left_out(self, n_predictions: int, n_facts: int) -> int:
+        """Facts that leave-one-out removes at most."""
         if not self.asked.get("adjacent_only"):
-            return None
+            return n_facts
         most: int = self.asked.get("most_adjacent", n_facts)
         limit: int = self.asked.get("limit", n_predictions)
         return min(n_facts, most * min(n_predictions, limit))

@@ -12,7 +12,7 @@ import numpy as np
 from whereof.api import Run
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.results import Order
+from whereof.evaluate.protocols.leave_one_out import Order
 from whereof.paper._plan import OTHER_CREDIT, TRUTH, Part
 from whereof.paper._results import Document
 from whereof.paper._runs import Runs
@@ -43,13 +43,12 @@ def check_same_rows(run: Run, other: Run) -> None:
 
 def measure_truth(case: Case, other: Run, options: EvaluateOptions) -> Document:
     """How rollback orders facts by the trace of another run with the same rows."""
-    from whereof.evaluate.leave_one_out import find_orders, find_truth
-    from whereof.evaluate.picking import pick
-    from whereof.evaluate.sample import Sample
+    from whereof.evaluate.protocols.leave_one_out import find_orders, find_truth
+    from whereof.evaluate.sample import Sample, pick
 
     sample = pick(case, options)
     # The journal knows all of it: the evaluation retrained the same.
-    truth = find_truth(sample, adjacent_only=options.adjacent_only)
+    truth = find_truth(sample, options)
     # Explained where the run itself is: on the card, or by the processor.
     traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
     orders = find_orders(Sample(traced, sample.situations), "rollback", truth)

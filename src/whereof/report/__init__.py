@@ -1,6 +1,5 @@
-"""A run and its evaluations as one page, made of their plain documents."""
+"""A run and its evaluations as one page."""
 
 from whereof.report._page import Report, report_page
-from whereof.report._reading import check_evaluation, read_evaluation
 
-__all__ = ["Report", "check_evaluation", "read_evaluation", "report_page"]
+__all__ = ["Report", "report_page"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 
+from whereof.evaluate.evaluation import Evaluation
 from whereof.report._parts import Document, Section, commands, items
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
@@ -13,7 +14,7 @@ from whereof.training.defaults import CHOSEN
 _PACKAGES = ("whereof", "numpy", "numba")
 
 
-def again(info: Document, evaluations: Sequence[Document], made: str) -> Section:
+def again(info: Document, evaluations: Sequence[Evaluation], made: str) -> Section:
     """The commands that lead to this page, versions and the date."""
     run = shlex.quote(str(info.get("run") or "RUN"))
     lines = [*_train(info, run), *(_evaluate(each, run) for each in evaluations)]
@@ -54,9 +55,9 @@ def _flags(settings: Document) -> Iterator[str]:
             yield f"--{flag} {shlex.quote(str(value))}"
 
 
-def _evaluate(evaluation: Document, run: str) -> str:
+def _evaluate(evaluation: Evaluation, run: str) -> str:
     """With the options that it was asked with."""
-    return " ".join(["whereof evaluate", run, *_flags(evaluation["options"])])
+    return " ".join(["whereof evaluate", run, *_flags(evaluation.options)])
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -1,18 +1,19 @@
 """A run and its evaluations as one page that needs nothing else."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from whereof.drawing._page_parts import STYLE
 from whereof.drawing._text import safe
+from whereof.evaluate.evaluation import Evaluation
+from whereof.evaluate.evaluation import Section as Results
+from whereof.present.charts import chart_svg
 from whereof.report._again import again
 from whereof.report._examples import examples
-from whereof.report._parts import Document, Section, amount, count, paragraph
-from whereof.report._quality import approximation, datamodelling, kelpie, leave_one_out
-from whereof.report._removal import changes, removal, steadiness
+from whereof.report._parts import Document, Section, figures, paragraph, table
 from whereof.report._run import about_run, metrics, training
 from whereof.report._summary import summary
-from whereof.report._theory import seconds, theory
+from whereof.table import WORDS, Table, cell_text
 
 _STYLE = """
 h3 { font-size: 1rem; margin-top: 1.6rem; }
@@ -35,18 +36,6 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 0.8rem; border-ra
 }
 """
 
-_PROTOCOLS: tuple[Callable[[Document], Section], ...] = (
-    removal,
-    changes,
-    steadiness,
-    approximation,
-    leave_one_out,
-    datamodelling,
-    kelpie,
-    theory,
-    seconds,
-)
-
 
 @dataclass(frozen=True)
 class Report:
@@ -54,8 +43,7 @@ class Report:
 
     info: Document
     """What `Run.info()` gives."""
-    evaluations: Sequence[Document] = ()
-    """What `Evaluation.to_dict()` gives, each."""
+    evaluations: Sequence[Evaluation] = ()
     explanations: Sequence[Document] = ()
     """What `Explanation.to_dict()` gives, each: the examples."""
     notes: Sequence[str] = ()
@@ -105,45 +93,46 @@ def _contents(sections: Sequence[Section]) -> str:
     return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
 
 
-def _sections(evaluation: Document, index: int) -> list[Section]:
-    """The sections that have something; of several evaluations, each with links of its own."""
-    sections = [section for make in _PROTOCOLS if (section := make(evaluation)).parts]
-    if not index:
-        return sections
-    return [
-        replace(each, key=f"{each.key}-{index}", title=f"{each.title} ({index})")
-        for each in sections
+def _sections(evaluation: Evaluation, index: int) -> list[Section]:
+    """A section for every protocol; those of several evaluations have links of their own."""
+    return [_section(each, index) for each in evaluation.sections()]
+
+
+def _section(found: Results, index: int) -> Section:
+    parts = [
+        *(paragraph(said, kind="verdict") for said in found.sentences),
+        *map(_table, found.tables),
+        figures(*map(chart_svg, found.charts)) if found.charts else "",
     ]
+    key, title = (
+        (f"{found.name}-{index}", f"{found.title} ({index})")
+        if index
+        else (found.name, found.title)
+    )
+    return Section(title, tuple(filter(None, parts)), key)
+
+
+def _table(found: Table) -> str:
+    cells = (
+        [cell_text(value, column) for value, column in zip(row, found.columns, strict=True)]
+        for row in found.rows[: found.most]
+    )
+    more = len(found.rows) - (found.most or len(found.rows))
+    rest = f" {more:,} more rows are in the evaluation's JSON document." if more > 0 else ""
+    n_words = sum(column.unit in WORDS for column in found.columns)
+    heads = [column.title for column in found.columns]
+    return table(
+        heads, cells, ". ".join(filter(None, (found.title, f"{found.note}{rest}"))), n_words=n_words
+    )
 
 
 def _evaluations(
-    evaluated: Sequence[tuple[Document, Sequence[Section]]], info: Document
+    evaluated: Sequence[tuple[Evaluation, Sequence[Section]]], info: Document
 ) -> Iterator[str]:
     for index, (evaluation, sections) in enumerate(evaluated, 1):
         yield f"<h2>Evaluation{f' {index}' if len(evaluated) > 1 else ''}</h2>"
-        yield paragraph(*_about(evaluation, info))
-        yield from (paragraph(f"Note: {note}") for note in evaluation.get("notes") or ())
+        yield from map(paragraph, (*evaluation.heading(), *evaluation.ending()))
+        if evaluation.config != info["config"]:
+            other = f"Caution: this evaluation is of a run with other settings: {evaluation.run}."
+            yield paragraph(other)
         yield from (section.html(3) for section in sections)
-
-
-def _about(evaluation: Document, info: Document) -> Iterator[str]:
-    """What was evaluated, and on how many retrainings the figures rest."""
-    seeds = ", ".join(map(str, evaluation["seeds"]))
-    which = {"top": "top new answers", "true": "true facts"}.get(evaluation["predictions"])
-    what = f"the {which} of {evaluation['split']}" if which else evaluation["predictions"]
-    n_predictions = count(evaluation["n_predictions"], "prediction")
-    yield f"{n_predictions}, {what}, under {'seeds' if ',' in seeds else 'seed'} {seeds}."
-    yield (
-        f"Each has {amount(evaluation['n_adjacent_mean'])} ± "
-        f"{amount(evaluation['n_adjacent_std'])} adjacent facts."
-    )
-    if evaluation.get("n_retrainings"):
-        took = f" ({evaluation['seconds']:.3g} s)" if evaluation.get("seconds") else ""
-        yield f"The figures rest on {count(evaluation['n_retrainings'], 'retraining')}{took}."
-    if evaluation.get("control_matches_run") is False:
-        yield (
-            "Caution: retraining without removing anything did not give the run back, so what "
-            "follows is not only what the removed facts did."
-        )
-    if evaluation.get("config") != info["config"]:
-        yield f"Caution: this evaluation is of a run with other settings: {evaluation['run']}."

@@ -3,16 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from whereof.drawing._metrics import metric_text, metric_title
+from whereof.evaluate.evaluation import Evaluation
 from whereof.report._parts import Document, Section, paragraph
-from whereof.report._sentences import removal_sentences
-from whereof.report._theory import claim
 
 _MAIN = ("mrr", "rmse")
 
 
-def summary(info: Document, evaluations: Sequence[Document]) -> Section:
+def summary(info: Document, evaluations: Sequence[Evaluation]) -> Section:
     """How good the model is, and whether retraining confirms its explanations."""
-    said = [*_model(info), *_confirmed(evaluations)]
+    said = [*_model(info), *(said for each in evaluations for said in each.headlines())]
     if not evaluations:
         said.append(
             "There is no evaluation of this run here: whether retraining confirms its explanations "
@@ -33,12 +32,3 @@ def _model(info: Document) -> Iterator[str]:
                 f"{info['dataset']}."
             )
             return
-
-
-def _confirmed(evaluations: Sequence[Document]) -> Iterator[str]:
-    """Of every evaluation, what its first method does at its first size, and the paper's claim."""
-    for evaluation in evaluations:
-        if evaluation.get("removal"):
-            yield from list(removal_sentences(evaluation))[:1]
-        if evaluation.get("theory"):
-            yield from claim(evaluation)

@@ -1,24 +1,34 @@
 """The linear datamodelling score, by the definition."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluate.small import N_FACTS, influences, probabilities, retrain, sampled, spearman, train
-from whereof.errors import WhereofError
-from whereof.evaluate.datamodelling import _without_rounding, datamodel, draw_halves
+import whereof
+from evaluate.small import (
+    N_FACTS,
+    influences,
+    probabilities,
+    retrain,
+    run_protocol,
+    sampled,
+    spearman,
+)
+from whereof.evaluate.protocols.datamodelling import _without_rounding, draw_halves
 
-METHODS = ("rollback", "random")
+Small = Callable[..., whereof.Run]
 
 
-def test_scores_are_those_of_the_definition_with_margins(tmp_path: Path) -> None:
-    runs, n_subsets = [train(tmp_path), train(tmp_path, seed=6)], 12
+def test_scores_are_those_of_the_definition_with_margins(
+    small_run: Small,
+) -> None:
+    runs, n_subsets = [small_run(), small_run(seed=6)], 12
     with sampled(runs[0]) as one, sampled(runs[1]) as two:
-        found = datamodel([one, two], METHODS, n_subsets, 3)
-        for row in found.rows:
+        found = run_protocol("datamodelling", [one, two], subsets=n_subsets, seed=3)
+        for row in found.results["datamodelling"]:
             scores = []
             for run, sample in zip(runs, (one, two), strict=True):
                 estimated = influences(run, sample, row.method)
@@ -48,11 +58,6 @@ def test_halves_take_every_fact_as_often() -> None:
     shares = draw_halves(50, 4000, 0).mean(axis=0)
     assert np.abs(shares - 0.5).max() < 0.04
     assert not np.array_equal(draw_halves(50, 3, 0), draw_halves(50, 3, 1))
-
-
-def test_one_half_is_too_few(tmp_path: Path) -> None:
-    with sampled(train(tmp_path)) as sample, pytest.raises(WhereofError, match="n_subsets is 1"):
-        datamodel([sample], METHODS, 1, 0)
 
 
 def test_sums_that_differ_by_rounding_tie() -> None:

@@ -2,8 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from decimal import Decimal, localcontext
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,26 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.formulas import Formula, complex_, distmult, rescal, simple
 from numpy.typing import NDArray
-from trained import train_ratings
 from training.helpers import make_problem, make_trainer
 
+import whereof
 from evaluate.small import (
     N_FACTS,
+    Sample,
     influences,
     probabilities,
     retrain,
+    run_protocol,
     sampled,
     scores_of,
-    train,
 )
-from whereof.evaluate import theory
-from whereof.evaluate.theory import (
+from whereof.evaluate.protocols import theory
+from whereof.evaluate.protocols.theory import (
+    Theory,
     lipschitz_constant,
     recurrence_bound,
     schedule_constant,
     smoothness,
     stability_bound,
-    theorise,
 )
 from whereof.models import MODELS
 
@@ -43,6 +44,7 @@ FORMULAS: dict[str, tuple[Formula, int]] = {
     "simple": (simple, 4),
 }
 """And the width of a relation, where that of an entity is 4."""
+Small = Callable[..., whereof.Run]
 SEEDS = st.integers(0, 2**32)
 SLACK = 1 + 1e-9
 
@@ -292,8 +294,13 @@ def test_the_constant_of_a_schedule() -> None:
     assert schedule_constant(np.array([0.1, 0.4, 0.2, 0.05])) == pytest.approx(0.8)
 
 
-def test_errors_and_normaliser_are_those_of_the_definition(tmp_path: Path) -> None:
-    run = train(tmp_path)
+def theorise(samples: list[Sample]) -> Theory:
+    found: Theory = run_protocol("theory", samples).results["theory"]
+    return found
+
+
+def test_errors_and_normaliser_are_those_of_the_definition(small_run: Small) -> None:
+    run = small_run()
     with sampled(run) as sample:
         found = theorise([sample])
         control, estimated = retrain(sample, []), influences(run, sample, "rollback")
@@ -314,11 +321,9 @@ def test_errors_and_normaliser_are_those_of_the_definition(tmp_path: Path) -> No
     assert found.score_std == pytest.approx(scores[np.arange(len(facts)), facts[:, 2]].std())
 
 
-def test_constants_come_from_the_norms_and_rates_met(tmp_path: Path) -> None:
+def test_constants_come_from_the_norms_and_rates_met(small_run: Small) -> None:
     settings = {"schedule": "inverse", "rate": 0.5}
-    runs = [
-        train(tmp_path, **settings, seed=seed, epochs=epochs) for seed, epochs in ((5, 4), (6, 6))
-    ]
+    runs = [small_run(**settings, seed=seed, epochs=epochs) for seed, epochs in ((5, 4), (6, 6))]
     with sampled(runs[0]) as one, sampled(runs[1]) as two:
         found = theorise([one, two])
         alone = [theorise([one]), theorise([two])]
@@ -339,9 +344,9 @@ def test_constants_come_from_the_norms_and_rates_met(tmp_path: Path) -> None:
     ("settings", "known"), [({"model": "transe"}, False), ({"batch_size": 5}, True)]
 )
 def test_bounds_are_left_out_where_none_is_proved(
-    tmp_path: Path, settings: dict[str, object], known: bool
+    small_run: Small, settings: dict[str, object], known: bool
 ) -> None:
-    with sampled(train(tmp_path, **settings)) as sample:
+    with sampled(small_run(**settings)) as sample:
         found = theorise([sample])
     assert (found.lipschitz is not None, found.smoothness is not None) == (known, known)
     assert found.stability_bound is None
@@ -351,8 +356,8 @@ def test_bounds_are_left_out_where_none_is_proved(
     assert found.n_steps == 6 * batches
 
 
-def test_ratings_have_no_normaliser(tmp_path: Path) -> None:
-    with sampled(train_ratings(tmp_path, epochs=5), true=True, split="train") as sample:
+def test_ratings_have_no_normaliser(ratings: whereof.Run) -> None:
+    with sampled(ratings, true=True, split="train") as sample:
         found = theorise([sample])
     assert found.normaliser_mean is None
     assert found.normaliser_std is None

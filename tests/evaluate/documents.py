@@ -3,19 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from whereof.evaluate.results import (
-    Approximation,
-    Change,
-    Datamodelling,
-    Evaluation,
-    Kelpie,
-    LeaveOneOut,
-    Removal,
-    Significance,
-    Spread,
-    Steadiness,
-    Theory,
-)
+from whereof.evaluate.evaluation import Evaluation
+from whereof.evaluate.protocol import no_results
+from whereof.evaluate.protocols.approximation import Approximation
+from whereof.evaluate.protocols.datamodelling import Datamodelling
+from whereof.evaluate.protocols.kelpie import Kelpie
+from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
+from whereof.evaluate.protocols.removal import Change, Removal, Significance
+from whereof.evaluate.protocols.steadiness import Steadiness
+from whereof.evaluate.protocols.theory import Theory
+from whereof.evaluate.statistics import Spread
 
 SIZES: tuple[int | str, ...] = (1, 10, "all")
 
@@ -74,18 +71,32 @@ THEORY = Theory(
     score_std=1.4,
 )
 
-FULL = Evaluation(
-    run="runs/nations",
-    dataset="nations",
-    model="distmult",
-    config={"model": "distmult", "dim": 10},
-    seeds=(42, 43),
-    predictions="top",
-    split="test",
-    options={},
-    n_predictions=143,
-    n_adjacent_mean=508.0,
-    n_adjacent_std=101.0,
+
+def change(found: Evaluation, **changes: Any) -> Evaluation:
+    """An evaluation with other fields, or other results of protocols."""
+    results = {name: changes.pop(name) for name in no_results() if name in changes}
+    return replace(found, **changes, results=found.results | results)
+
+
+FULL = change(
+    Evaluation(
+        run="runs/nations",
+        dataset="nations",
+        model="distmult",
+        config={"model": "distmult", "dim": 10},
+        seeds=(42, 43),
+        predictions="top",
+        split="test",
+        options={"baseline": "random"},
+        n_predictions=143,
+        n_adjacent_mean=508.0,
+        n_adjacent_std=101.0,
+        results=no_results(),
+        explain_seconds={"rollback": 0.0021, "random": 1.5},
+        n_retrainings=900,
+        seconds=61.0,
+        notes=("a note of the evaluation",),
+    ),
     removal=removals(),
     significance=(
         Significance("rollback", "random", 1, "pd", 0.376, 0.0001),
@@ -104,15 +115,11 @@ FULL = Evaluation(
     datamodelling=(Datamodelling("rollback", 0.21, (0.15, 0.25), 100, 143, 1),),
     kelpie=(Kelpie("rollback", 1, 100, 2, 95.0, 1.0, 0.35, 0.65, 1.0, 0.5, 0.5),),
     theory=THEORY,
-    explain_seconds={"rollback": 0.0021, "random": 1.5},
-    n_retrainings=900,
-    seconds=61.0,
-    notes=("a note of the evaluation",),
 )
 
 RATED_CONFIG = {"model": "mf-biased", "dim": 4, "loss": "squared"}
 
-RATED = replace(
+RATED = change(
     FULL,
     run="runs/ratings",
     dataset="ratings",
@@ -179,4 +186,4 @@ RATED_INFO = INFO | {
 
 def document(**changes: Any) -> dict[str, Any]:
     """What `Evaluation.to_dict()` gives."""
-    return replace(FULL, **changes).to_dict()
+    return change(FULL, **changes).to_dict()

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trained import train, train_ratings
+from trained import train
 
 import whereof
 from evaluate.helpers import Naive, case_of
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.picking import pick
+from whereof.evaluate.sample import pick
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
-    return train(tmp_path_factory.mktemp("runs") / "run")
+def run(nations: whereof.Run) -> whereof.Run:
+    return nations
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +117,8 @@ def test_runs_with_inverse_relations_are_asked_for_objects(
     assert found.control_matches_run
 
 
-def test_two_way_runs_leave_the_relation_out(tmp_path: Path) -> None:
-    run = train_ratings(tmp_path, epochs=3)
+def test_two_way_runs_leave_the_relation_out(ratings: whereof.Run, tmp_path: Path) -> None:
+    run = ratings
     path = tmp_path / "asked.tsv"
     path.write_text("u0\tm2\n")
     entities = run.dataset.entities

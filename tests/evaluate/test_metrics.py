@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whereof.data import Dataset, Vocabulary
-from whereof.evaluate.ranking import RankingEvaluator, RankingMetrics
+from whereof.evaluate.metrics import RankingEvaluator, RankingMetrics
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
 
@@ -91,7 +91,7 @@ def test_no_facts_have_no_metrics() -> None:
 
 
 def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whereof.evaluate.ranking._BLOCK", 3)
+    monkeypatch.setattr("whereof.evaluate.metrics._BLOCK", 3)
     dataset, scorer = make_dataset(6), make_scorer(6)
     one, four = (
         RankingEvaluator(dataset, inverse=False, threads=n).ranks(scorer, dataset.test)

@@ -5,20 +5,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trained import train, train_ratings
 
 import whereof
 from evaluate.helpers import Naive, case_of
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.picking import pick
-from whereof.evaluate.removal import choose_facts, remove
+from whereof.evaluate.protocols.removal import _remove
+from whereof.evaluate.sample import pick
 
 LIMIT = 6
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
-    return train(tmp_path_factory.mktemp("runs") / "run")
+def run(nations: whereof.Run) -> whereof.Run:
+    return nations
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +162,7 @@ def test_facts_that_oppose_fill_up_what_support_leaves(run: whereof.Run) -> None
     with case_of(run) as case:
         sample = pick(case, options)
         n_adjacent = int(sample.n_adjacent.max())
-        found = choose_facts(sample, "rollback", [n_adjacent + 5, "all"])
+        found = sample.choose("rollback", [n_adjacent + 5, "all"])
     for few, supporting, size in zip(*found.values(), sample.n_adjacent, strict=True):
         assert len(few) == len(set(few)) == size > len(supporting)
         assert few[: len(supporting)].tolist() == supporting.tolist()
@@ -187,8 +186,8 @@ def test_a_method_without_a_fact_removes_nothing(tmp_path: Path) -> None:
     assert found.removal[0].removed_mean == 0.5
 
 
-def test_a_model_of_ratings_is_told_by_its_scores(tmp_path: Path) -> None:
-    run = train_ratings(tmp_path, epochs=20)
+def test_a_model_of_ratings_is_told_by_its_scores(ratings: whereof.Run) -> None:
+    run = ratings
     found = run.evaluate(predictions="true", split="train", k="1", protocols="removal,steadiness")
     assert found.n_predictions == run.dataset.n_facts
     rollback = found.removal[0]
@@ -204,7 +203,7 @@ def test_a_model_of_ratings_is_told_by_its_scores(tmp_path: Path) -> None:
 
 def test_one_ask_for_all_cells(run: whereof.Run) -> None:
     with case_of(run) as case:
-        sample = pick(case, EvaluateOptions(limit=2, seed=5))
-        found = remove(sample, ("rollback", "random"), (1, 2))
+        options = EvaluateOptions(limit=2, seed=5, k="1,2")
+        found = _remove(pick(case, options), options)
     assert list(found.after) == [(m, k) for m in ("rollback", "random") for k in (1, 2)]
     assert found.sizes(("rollback", 2)).tolist() == [2, 2]

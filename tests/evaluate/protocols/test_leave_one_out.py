@@ -1,13 +1,16 @@
 """Every fact removed alone: true influence, and how methods order it."""
 
 import json
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from listening import Recorded
 
+import whereof
 from evaluate.small import (
     N_FACTS,
     influences,
@@ -15,30 +18,39 @@ from evaluate.small import (
     names_of,
     probabilities,
     retrain,
+    run_protocol,
     sampled,
     spearman,
     train,
 )
-from whereof.evaluate.leave_one_out import _share_of_best, find_truth, leave_one_out
+from whereof.evaluate.evaluation import Evaluation
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found
+from whereof.evaluate.protocols.leave_one_out import _share_of_best, find_truth
 from whereof.evaluate.sample import Sample
 from whereof.explain import Asked, situate
 from whereof.files import find_evaluations
-from whereof.report._reading import read_evaluation
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
+ALL = EvaluateOptions(protocols="leave-one-out", methods=METHODS)
+Small = Callable[..., whereof.Run]
 
 
-def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
-    runs = [train(tmp_path), train(tmp_path, seed=6)]
+def leave_one_out(samples: Sequence[Sample], **options: Any) -> Found:
+    return run_protocol("leave-one-out", samples, **{"methods": METHODS} | options)
+
+
+def test_rows_are_those_of_the_definition(small_run: Small) -> None:
+    runs = [small_run(), small_run(seed=6)]
     with sampled(runs[0]) as one, sampled(runs[1]) as two:
-        found = leave_one_out([one, two], METHODS)
-        for row in found.rows:
+        found = leave_one_out([one, two])
+        for row in found.results["leave_one_out"]:
             near, everywhere, shares = [], [], []
             for run, sample in zip(runs, (one, two), strict=True):
                 control = probabilities(sample, retrain(sample, []))
                 alone = [probabilities(sample, retrain(sample, [i])) for i in range(N_FACTS)]
                 truth = control[:, None] - np.array(alone).T
-                np.testing.assert_allclose(find_truth(sample).matrix, truth.T, atol=1e-12)
+                np.testing.assert_allclose(find_truth(sample, ALL).matrix, truth.T, atol=1e-12)
                 estimated = influences(run, sample, row.method)
                 pairs = list(zip(estimated, truth, sample.situations, strict=True))
                 masks = [is_adjacent(run, situation) for _, _, situation in pairs]
@@ -56,9 +68,11 @@ def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
             ):
                 assert interval[0] < rho < interval[1]
             assert (row.n_seeds, row.n_facts) == (2, N_FACTS)
-        other = leave_one_out([one, two], METHODS, seed=1)
-    assert [row.method for row in found.rows] == list(METHODS)
-    for mine, theirs in zip(found.rows, other.rows, strict=True):
+        other = leave_one_out([one, two], seed=1)
+    assert [row.method for row in found.results["leave_one_out"]] == list(METHODS)
+    for mine, theirs in zip(
+        found.results["leave_one_out"], other.results["leave_one_out"], strict=True
+    ):
         assert mine.rho_all == theirs.rho_all
         assert mine.rho_all_interval != theirs.rho_all_interval
 
@@ -66,10 +80,10 @@ def test_rows_are_those_of_the_definition(tmp_path: Path) -> None:
 def test_the_truth_is_trained_once(tmp_path: Path) -> None:
     run = train(tmp_path)
     with sampled(run) as sample:
-        before = find_truth(sample).matrix
+        before = find_truth(sample, ALL).matrix
     events = Recorded()
     with sampled(run, events=events) as sample:
-        assert np.array_equal(find_truth(sample).matrix, before)
+        assert np.array_equal(find_truth(sample, ALL).matrix, before)
         assert events.n_planned == []
 
 
@@ -93,7 +107,7 @@ def test_matrices_are_kept_in_the_run_with_what_their_columns_are(tmp_path: Path
         [fact.influence for fact in exact.facts]
     )
     assert found.retrainings == ()
-    assert read_evaluation(kept) == document
+    assert Evaluation.read(kept).to_dict() == document
 
 
 def test_share_of_best() -> None:
@@ -104,11 +118,11 @@ def test_share_of_best() -> None:
     assert np.isnan(_share_of_best(np.array([0.3, 0.2, 0.1]), -np.abs(truth)))
 
 
-def test_orders_are_those_of_the_definition(tmp_path: Path) -> None:
-    run = train(tmp_path)
+def test_orders_are_those_of_the_definition(small_run: Small) -> None:
+    run = small_run()
     with sampled(run) as sample:
-        truth = find_truth(sample)
-        for row in leave_one_out([sample], METHODS).rows:
+        truth = find_truth(sample, ALL)
+        for row in leave_one_out([sample]).results["leave_one_out"]:
             estimated = influences(run, sample, row.method)
             assert len(row.orders) == len(sample.situations)
             for number, order in enumerate(row.orders):
@@ -131,24 +145,31 @@ def test_orders_are_those_of_the_definition(tmp_path: Path) -> None:
                 assert order.best_rank == sum(each >= behind for each in mine)
 
 
-def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(tmp_path: Path) -> None:
-    run = train(tmp_path)
+def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(
+    small_run: Small, tmp_path: Path
+) -> None:
+    run = small_run()
     with sampled(run) as sample:
-        every = leave_one_out([sample], METHODS)
+        every = leave_one_out([sample])
     with sampled(train(tmp_path / "again")) as sample:
-        asked = find_truth(sample, adjacent_only=True)
+        asked = find_truth(sample, ALL.replace(adjacent_only=True))
         near = np.array([is_adjacent(run, situation) for situation in sample.situations]).T
         assert [ids.tolist() for ids in asked.adjacent] == [[*np.flatnonzero(m)] for m in near.T]
         assert not near.all()
-        found = leave_one_out([sample], METHODS, adjacent_only=True)
+        found = leave_one_out([sample], adjacent_only=True)
         # Nothing but what is adjacent was looked at.
         assert len(sample.case.retrainer.journal) == 1 + near.any(axis=1).sum()
-    whole, alone = every.truths[0].matrix, found.truths[0].pairs
+    whole, alone = (
+        every.results["true_influences"][0].matrix,
+        found.results["true_influences"][0].pairs,
+    )
     assert whole is not None
     assert alone is not None
     assert np.array_equal(alone["influence"], whole.T[near.T])
     assert np.array_equal(np.stack([alone["prediction"], alone["fact"]]), near.T.nonzero())
-    for mine, other in zip(found.rows, every.rows, strict=True):
+    for mine, other in zip(
+        found.results["leave_one_out"], every.results["leave_one_out"], strict=True
+    ):
         assert mine.rho_adjacent == other.rho_adjacent
         assert mine.orders == other.orders
         assert np.isnan(mine.rho_all)
@@ -181,8 +202,8 @@ def test_of_adjacent_facts_nothing_is_kept_of_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["whole", "adjacent"])
-def test_influences_of_adjacent_facts_are_those_of_all(tmp_path: Path, first: str) -> None:
-    run = train(tmp_path)
+def test_influences_of_adjacent_facts_are_those_of_all(small_run: Small, first: str) -> None:
+    run = small_run()
     with sampled(run) as sample:
         if first == "whole":
             sample.influences("rollback")
@@ -193,8 +214,8 @@ def test_influences_of_adjacent_facts_are_those_of_all(tmp_path: Path, first: st
             assert not whole[number, ~near].any()
 
 
-def test_a_method_without_a_supporting_fact_drops_nothing(tmp_path: Path) -> None:
-    with sampled(train(tmp_path)) as tested:
+def test_a_method_without_a_supporting_fact_drops_nothing(small_run: Small) -> None:
+    with sampled(small_run()) as tested:
         trained = tested.case.trained
         places = product(range(8), range(3), range(8))
         situations = tuple(
@@ -202,7 +223,7 @@ def test_a_method_without_a_supporting_fact_drops_nothing(tmp_path: Path) -> Non
             for s, r, o in places
         )
         sample = Sample(tested.case, situations)
-        (row,) = leave_one_out([sample], ["rollback-o"]).rows
+        (row,) = leave_one_out([sample], methods="rollback-o").results["leave_one_out"]
         supports = sample.influences("rollback-o").max(axis=1) > 0
     assert 0 < supports.sum() < len(situations)
     assert [order.first_fact is not None for order in row.orders] == supports.tolist()

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trained import train
 
 import whereof
 from evaluate.helpers import Naive
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
-    return train(tmp_path_factory.mktemp("runs") / "run")
+def run(nations: whereof.Run) -> whereof.Run:
+    return nations
 
 
 def test_the_share_of_changed_answers_is_that_of_a_plain_loop(run: whereof.Run) -> None:

@@ -1,29 +1,29 @@
 """Predicted against actual probability, by the definition."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
-from trained import train as train_nations
-from trained import train_ratings
 
-from evaluate.small import influences, probabilities, retrain, sampled, train
-from whereof.evaluate.approximation import approximate
+import whereof
+from evaluate.small import influences, probabilities, retrain, run_protocol, sampled
+
+Small = Callable[..., whereof.Run]
 
 
-def test_points_and_correlations_are_those_of_the_definition(tmp_path: Path) -> None:
+def test_points_and_correlations_are_those_of_the_definition(small_run: Small) -> None:
     runs = {
-        "none": [train(tmp_path), train(tmp_path, seed=6)],
-        "max:2": [train(tmp_path, constraint="max:0.8")],
+        "none": [small_run(), small_run(seed=6)],
+        "max:0.8": [small_run(constraint="max:0.8")],
     }
     with ExitStack() as stack:
         samples = {
             name: [stack.enter_context(sampled(run)) for run in mine] for name, mine in runs.items()
         }
-        found = approximate(samples)
-        for row, (name, mine) in zip(found.rows, runs.items(), strict=True):
+        found = run_protocol("approximation", samples["none"], samples)
+        for row, (name, mine) in zip(found.results["approximation"], runs.items(), strict=True):
             wanted, ends = [], [0]
             for run, sample in zip(mine, samples[name], strict=True):
                 original = probabilities(sample, retrain(sample, []))
@@ -51,37 +51,35 @@ def test_points_and_correlations_are_those_of_the_definition(tmp_path: Path) -> 
             slopes = [sample.case.result["lipschitz"] for sample in samples[name]]
             assert row.lipschitz == pytest.approx(np.mean(slopes))
             assert row.lipschitz_seeds == tuple(slopes)
-    assert len(found.retrainings) == sum(row.n_points for row in found.rows)
+    assert len(found.retrainings) == sum(row.n_points for row in found.results["approximation"])
 
 
-def test_records_tell_what_points_tell(tmp_path: Path) -> None:
-    run = train(tmp_path)
+def test_records_tell_what_points_tell(small_run: Small) -> None:
+    run = small_run()
     with sampled(run) as sample:
-        found = approximate({"none": [sample]})
+        found = run_protocol("approximation", [sample])
         first = [ids[0] for ids in sample.rank("rollback", 1)]
     points = [(r.original, r.predicted, r.actual) for r in found.retrainings]
-    assert points == list(found.rows[0].points)
+    assert points == list(found.results["approximation"][0].points)
     assert [r.removed for r in found.retrainings] == [(fact,) for fact in first]
     assert {(r.protocol, r.method, r.k) for r in found.retrainings} == {
         ("approximation", "rollback", "1")
     }
 
 
-def test_a_unit_norm_lowers_the_slope(tmp_path: Path) -> None:
-    constraints = ("none", "unit")
-    runs = [train_nations(tmp_path / name, constraint=name) for name in constraints]
-    with sampled(runs[0]) as free, sampled(runs[1]) as unit:
-        found = approximate({"none": [free], "unit": [unit]})
-    assert found.rows[0].lipschitz > found.rows[1].lipschitz
-    assert found.rows[1].lipschitz <= 1
+def test_a_unit_norm_lowers_the_slope(small_run: Small) -> None:
+    with sampled(small_run()) as free, sampled(small_run(constraint="unit")) as unit:
+        variants = {"none": [free], "unit": [unit]}
+        found = run_protocol("approximation", [free], variants)
+    assert found.results["approximation"][0].lipschitz > found.results["approximation"][1].lipschitz
+    assert found.results["approximation"][1].lipschitz <= 1
 
 
-def test_ratings_are_told_in_ratings(tmp_path: Path) -> None:
-    run = train_ratings(tmp_path, epochs=5)
-    with sampled(run, true=True, split="train") as sample:
-        found = approximate({"none": [sample]})
+def test_ratings_are_told_in_ratings(ratings: whereof.Run) -> None:
+    with sampled(ratings, true=True, split="train") as sample:
+        found = run_protocol("approximation", [sample])
         stored = sample.stored["score"]
-    original = [point[0] for point in found.rows[0].points]
+    original = [point[0] for point in found.results["approximation"][0].points]
     assert original == list(stored)
     assert [r.original_score for r in found.retrainings] == original
     assert all(r.predicted is None for r in found.retrainings)

@@ -1,0 +1,249 @@
+"""What an evaluation found: typed results by protocol, to JSON and back."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from whereof.chart import Chart
+from whereof.errors import WhereofError
+from whereof.evaluate.protocol import no_results, protocols, result_fields
+from whereof.table import Column, Table
+from whereof.units import count, show
+
+_REMEDY = "give what `whereof evaluate --json` gives"
+_APART = "retrainings", "results"
+"""Fields of an `Evaluation` that are not fields of its document."""
+UNWRITTEN: Mapping[str, bool] = {"written": False}
+"""Metadata of a field of a result that is not part of the document."""
+
+_Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """One prediction after one retraining: a row of the file of retrainings."""
+
+    protocol: str
+    method: str
+    k: str
+    seed: int
+    constraint: str
+    subject: str
+    relation: str | None
+    object: str
+    asks: str
+    removed: tuple[int, ...]
+    """Fact ids."""
+    original: float | None
+    """Probability in the control; None for ratings, where the score counts."""
+    predicted: float | None
+    """The method's own prediction of the probability; None for methods without one."""
+    actual: float | None
+    original_score: float
+    actual_score: float
+    rank_before: int
+    rank_after: int
+    top_before: str
+    top_after: str
+    top_released: str
+    """The top answer after, if an answer that only a removed fact had counts as new."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A protocol's results, ready to be shown."""
+
+    name: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What all protocols found. Each field of a protocol is an attribute: `found.removal`."""
+
+    run: str
+    dataset: str
+    model: str
+    config: dict[str, Any]
+    """Of the first seed."""
+    seeds: tuple[int, ...]
+    predictions: str
+    """top, true or the name of a file."""
+    split: str
+    options: dict[str, Any]
+    """The fields of `whereof.EvaluateOptions`."""
+    n_predictions: int
+    n_adjacent_mean: float
+    n_adjacent_std: float
+    results: dict[str, Any] = field(default_factory=dict)
+    """By field of the document; those of protocols that did not run are empty."""
+    explain_seconds: dict[str, float] | None = None
+    """Seconds for one explanation, by method: the mean."""
+    explain_seconds_seeds: dict[str, tuple[float, ...]] | None = None
+    control_matches_run: bool = True
+    n_retrainings: int = 0
+    """Distinct retrainings behind the results."""
+    n_known: int = 0
+    """Of these, the number that the run's journal had already."""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    retrainings: tuple[Retraining, ...] = field(default=(), repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """The results of a protocol."""
+        try:
+            return self.__dict__["results"][name]
+        except KeyError:
+            raise AttributeError(f"an evaluation has no {name!r}") from None
+
+    def __str__(self) -> str:
+        said = (sentence for section in self.sections() for sentence in section.sentences)
+        return "\n".join([*self.heading(), *said])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `whereof evaluate --json` prints, without single retrainings."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _APART}
+        written: dict[str, Any] = plain(own | no_results() | self.results)
+        return written
+
+    @classmethod
+    def from_dict(cls, document: Any, name: str = "the evaluation") -> "Evaluation":
+        """An evaluation from its document; `name` says where that comes from."""
+        if not isinstance(document, dict):
+            raise WhereofError(f"{name} is not an evaluation; {_REMEDY}")
+        own = {key: value for key, value in document.items() if key not in _APART}
+        results = {
+            key: _convert(document[key], kind, f"{name}: {key}")
+            for key, kind in result_fields().items()
+            if key in document
+        }
+        return replace(_convert(own, cls, name), results=no_results() | results)
+
+    @classmethod
+    def read(cls, path: Path) -> "Evaluation":
+        """An evaluation from a JSON file."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise WhereofError(f"{path}: {error.strerror or error}") from None
+        except ValueError as error:
+            raise WhereofError(f"{path} is not JSON: {error}; {_REMEDY}") from None
+        return cls.from_dict(document, str(path))
+
+    def to_file(self, path: str | Path, *, force: bool = False) -> None:
+        """Write every single retraining as a row of a file.
+
+        The ending says how: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
+        """
+        from whereof.files import write_retrainings
+
+        names = [item.name for item in fields(Retraining)]
+        rows = ({name: getattr(row, name) for name in names} for row in self.retrainings)
+        write_retrainings(Path(path), rows, force=force)
+
+    @property
+    def rated(self) -> bool:
+        """Whether the model learned ratings, which then take the place of probabilities."""
+        return self.config.get("loss") == "squared"
+
+    @property
+    def quantity(self) -> str:
+        """What facts influence, in the singular."""
+        return "rating" if self.rated else "probability"
+
+    @property
+    def quantities(self) -> str:
+        return "ratings" if self.rated else "probabilities"
+
+    def heading(self) -> list[str]:
+        """What was evaluated."""
+        wanted = {"top": "top new answers", "true": "true facts"}.get(self.predictions)
+        source = f"{wanted} of {self.split}" if wanted else self.predictions
+        one = len(self.seeds) == 1
+        seeds = f"seed {self.seeds[0]}" if one else f"seeds {self.seeds[0]} to {self.seeds[-1]}"
+        adjacent = show((self.n_adjacent_mean, self.n_adjacent_std), "mean", "deviation")
+        return [
+            f"{self.model} on {self.dataset}, {seeds}",
+            f"{count(self.n_predictions, 'prediction')}{'' if one else ' each'} ({source}), "
+            f"{adjacent} adjacent facts",
+        ]
+
+    def ending(self) -> list[str]:
+        """What the figures rest on, and what to be careful about."""
+        known = f", {self.n_known:,} of them known before" if self.n_known else ""
+        took = show(self.seconds, "seconds")
+        lines = [f"{count(self.n_retrainings, 'retraining')}{known}; {took} in total"]
+        if not self.control_matches_run:
+            lines.append(
+                "The control differs from the stored run, which another version or processor "
+                "trained. All figures compare retrainings with the control."
+            )
+        return [*lines, *self.notes]
+
+    def headlines(self) -> list[str]:
+        """The most important sentences."""
+        return [said for each in protocols() if each.ran(self) for said in each.headlines(self)]
+
+    def sections(self) -> Iterator[Section]:
+        """The results of every protocol, in the order in which they were asked for."""
+        asked = [*self.options.get("protocols", ())]
+        ran = [each for each in protocols() if each.ran(self)]
+        ran.sort(key=lambda each: asked.index(each.name) if each.name in asked else len(asked))
+        for each in ran:
+            parts = each.sentences(self), each.tables(self), each.charts(self)
+            yield Section(each.name, each.title, *map(tuple, parts))  # type: ignore[arg-type]
+        if self.explain_seconds:
+            columns = Column("method", "method"), Column("seconds", "time", "seconds")
+            times = Table.of("seconds", "", columns, self.explain_seconds.items())
+            yield Section("seconds", "Time per explanation", tables=(times,))
+
+    def arrays(self) -> dict[str, Any]:
+        """Arrays to keep beside the document, by the end of their name."""
+        return {name: a for each in protocols() for name, a in each.arrays(self).items()}
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as dicts and tuples as lists, at every depth; None where not finite."""
+    if is_dataclass(value) and not isinstance(value, type):
+        written = (item.name for item in fields(value) if item.metadata.get("written", True))
+        return {name: plain(getattr(value, name)) for name in written}
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _convert(value: Any, kind: type[_Kind], name: str) -> _Kind:
+    """A part of a document as its type."""
+    try:
+        return msgspec.convert(_with_nan(value, kind), kind)
+    except msgspec.ValidationError as error:
+        raise WhereofError(f"{name}: {error}; {_REMEDY}") from None
+
+
+def _with_nan(value: Any, kind: Any) -> Any:
+    """NaN in place of null where the type is a number: JSON has no NaN."""
+    kinds = [each for each in get_args(kind) if each not in (NoneType, ...)]
+    if value is None:
+        return math.nan if kind is float else None
+    if isinstance(value, dict) and is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return {name: _with_nan(each, hints.get(name)) for name, each in value.items()}
+    if isinstance(value, list) and get_origin(kind) is tuple:
+        last = len(kinds) - 1
+        return [_with_nan(each, kinds[min(place, last)]) for place, each in enumerate(value)]
+    if isinstance(value, dict) and get_origin(kind) is dict:
+        return {name: _with_nan(each, kinds[-1]) for name, each in value.items()}
+    if NoneType in get_args(kind) and len(kinds) == 1:
+        return _with_nan(value, kinds[0])
+    return value

@@ -1,0 +1,346 @@
+"""Metrics of trained models: ranks of true answers, recommended lists, and rating errors.
+
+Link prediction ranks the true object among all candidates. Ties are ranked by expectation: an
+object tied with n others is n / 2 places lower. The standard filter takes known objects of all
+splits out of the ranking, the paper's filter those of training and validation only.
+"""
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof._jit import kernel
+from whereof.data import Dataset, KnownAnswers
+from whereof.events import Advanced, Events, Note
+from whereof.models.match import MATCH_IDS, score_rows
+from whereof.models.scoring import Scorer
+from whereof.training.config import TrainConfig
+from whereof.training.results import Validation
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+
+_BLOCK = 256
+_LENGTHS = (10, 20)
+_HITS = (1, 3, 10)
+_FILTERS = (("train", "valid", "test"), ("train", "valid"))
+"""The standard one and the paper's."""
+_MOST_NUMBERS = 1e13
+"""Products of a dot product that ranking may take without a time budget: minutes on one core."""
+_PROBED = 512
+"""Facts ranked by each thread to measure the speed."""
+
+
+@dataclass(frozen=True)
+class RankingMetrics:
+    """Mean reciprocal rank and hits at k, as fractions."""
+
+    mrr: float
+    hits: dict[int, float]
+
+    @classmethod
+    def of(cls, ranks: NDArray[np.float64]) -> "RankingMetrics":
+        return cls(float((1 / ranks).mean()), {k: float((ranks <= k).mean()) for k in _HITS})
+
+    @classmethod
+    def mean(cls, *sides: "RankingMetrics") -> "RankingMetrics":
+        """The mean of several sides, each counting the same."""
+        hits = {k: float(np.mean([side.hits[k] for side in sides])) for k in _HITS}
+        return cls(float(np.mean([side.mrr for side in sides])), hits)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"mrr": self.mrr, **{f"hits@{k}": share for k, share in self.hits.items()}}
+
+
+@dataclass(frozen=True)
+class SplitMetrics:
+    """Metrics of one split under both filters; with inverse relations, of both sides."""
+
+    n_facts: int
+    standard: RankingMetrics
+    paper: RankingMetrics
+    sides: "dict[str, SplitMetrics]"
+
+    def to_dict(self) -> dict[str, Any]:
+        sides = {name: side.to_dict() for name, side in self.sides.items()}
+        return {**self.standard.to_dict(), "paper_filter": self.paper.to_dict(), **sides}
+
+
+class RankingEvaluator:
+    """Ranks facts of a dataset."""
+
+    def __init__(self, dataset: Dataset, *, inverse: bool, threads: int | None = None) -> None:
+        self.dataset, self.inverse = dataset, inverse
+        self.threads = threads or os.cpu_count() or 1
+        self._indexes: dict[tuple[bool, tuple[str, ...]], KnownAnswers] = {}
+
+    def known(self, *splits: str, reverse: bool = False) -> KnownAnswers:
+        """What a filter knows that is made of these splits; indexed once."""
+        key = (reverse, splits)
+        if key not in self._indexes:
+            turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
+            n_relations = 2 * self.dataset.inverse_offset
+            self._indexes[key] = KnownAnswers.of(*turned, n_relations=n_relations)
+        return self._indexes[key]
+
+    def _turn(self, facts: Facts, reverse: bool) -> Facts:
+        """Facts as they are, or (object, inverse relation, subject)."""
+        if not reverse:
+            return facts
+        turned = facts[:, [OBJECT, RELATION, SUBJECT]]
+        turned[:, RELATION] += self.dataset.inverse_offset
+        return turned
+
+    def evaluate(
+        self, scorer: Scorer, facts: Facts, events: Events | None = None
+    ) -> SplitMetrics | None:
+        """Metrics of facts; None when there are none."""
+        if not len(facts):
+            return None
+        objects = self._side(scorer, facts, events, reverse=False)
+        if not self.inverse:
+            return objects
+        subjects = self._side(scorer, facts, events, reverse=True)
+        return SplitMetrics(
+            len(facts),
+            RankingMetrics.mean(objects.standard, subjects.standard),
+            RankingMetrics.mean(objects.paper, subjects.paper),
+            {"objects": objects, "subjects": subjects},
+        )
+
+    def _side(
+        self, scorer: Scorer, facts: Facts, events: Events | None, *, reverse: bool
+    ) -> SplitMetrics:
+        ranks = self.ranks(scorer, facts, reverse=reverse, events=events)
+        standard, paper = (RankingMetrics.of(column) for column in ranks.T)
+        return SplitMetrics(len(facts), standard, paper, {})
+
+    def ranks(
+        self,
+        scorer: Scorer,
+        facts: Facts,
+        *,
+        reverse: bool = False,
+        filters: Sequence[KnownAnswers] | None = None,
+        events: Events | None = None,
+    ) -> NDArray[np.float64]:
+        """(n, n_filters) ranks of the objects (or subjects): under the standard and the paper's."""
+        facts = self._turn(facts, reverse)
+        queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
+        candidates = self.dataset.subjects if reverse else self.dataset.objects
+        ids = np.arange(candidates.start, candidates.stop)
+        if filters is None:
+            filters = [self.known(*splits, reverse=reverse) for splits in _FILTERS]
+        flat, spans = _join(filters, facts[:, :2])
+        ranks = np.empty(spans.shape[:2])
+
+        def rank(start: int) -> None:
+            block = slice(start, start + _BLOCK)
+            scores = np.empty(len(ids), scorer.entity_rows.dtype)
+            _rank_block(
+                MATCH_IDS[scorer.model.match],
+                queries[block],
+                scorer.entity_rows,
+                ids,
+                facts[block, OBJECT],
+                (flat, spans[block]),
+                scores,
+                ranks[block],
+            )
+
+        starts = range(0, len(facts), _BLOCK)
+        with ThreadPoolExecutor(self.threads) as pool:
+            for start, _ in zip(starts, pool.map(rank, starts), strict=True):
+                if events is not None:
+                    n_done = min(start + _BLOCK, len(facts))
+                    events.emit(Advanced(n_done, len(facts), "facts ranked"))
+        return ranks
+
+
+def _join(
+    filters: Sequence[KnownAnswers], queries: Facts
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Known objects of all filters, and (n, n_filters, 2) where those of each query stand."""
+    starts = np.cumsum([0, *(len(known.flat) for known in filters)])
+    spans = [
+        start + np.stack(known.lookup(queries), axis=1)
+        for start, known in zip(starts, filters, strict=False)
+    ]
+    return np.concatenate([known.flat for known in filters]), np.stack(spans, axis=1)
+
+
+@kernel
+def _rank_block(kind, queries, rows, ids, targets, known, scores, ranks):
+    """Ranks of targets among the ids, once for every filter: (known objects, spans of them)."""
+    first = ids[0]
+    flat, spans = known
+    for i in range(queries.shape[0]):
+        score_rows(kind, queries[i], rows, ids, rows.shape[1], scores)
+        mine = scores[targets[i] - first]
+        higher, equal = 0, -1  # the target is equal to itself
+        for j in range(ids.shape[0]):
+            higher += scores[j] > mine
+            equal += scores[j] == mine
+        for column in range(ranks.shape[1]):
+            ranks[i, column] = 1 + higher + equal / 2
+            for j in range(spans[i, column, 0], spans[i, column, 1]):
+                if flat[j] != targets[i]:
+                    other = scores[flat[j] - first]
+                    ranks[i, column] -= (other > mine) + (other == mine) / 2
+
+
+def list_metrics(
+    evaluator: RankingEvaluator,
+    scorer: Scorer,
+    split: str,
+    sample: Facts | None = None,
+    events: Events | None = None,
+) -> dict[str, float]:
+    """MRR of a split's items, and recall and NDCG at k of lists without those seen before it.
+
+    A user's recall at k is the share of the user's items of the split among the first k; NDCG
+    weighs the item at rank i by 1 / log2(1 + i), beside the best order there is. Both are means
+    over the users that have an item in the split; one that a user had before is not counted. MRR
+    is that of facts, each beside items that are not the user's. `sample` stands for all new facts
+    of the split.
+    """
+    before = _before(split)
+    facts = new_facts(evaluator.dataset, split) if sample is None else sample
+    if not len(facts):
+        names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
+        return dict.fromkeys([*names, "mrr"], 0.0)
+    filters = [evaluator.known(*before), evaluator.known("train", "valid", "test")]
+    ranks, alone = evaluator.ranks(scorer, facts, filters=filters, events=events).T
+    user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
+    n_items = np.bincount(user)
+    metrics = {}
+    for k in _LENGTHS:
+        inside = ranks <= k
+        recall = np.bincount(user, weights=inside) / n_items
+        gains = np.bincount(user, weights=inside / np.log2(1 + ranks))
+        metrics[f"recall@{k}"] = float(recall.mean())
+        metrics[f"ndcg@{k}"] = float((gains / _best_gains(k)[np.minimum(n_items, k)]).mean())
+    return metrics | {"mrr": float((1 / alone).mean())}
+
+
+def new_facts(dataset: Dataset, split: str) -> Facts:
+    """The facts of a split that are in no split before it."""
+    facts: Facts = getattr(dataset, split)
+    seen = np.concatenate([_pairs(getattr(dataset, name)) for name in _before(split)])
+    return facts[~np.isin(_pairs(facts), seen)]
+
+
+def _before(split: str) -> tuple[str, ...]:
+    return ("train",) if split == "valid" else ("train", "valid")
+
+
+def _pairs(facts: Facts) -> NDArray[np.int64]:
+    """(n,) one number for each user and item."""
+    return facts[:, SUBJECT].astype(np.int64) << 32 | facts[:, OBJECT]
+
+
+def _best_gains(k: int) -> NDArray[np.float64]:
+    """(k + 1,) the gain of a list that starts with all of a user's items, by how many they are."""
+    return np.concatenate([[0.0], np.cumsum(1 / np.log2(2 + np.arange(k)))])
+
+
+def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, float]:
+    """Root mean square and mean absolute error of predicted ratings, held to the scale's ends."""
+    assert dataset.ratings is not None
+    seen, wanted = dataset.ratings.train, getattr(dataset.ratings, split).astype(np.float64)
+    predicted = scorer.fact_scores(getattr(dataset, split)).astype(np.float64)
+    misses = np.clip(predicted, seen.min(), seen.max()) - wanted
+    return {"rmse": float(np.sqrt(np.mean(misses**2))), "mae": float(np.abs(misses).mean())}
+
+
+class SplitEvaluator:
+    """Measures a model by a dataset's splits; what is known is indexed once.
+
+    A model of ratings is measured by their errors, and by ranks only if `ranked` says so.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        config: TrainConfig,
+        threads: int | None = None,
+        *,
+        ranked: bool = False,
+    ) -> None:
+        self.dataset, self.rated = dataset, config.loss == "squared"
+        self.ranked = ranked or not self.rated
+        self.ranking = RankingEvaluator(dataset, inverse=config.inverse, threads=threads)
+
+    def evaluate(
+        self,
+        scorer: Scorer,
+        split: str,
+        seconds: float = math.inf,
+        events: Events | None = None,
+    ) -> dict[str, Any] | None:
+        """Metrics by name; None for a split without facts.
+
+        If ranking all facts would take longer than `seconds`, a random sample is ranked, and the
+        metrics say how many facts it has: `n_sampled`.
+        """
+        facts: Facts = getattr(self.dataset, split)
+        if not len(facts):
+            return None
+        found: dict[str, Any] = {}
+        if self.rated:
+            found = dict(rating_metrics(self.dataset, scorer, split))
+        if not self.ranked:
+            return found
+        facts = new_facts(self.dataset, split) if self.dataset.two_way else facts
+        sample = self._sample(scorer, facts, seconds)
+        if self.dataset.two_way:
+            found |= list_metrics(self.ranking, scorer, split, sample, events)
+        else:
+            ranked = self.ranking.evaluate(scorer, sample, events)
+            assert ranked is not None
+            found |= ranked.to_dict()
+        if len(sample) < len(facts):
+            found["n_sampled"] = len(sample)
+            if events is not None:
+                some = f"{len(sample):,} of {len(facts):,}"
+                events.emit(Note(f"{split} metrics: ranks of a random sample, {some} facts"))
+        return found
+
+    def _sample(self, scorer: Scorer, facts: Facts, seconds: float) -> Facts:
+        """All facts, or as many as there is time for; in two-way data, all facts of some users."""
+        n_sides = 2 if self.ranking.inverse else 1
+        width = scorer.entity_rows.shape[1]
+        most = _MOST_NUMBERS / (len(self.dataset.objects) * width * n_sides)
+        n_probed = _PROBED * self.ranking.threads
+        if math.isfinite(seconds) and len(facts) > n_probed:
+            self.ranking.ranks(scorer, facts[:1])  # loads kernels and indexes known answers
+            start = time.perf_counter()
+            self.ranking.ranks(scorer, facts[:n_probed])
+            took = time.perf_counter() - start
+            most = max((seconds - took) / took, 1.0) * n_probed / n_sides
+        if len(facts) <= most:
+            return facts
+        random = np.random.default_rng(0)
+        if not self.dataset.two_way:
+            return facts[np.sort(random.choice(len(facts), int(most), replace=False))]
+        users, n_items = np.unique(facts[:, SUBJECT], return_counts=True)
+        order = random.permutation(len(users))
+        chosen = users[order[: 1 + np.searchsorted(np.cumsum(n_items[order]), most)]]
+        return facts[np.isin(facts[:, SUBJECT], chosen)]
+
+    def validate(self, scorer: Scorer) -> Validation:
+        """The metric that picks the best epoch: MRR, for recommenders NDCG, for ratings RMSE."""
+        if self.rated:
+            rmse = rating_metrics(self.dataset, scorer, "valid")["rmse"]
+            return Validation("rmse", rmse, gain=-rmse)
+        if self.dataset.two_way:
+            ndcg = list_metrics(self.ranking, scorer, "valid")["ndcg@10"]
+            return Validation("ndcg@10", ndcg, gain=ndcg)
+        ranked = self.ranking.evaluate(scorer, self.dataset.valid)
+        assert ranked is not None
+        return Validation("mrr", ranked.standard.mrr, gain=ranked.standard.mrr)

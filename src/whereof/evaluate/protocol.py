@@ -1,0 +1,165 @@
+"""What a protocol is: an object that says what it needs, what it costs, and how it is shown.
+
+A protocol is found by name through `whereof.registry`, in the group `whereof.protocols`. Commands,
+pages and documents treat all of them alike.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+
+from whereof import registry
+from whereof.chart import Chart
+from whereof.table import Table
+
+if TYPE_CHECKING:
+    from whereof.evaluate.evaluation import Evaluation, Retraining
+    from whereof.evaluate.options import EvaluateOptions
+    from whereof.evaluate.sample import Sample
+    from whereof.retrain import Job
+    from whereof.settings import Settings
+    from whereof.types import Numbers
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How large a sample of predictions is."""
+
+    n_predictions: int
+    n_facts: int
+    """Training facts."""
+    n_adjacent: int
+    """Distinct facts that are adjacent to some prediction."""
+
+
+@dataclass(frozen=True)
+class Retrainings:
+    """The largest number of retrainings that one model needs, by what they remove."""
+
+    adjacent: int = 0
+    """One fact that is adjacent to a prediction."""
+    single: int = 0
+    """Any one fact."""
+    sets: int = 0
+    """Several facts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a protocol runs on."""
+
+    options: "EvaluateOptions"
+    seeds: Sequence["Sample"]
+    """The same predictions under every seed of the model."""
+    variants: Mapping[str, Sequence["Sample"]]
+    """By name, the samples of runs with other settings; see `Protocol.variants`."""
+
+    @property
+    def samples(self) -> list["Sample"]:
+        """All that the protocol looks at: its variants or, without any, the run itself."""
+        variants = [sample for mine in self.variants.values() for sample in mine]
+        return variants or list(self.seeds)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a protocol returns."""
+
+    results: Mapping[str, Any]
+    """By field of the document; see `Protocol.fields`."""
+    retrainings: tuple["Retraining", ...] = ()
+    """The single retrainings behind them, as rows of a file."""
+
+
+class Protocol:
+    """A way to evaluate methods. Subclasses set the attributes and write `count` and `run`."""
+
+    name: ClassVar[str]
+    """As `--protocols` takes it."""
+    title: ClassVar[str]
+    """The heading of its section."""
+    citation: ClassVar[str] = ""
+    fields: ClassVar[Mapping[str, Any]]
+    """Fields of the JSON document, with their types: `tuple[Row, ...]` or `Row | None`, where Row
+    is a dataclass. The values are attributes of the `Evaluation` too."""
+    by_method: ClassVar[bool] = False
+    """Whether it looks at every method of the options."""
+    by_size: ClassVar[bool] = False
+    """Whether it looks at every size `k` of the options."""
+    uses: ClassVar[tuple[str, ...]] = ()
+    """Methods that it uses by itself."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """Those of `EvaluateOptions` that no other protocol reads."""
+    settings: ClassVar["type[Settings] | None"] = None
+    """A table of further options, which `--set NAME=VALUE` gives."""
+
+    def variants(self, options: "EvaluateOptions") -> Mapping[str, Mapping[str, Any]]:
+        """By name, changes to the run's settings: each is trained, and looked at instead."""
+        return {}
+
+    def count(self, options: "EvaluateOptions", size: SampleSize) -> Retrainings:
+        """The largest number of retrainings for one sample, without the control."""
+        raise NotImplementedError
+
+    def jobs(self, sample: "Sample", options: "EvaluateOptions") -> list["Job"]:
+        """Retrainings that are known beforehand; those of all protocols run in one batch."""
+        return []
+
+    def run(self, work: Work) -> Found:
+        """Retrain and measure."""
+        raise NotImplementedError
+
+    def arrays(self, found: "Evaluation") -> Mapping[str, "Numbers"]:
+        """Arrays to keep beside the document in the run's folder, by the end of their name."""
+        return {}
+
+    def tables(self, found: "Evaluation") -> Iterable[Table]:
+        """The results as tables."""
+        return ()
+
+    def sentences(self, found: "Evaluation") -> Iterable[str]:
+        """What the results mean."""
+        return ()
+
+    def headlines(self, found: "Evaluation") -> Iterable[str]:
+        """The sentences that open a report."""
+        return ()
+
+    def charts(self, found: "Evaluation") -> Iterable[Chart]:
+        """The results as charts."""
+        return ()
+
+    def ran(self, found: "Evaluation") -> bool:
+        """Whether an evaluation has results of this protocol."""
+        return any(found.results.get(name) for name in self.fields)
+
+
+def protocols(names: Sequence[str] | None = None) -> list[Protocol]:
+    """Protocols in the order in which they run; by name, or all that are registered."""
+    return [
+        registry.load(registry.PROTOCOLS, name, Protocol)
+        for name in registry.names(registry.PROTOCOLS)
+        if names is None or name in names
+    ]
+
+
+def result_fields() -> dict[str, Any]:
+    """The fields of all protocols, with their types."""
+    return {name: kind for each in protocols() for name, kind in each.fields.items()}
+
+
+def no_results() -> dict[str, Any]:
+    """The results of protocols that did not run: an empty tuple, or None."""
+    kinds = result_fields().items()
+    return {name: () if get_origin(kind) is tuple else None for name, kind in kinds}
+
+
+def count_retrainings(names: Iterable[str], options: "EvaluateOptions", size: SampleSize) -> int:
+    """The largest number of retrainings of one model, the control included."""
+    counts = [each.count(options, size) for each in protocols([*names])]
+    totals = {
+        item.name: sum(getattr(each, item.name) for each in counts) for item in fields(Retrainings)
+    }
+    adjacent = min(totals["adjacent"], size.n_adjacent)
+    n_retrainings: int = 1 + min(adjacent + totals["single"], size.n_facts) + totals["sets"]
+    return n_retrainings

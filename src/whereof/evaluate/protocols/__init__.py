@@ -1,0 +1,1 @@
+"""The protocols, one file each; `whereof.registry` lists them."""

@@ -1,0 +1,191 @@
+"""How close rollback comes to retraining: predicted against actual, one fact removed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from whereof.chart import Chart, Points
+from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.sample import Sample
+from whereof.evaluate.statistics import Interval, pearson, pearson_interval
+from whereof.retrain import Job
+from whereof.table import Column, Table
+from whereof.units import is_number, show
+
+_METHOD = "rollback"
+_Point = tuple[float, float, float]
+"""Original, predicted and actual probability."""
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """Predicted against actual probability without the fact that rollback ranks first."""
+
+    constraint: str
+    n_points: int
+    pearson_probability: float
+    """Of the predicted and the actual probability, as in the paper."""
+    pearson_change: float
+    """Of the predicted and the actual change, which is harder."""
+    lipschitz: float
+    """The largest slope of the score during training; the mean over seeds."""
+    points: tuple[_Point, ...] = field(repr=False)
+    """Original, predicted and actual probability."""
+    pearson_probability_interval: Interval | None = None
+    pearson_probability_seeds: tuple[float, ...] = ()
+    """One value a seed."""
+    pearson_change_interval: Interval | None = None
+    pearson_change_seeds: tuple[float, ...] = ()
+    lipschitz_seeds: tuple[float, ...] = ()
+
+
+class ApproximationProtocol(Protocol):
+    """See `docs/protocols/approximation.md`."""
+
+    name = "approximation"
+    title = "Predicted against actual"
+    citation = (
+        "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
+        "Rollback, AAAI 2021"
+    )
+    fields: ClassVar[Mapping[str, Any]] = {"approximation": tuple[Approximation, ...]}
+    uses = (_METHOD,)
+    options = ("constraints",)
+
+    def variants(self, options: EvaluateOptions) -> Mapping[str, Mapping[str, Any]]:
+        return {name: {"constraint": name} for name in options.constraints or ()}
+
+    def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
+        return Retrainings(adjacent=size.n_predictions)
+
+    def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
+        firsts = sample.rank(_METHOD, 1)
+        return [Job.of(ids, [number]) for number, ids in enumerate(firsts) if len(ids)]
+
+    def run(self, work: Work) -> Found:
+        """One row a constraint; points of all seeds are put together."""
+        own = {work.seeds[0].case.trained.config.constraint: work.seeds}
+        rows, records = [], []
+        for constraint, samples in (work.variants or own).items():
+            found = [[*self._points(sample, work.options)] for sample in samples]
+            points = [[point for point, _ in mine] for mine in found]
+            rows.append(_row(constraint, samples, points, work.options.seed))
+            records += [record for mine in found for _, record in mine]
+        return Found({"approximation": tuple(rows)}, tuple(records))
+
+    def _points(
+        self, sample: Sample, options: EvaluateOptions
+    ) -> Iterator[tuple[_Point, Retraining]]:
+        """The points of one seed, each with its retraining."""
+        jobs = self.jobs(sample, options)
+        outcomes = sample.ask(jobs)
+        original = sample.outputs(outcomes.control)
+        for job, standings in zip(jobs, outcomes.jobs, strict=True):
+            number = int(job.which[0])
+            predicted = float(sample.rolled_back(number, [job.removed])[0])
+            record = sample.record(
+                *(self.name, number, job.removed, outcomes.control[number], standings[0]),
+                method=_METHOD,
+                k="1",
+                predicted=predicted,
+            )
+            actual = float(sample.outputs(standings)[0])
+            yield (float(original[number]), predicted, actual), record
+
+    def tables(self, found: Evaluation) -> Iterator[Table]:
+        columns = (
+            Column("constraint", "constraint"),
+            Column("n_points", "points", "count"),
+            Column("pearson_probability", f"r of {found.quantities}", "correlation"),
+            Column("pearson_change", "r of changes", "correlation"),
+            Column("lipschitz", "Lipschitz", "number"),
+        )
+        rows = (
+            (
+                *(row.constraint, row.n_points, row.pearson_probability),
+                *(row.pearson_change, row.lipschitz),
+            )
+            for row in found.approximation
+        )
+        note = (
+            "Without the one fact that rollback ranks first. r: Pearson's correlation of predicted "
+            "and actual. Lipschitz: the largest slope of the score during training."
+        )
+        title = f"The {found.quantity} by rollback against that of the retrained model"
+        yield Table.of("approximation", title, columns, rows, note)
+
+    def sentences(self, found: Evaluation) -> Iterator[str]:
+        for row in found.approximation:
+            if is_number(row.pearson_probability) and is_number(row.pearson_change):
+                yield (
+                    f"With {_words(row.constraint)}, predicted and actual {found.quantities} "
+                    f"correlate with r = {show(row.pearson_probability, 'correlation')}, their "
+                    f"changes with r = {show(row.pearson_change, 'correlation')}."
+                )
+        known = [row for row in found.approximation if is_number(row.pearson_probability)]
+        if len(known) > 1:
+            steep = max(known, key=lambda row: float(row.lipschitz))
+            flat = min(known, key=lambda row: float(row.lipschitz))
+            rises = flat.pearson_probability > steep.pearson_probability
+            yield (
+                f"From {_words(steep.constraint)} to {_words(flat.constraint)}, the slope of the "
+                f"score falls from {show(steep.lipschitz, 'number')} to "
+                f"{show(flat.lipschitz, 'number')}, and r {'rises' if rises else 'does not rise'}: "
+                f"{show(steep.pearson_probability, 'correlation')} to "
+                f"{show(flat.pearson_probability, 'correlation')}."
+            )
+
+    def charts(self, found: Evaluation) -> Iterator[Chart]:
+        x, y = (
+            Column(name, f"{name} {found.quantity}", "probability")
+            for name in ("predicted", "actual")
+        )
+        panels = [
+            Points(
+                _words(row.constraint).capitalize(),
+                [(predicted, actual) for _, predicted, actual in row.points],
+                f"r {show(row.pearson_probability, 'correlation')}, "
+                f"Lipschitz {show(row.lipschitz, 'number')}",
+            )
+            for row in found.approximation
+        ]
+        title = f"{found.quantity.capitalize()} without the fact: predicted and actual"
+        yield Chart("approximation", title, panels, x, y)
+
+
+PROTOCOL = ApproximationProtocol()
+
+
+def _row(
+    constraint: str, samples: Sequence[Sample], points: Sequence[Sequence[_Point]], seed: int
+) -> Approximation:
+    """One constraint; the points are those of every seed."""
+    seeds = [np.array(mine, np.float64).reshape(-1, 3) for mine in points]
+    original, predicted, actual = np.concatenate(seeds).T
+    values = [mine[:, 1:] for mine in seeds]
+    changes = [mine[:, 1:] - mine[:, :1] for mine in seeds]
+    slopes = tuple(float(sample.case.result["lipschitz"]) for sample in samples)
+    return Approximation(
+        constraint=constraint,
+        n_points=len(original),
+        pearson_probability=pearson(predicted, actual),
+        pearson_change=pearson(predicted - original, actual - original),
+        lipschitz=float(np.mean(slopes)),
+        points=tuple(point for mine in points for point in mine),
+        pearson_probability_interval=pearson_interval(values, seed),
+        pearson_probability_seeds=tuple(pearson(*mine.T) for mine in values),
+        pearson_change_interval=pearson_interval(changes, seed),
+        pearson_change_seeds=tuple(pearson(*mine.T) for mine in changes),
+        lipschitz_seeds=slopes,
+    )
+
+
+def _words(constraint: str) -> str:
+    """A norm constraint in words."""
+    if constraint.startswith("max:"):
+        return f"maximum norm {constraint[4:]}"
+    return {"none": "no constraint", "unit": "unit norm"}.get(constraint, constraint)

@@ -1,0 +1,158 @@
+"""Linear datamodelling score: how well sums of influences predict training on random halves.
+
+Many models are trained on random halves of the facts. For every prediction, the outputs of these
+models are compared by rank with what the method predicts: the sum of the influences of the facts
+that were kept.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.chart import Bar, Chart
+from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.sample import Sample
+from whereof.evaluate.statistics import (
+    Interval,
+    bootstrap_interval,
+    mean_size,
+    seeds_mean,
+    spearman,
+)
+from whereof.retrain import Job
+from whereof.table import Column, Table
+from whereof.types import Numbers
+from whereof.units import is_number, show
+
+
+@dataclass(frozen=True)
+class Datamodelling:
+    """The score of one method: Spearman correlation over random halves of the facts."""
+
+    method: str
+    score: float
+    """Correlation of the actual output and the sum of influences, the mean over predictions."""
+    interval: Interval | None
+    n_subsets: int
+    n_predictions: int
+    n_seeds: int
+
+
+class DatamodellingProtocol(Protocol):
+    """See `docs/protocols/datamodelling.md`."""
+
+    name = "datamodelling"
+    title = "Linear datamodelling score"
+    citation = (
+        "Ilyas et al., Datamodels: Predicting Predictions from Training Data, ICML 2022; "
+        "Park et al., TRAK: Attributing Model Behavior at Scale, ICML 2023"
+    )
+    fields: ClassVar[Mapping[str, Any]] = {"datamodelling": tuple[Datamodelling, ...]}
+    by_method = True
+    options = ("subsets",)
+
+    def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
+        return Retrainings(sets=options.subsets)
+
+    def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
+        halves = draw_halves(sample.n_facts, options.subsets, options.seed)
+        return [Job.of(np.flatnonzero(row), range(len(sample))) for row in halves]
+
+    def run(self, work: Work) -> Found:
+        """The same halves for all seeds and methods.
+
+        Outputs are probabilities. The literature takes the margin log(p / (1 - p)), which grows
+        with p, so the ranks and the correlation are the same.
+        """
+        options = work.options
+        halves = draw_halves(work.seeds[0].n_facts, options.subsets, options.seed)
+        actual: list[Numbers] = []
+        records: list[Retraining] = []
+        for sample in work.seeds:
+            jobs = self.jobs(sample, options)
+            outcomes = sample.ask(jobs)
+            actual.append(np.array([sample.outputs(each) for each in outcomes.jobs]))
+            records += (
+                sample.record(
+                    *(self.name, number, job.removed, outcomes.control[number], after),
+                    method="",
+                    k="half",
+                )
+                for job, standings in zip(jobs, outcomes.jobs, strict=True)
+                for number, after in enumerate(standings)
+            )
+        rows = (_score(method, work, halves, actual) for method in options.methods)
+        return Found({"datamodelling": tuple(rows)}, tuple(records))
+
+    def tables(self, found: Evaluation) -> Iterator[Table]:
+        columns = (
+            Column("method", "method"),
+            Column("score", "score", "correlation"),
+            Column("interval", "95%", "correlation", "interval"),
+            Column("n_subsets", "halves", "count"),
+            Column("n_predictions", "predictions", "count"),
+        )
+        rows = ([getattr(row, each.name) for each in columns] for row in found.datamodelling)
+        note = (
+            "The model is trained on random halves of the facts. score: Spearman's correlation of "
+            f"its {found.quantity} with the sum of the influences of the facts that were kept; "
+            "1 is a perfect order, 0 is none."
+        )
+        yield Table.of("datamodelling", "Random halves of the facts", columns, rows, note)
+
+    def sentences(self, found: Evaluation) -> Iterator[str]:
+        known = [row for row in found.datamodelling if is_number(row.score)]
+        if known:
+            best = max(known, key=lambda row: float(row.score))
+            score = show(best.score, "correlation")
+            yield f"{best.method} predicts random halves best, with a score of {score}."
+
+    def charts(self, found: Evaluation) -> Iterator[Chart]:
+        bars = (Bar("", row.method, row.score, row.interval) for row in found.datamodelling)
+        x = Column("score", "mean of Spearman's rho", "correlation")
+        yield Chart("datamodelling", self.title, tuple(bars), x)
+
+
+PROTOCOL = DatamodellingProtocol()
+
+
+def draw_halves(n_facts: int, n_subsets: int, seed: int) -> NDArray[np.bool_]:
+    """(n_subsets, n_facts) which facts are removed: half of them, drawn for each subset.
+
+    A subset depends only on the seed and its number, so a larger number of subsets starts with
+    the same ones.
+    """
+    removed = np.zeros((n_subsets, n_facts), bool)
+    for number, row in enumerate(removed):
+        order = np.random.default_rng((seed, number)).permutation(n_facts)
+        row[order[: round(n_facts / 2)]] = True
+    return removed
+
+
+def _score(
+    method: str, work: Work, removed: NDArray[np.bool_], actual: Sequence[Numbers]
+) -> Datamodelling:
+    """One method, over all seeds."""
+    scores = []
+    for sample, found in zip(work.seeds, actual, strict=True):
+        predicted = _without_rounding(sample.influences(method) @ ~removed.T)
+        scores.append(np.array([spearman(*pair) for pair in zip(predicted, found.T, strict=True)]))
+    return Datamodelling(
+        method=method,
+        score=seeds_mean(scores),
+        interval=bootstrap_interval(scores, work.options.seed),
+        n_subsets=len(removed),
+        n_predictions=mean_size(work.seeds),
+        n_seeds=len(work.seeds),
+    )
+
+
+def _without_rounding(sums: Numbers) -> Numbers:
+    """(n_predictions, n_subsets) sums whose last digits are cut, so that equal sums tie."""
+    largest = np.abs(sums).max(axis=1, keepdims=True, initial=0.0)
+    return np.asarray(np.round(sums / np.where(largest > 0, largest, 1.0), 12))

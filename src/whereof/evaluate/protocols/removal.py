@@ -1,0 +1,439 @@
+"""Remove a method's facts, retrain, and see whether the prediction falls."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.chart import Bar, Box, Chart, Strip
+from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.sample import Sample, Size, facts_text, size_text
+from whereof.evaluate.statistics import (
+    Interval,
+    Spread,
+    bootstrap_interval,
+    mean_size,
+    randomisation_p,
+    seeds_mean,
+    spread,
+)
+from whereof.predict import Standings
+from whereof.retrain import Job
+from whereof.table import Cell, Column, Table
+from whereof.types import FactIds, Numbers
+from whereof.units import count, is_number, show
+
+_SURE = 0.05
+"""Differences with a smaller p-value are unlikely to be chance."""
+_STARS = ((0.001, "***"), (0.01, "**"), (_SURE, "*"))
+_METRICS = ("pd", "tc")
+Choice = tuple[str, Size]
+"""A method and a size: one row of the table."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What removing a method's facts did, for one method and one size."""
+
+    method: str
+    k: Size
+    pd: float
+    """Probability drop: the share of predictions whose probability (or rating) fell."""
+    pd_interval: Interval | None
+    pd_seeds: tuple[float, ...]
+    """One value a seed."""
+    tc: float
+    """Top change: the share of predictions whose query has another top answer."""
+    tc_interval: Interval | None
+    tc_seeds: tuple[float, ...]
+    tc_released: float
+    """TC if an answer that only a removed fact had counts as new."""
+    n_predictions: int
+    """Of one seed; the rounded mean where seeds differ."""
+    n_seeds: int
+    removed_mean: float
+    removed_std: float
+    tc_released_interval: Interval | None = None
+    tc_released_seeds: tuple[float, ...] = ()
+    removed_seeds: tuple[float, ...] = ()
+    """The mean of every seed."""
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A method against the baseline: paired approximate randomisation over queries."""
+
+    method: str
+    baseline: str
+    k: Size
+    metric: str
+    """pd or tc."""
+    difference: float
+    p_value: float
+    interval: Interval | None = None
+    """Of the difference."""
+    seeds: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much further a method's facts lowered the probability than the baseline's."""
+
+    method: str
+    baseline: str
+    k: Size
+    spread: Spread
+    """Over predictions: the probability without the baseline's facts minus that without the
+    method's."""
+    removed_mean: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Removed:
+    """A sample's predictions after every removal."""
+
+    sample: Sample
+    control: Standings
+    sets: Mapping[Choice, Sequence[FactIds]]
+    after: Mapping[Choice, Standings]
+
+    def measured(self, metric: str, cell: Choice) -> Numbers:
+        """(n_predictions,) 1 where the probability fell (pd), or the top answer changed."""
+        if metric == "pd":
+            fell = self.left(cell) < self.sample.outputs(self.control)
+            return np.asarray(fell, np.float64)
+        top = "top_released" if metric == "tc_released" else "top"
+        return np.asarray(self.after[cell][top] != self.control["top"], np.float64)
+
+    def left(self, cell: Choice) -> Numbers:
+        """(n_predictions,) the probability (or rating) after removal."""
+        return self.sample.outputs(self.after[cell])
+
+    def sizes(self, cell: Choice) -> NDArray[np.int64]:
+        """(n_predictions,) the number of removed facts."""
+        return np.array([len(ids) for ids in self.sets[cell]], np.int64)
+
+
+class RemovalProtocol(Protocol):
+    """See `docs/protocols/removal.md`."""
+
+    name = "removal"
+    title = "Removing facts and retraining"
+    citation = (
+        "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
+        "Rollback, AAAI 2021"
+    )
+    fields: ClassVar[Mapping[str, Any]] = {
+        "removal": tuple[Removal, ...],
+        "significance": tuple[Significance, ...],
+        "changes": tuple[Change, ...],
+    }
+    by_method = by_size = True
+
+    def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
+        n_cells = len(options.methods) * size.n_predictions
+        n_sets = sum(k != 1 for k in options.sizes)
+        return Retrainings(adjacent=n_cells * (1 in options.sizes), sets=n_cells * n_sets)
+
+    def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
+        return _jobs(_choose_sets(sample, options))
+
+    def run(self, work: Work) -> Found:
+        options, found = work.options, [_remove(sample, work.options) for sample in work.seeds]
+        results = {
+            "removal": tuple(_row(found, cell, options.seed) for cell in found[0].sets),
+            "significance": tuple(_compare(found, options)),
+            "changes": tuple(_changes(found, options)),
+        }
+        return Found(results, tuple(row for each in found for row in _records(each)))
+
+    def tables(self, found: Evaluation) -> Iterator[Table]:
+        yield _removal_table(found)
+        if found.significance:
+            yield _significance_table(found)
+        if found.changes:
+            yield _changes_table(found)
+
+    def sentences(self, found: Evaluation) -> Iterator[str]:
+        baseline = found.options.get("baseline")
+        others = {row.k: row for row in found.removal if row.method == baseline}
+        for row in found.removal:
+            if row.method != baseline and is_number(row.pd) and is_number(row.tc):
+                yield _sentence(row, others.get(row.k), found)
+        yield from _released(found.removal)
+
+    def headlines(self, found: Evaluation) -> list[str]:
+        return [*self.sentences(found)][:1]
+
+    def charts(self, found: Evaluation) -> Iterator[Chart]:
+        share = Column("share", "share of predictions", "percent")
+        titles = {"pd": f"PD: the {found.quantity} fell", "tc": "TC: the top answer changed"}
+        sizes = dict.fromkeys(row.k for row in found.removal)
+        for name, title in titles.items():
+            bars = (
+                Bar(size_text(k), row.method, getattr(row, name), getattr(row, f"{name}_interval"))
+                for k in sizes
+                for row in found.removal
+                if row.k == k and is_number(getattr(row, name))
+            )
+            yield Chart(name, title, tuple(bars), share)
+        if len(found.seeds) > 1:
+            for name, title in titles.items():
+                strips = (
+                    Strip(f"{row.method}, {size_text(row.k)}", getattr(row, f"{name}_seeds"))
+                    for row in found.removal
+                )
+                yield Chart(f"{name}-seeds", f"{title}, by seed", tuple(strips), share)
+        if found.changes:
+            yield _changes_chart(found)
+
+
+PROTOCOL = RemovalProtocol()
+
+
+def _choose_sets(sample: Sample, options: EvaluateOptions) -> dict[Choice, Sequence[FactIds]]:
+    return {
+        (method, k): ids
+        for method in options.methods
+        for k, ids in sample.choose(method, options.sizes).items()
+    }
+
+
+def _jobs(sets: Mapping[Choice, Sequence[FactIds]]) -> list[Job]:
+    return [Job.of(ids, [i]) for found in sets.values() for i, ids in enumerate(found)]
+
+
+def _remove(sample: Sample, options: EvaluateOptions) -> _Removed:
+    sets = _choose_sets(sample, options)
+    outcomes = sample.ask(_jobs(sets))
+    standings = np.concatenate(outcomes.jobs).reshape(len(sets), -1)
+    return _Removed(sample, outcomes.control, sets, dict(zip(sets, standings, strict=True)))
+
+
+def _row(found: Sequence[_Removed], cell: Choice, seed: int) -> Removal:
+    """One method and size, over all seeds."""
+    pd, tc, released = (
+        [each.measured(metric, cell) for each in found] for metric in (*_METRICS, "tc_released")
+    )
+    sizes = [each.sizes(cell) for each in found]
+    return Removal(
+        method=cell[0],
+        k=cell[1],
+        pd=seeds_mean(pd),
+        pd_interval=bootstrap_interval(pd, seed),
+        pd_seeds=_means(pd),
+        tc=seeds_mean(tc),
+        tc_interval=bootstrap_interval(tc, seed),
+        tc_seeds=_means(tc),
+        tc_released=seeds_mean(released),
+        n_predictions=mean_size(pd),
+        n_seeds=len(found),
+        removed_mean=float(np.concatenate(sizes).mean()),
+        removed_std=float(np.concatenate(sizes).std()),
+        tc_released_interval=bootstrap_interval(released, seed),
+        tc_released_seeds=_means(released),
+        removed_seeds=_means(sizes),
+    )
+
+
+def _means(values: Sequence[NDArray[Any]]) -> tuple[float, ...]:
+    """One mean a seed."""
+    return tuple(float(mine.mean()) for mine in values)
+
+
+def _pairs(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[tuple[Choice, Choice]]:
+    """Every cell of another method beside that of the baseline."""
+    for method, k in found[0].sets:
+        if method != options.baseline:
+            yield (method, k), (str(options.baseline), k)
+
+
+def _compare(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Significance]:
+    queries = [each.sample.queries for each in found]
+    for mine, other in _pairs(found, options):
+        for metric in _METRICS:
+            differences = [
+                each.measured(metric, mine) - each.measured(metric, other) for each in found
+            ]
+            yield Significance(
+                *(mine[0], other[0], mine[1], metric),
+                difference=seeds_mean(differences),
+                p_value=randomisation_p(differences, options.seed, queries=queries),
+                interval=bootstrap_interval(differences, options.seed),
+                seeds=_means(differences),
+            )
+
+
+def _changes(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Change]:
+    for mine, other in _pairs(found, options):
+        lower = np.concatenate([each.left(other) - each.left(mine) for each in found])
+        removed = float(np.concatenate([each.sizes(mine) for each in found]).mean())
+        yield Change(mine[0], other[0], mine[1], spread(lower), removed)
+
+
+def _records(found: _Removed) -> Iterator[Retraining]:
+    """One row for every cell and prediction."""
+    sample = found.sample
+    for (method, k), sets in found.sets.items():
+        predicted = sample.predicted(method, sets)
+        for number, (ids, after) in enumerate(zip(sets, found.after[method, k], strict=True)):
+            yield sample.record(
+                *("removal", number, ids, found.control[number], after),
+                method=method,
+                k=str(k),
+                predicted=predicted[number],
+            )
+
+
+def _removal_table(found: Evaluation) -> Table:
+    columns = (
+        Column("method", "method"),
+        Column("k", "k", "count"),
+        Column("removed", "removed", "mean", "deviation"),
+        Column("pd", "PD", "percent"),
+        Column("pd_interval", "95%", "percent", "interval"),
+        Column("tc", "TC", "percent"),
+        Column("tc_interval", "95%", "percent", "interval"),
+    )
+    p_values = {(test.method, test.k, test.metric): test.p_value for test in found.significance}
+
+    def starred(row: Removal, metric: str) -> Cell:
+        p_value = p_values.get((row.method, row.k, metric), 1.0)
+        mark = next((stars for limit, stars in _STARS if p_value < limit), "")
+        return Cell(getattr(row, metric), mark=mark)
+
+    rows = (
+        (
+            *(row.method, row.k, (row.removed_mean, row.removed_std)),
+            *(starred(row, "pd"), row.pd_interval, starred(row, "tc"), row.tc_interval),
+        )
+        for row in found.removal
+    )
+    note = (
+        f"PD: share of predictions whose {found.quantity} falls. TC: share whose top answer "
+        "changes. 95%: interval."
+    )
+    if p_values:
+        baseline = found.significance[0].baseline
+        note += f" *, **, ***: differs from {baseline}, p < 0.05, 0.01, 0.001."
+    return Table.of("removal", "", columns, rows, note)
+
+
+def _significance_table(found: Evaluation) -> Table:
+    columns = (
+        Column("method", "method"),
+        Column("k", "k", "count"),
+        Column("metric", "metric"),
+        Column("difference", "difference", "points"),
+        Column("interval", "95%", "points", "interval"),
+        Column("p_value", "p", "p-value"),
+    )
+    rows = (
+        (test.method, test.k, test.metric.upper(), test.difference, test.interval, test.p_value)
+        for test in found.significance
+    )
+    baseline = found.significance[0].baseline
+    note = (
+        "p: how likely a difference at least as large is if both methods are equally good "
+        "(paired approximate randomisation over queries)."
+    )
+    return Table.of("significance", f"Difference to {baseline}", columns, rows, note)
+
+
+def _changes_table(found: Evaluation) -> Table:
+    columns = (
+        Column("method", "method"),
+        Column("k", "k", "count"),
+        Column("mean", "mean", "correlation"),
+        Column("median", "median", "correlation"),
+        Column("quarters", "middle half", "correlation", "interval"),
+        Column("low", "lowest", "correlation"),
+        Column("high", "highest", "correlation"),
+    )
+    rows = (
+        (
+            *(row.method, row.k, row.spread.mean, row.spread.median),
+            (row.spread.first_quarter, row.spread.third_quarter),
+            *(row.spread.low, row.spread.high),
+        )
+        for row in found.changes
+    )
+    return Table.of("changes", _changes_title(found), columns, rows)
+
+
+def _changes_title(found: Evaluation) -> str:
+    return f"How much lower the {found.quantity} is than without the facts of {_baseline(found)}"
+
+
+def _baseline(found: Evaluation) -> str:
+    return str(found.changes[0].baseline)
+
+
+def _changes_chart(found: Evaluation) -> Chart:
+    boxes = (
+        Box(
+            f"{row.method} {'all' if row.k == 'all' else f'k={row.k}'}",
+            row.spread.low,
+            row.spread.first_quarter,
+            row.spread.median,
+            row.spread.third_quarter,
+            row.spread.high,
+            row.spread.mean,
+            row.removed_mean,
+        )
+        for row in found.changes
+    )
+    axis = Column("difference", f"difference of {found.quantities}", "number")
+    return Chart("changes", _changes_title(found), tuple(boxes), axis)
+
+
+def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
+    """What removal did for one method and size, beside the baseline."""
+    seeds = f" (mean of {row.n_seeds} seeds)" if row.n_seeds > 1 else ""
+    said = (
+        f"Removing {facts_text(row.method, row.k, row.removed_mean)} lowers the {found.quantity} "
+        f"of {show(row.pd, 'percent')} of {count(row.n_predictions, 'prediction')}{seeds}"
+    )
+    if other is None or not is_number(other.pd) or not is_number(other.tc):
+        return f"{said} and changes the top answer of {show(row.tc, 'percent')}."
+    them = facts_text(other.method, other.k, other.removed_mean)
+    fell, changed = (_compared(row, other, metric, found) for metric in _METRICS)
+    return (
+        f"{said}. For {them} it is {show(other.pd, 'percent')}: {fell}. The top answer changes for "
+        f"{show(row.tc, 'percent')}, compared with {show(other.tc, 'percent')}: {changed}."
+    )
+
+
+def _compared(row: Removal, other: Removal, metric: str, found: Evaluation) -> str:
+    """The difference, and whether chance explains it."""
+    difference = getattr(row, metric) - getattr(other, metric)
+    if not difference:
+        return "no difference"
+    points = show(abs(difference), "points").removeprefix("+")
+    said = f"{points} {'more' if difference > 0 else 'less'}"
+    for test in found.significance:
+        if (test.method, test.k, test.metric) == (row.method, row.k, metric):
+            p = show(test.p_value, "p-value")
+            p = f"p {p}" if p.startswith("<") else f"p = {p}"
+            chance = "more than chance" if test.p_value < _SURE else "which may be chance"
+            return f"{said}, {chance} ({p})"
+    return said
+
+
+def _released(rows: Sequence[Removal]) -> Iterator[str]:
+    """TC with the other choice of which answers are known after a removal."""
+    moved = [
+        f"{show(row.tc_released, 'percent')} instead of {show(row.tc, 'percent')} "
+        f"({row.method}, {size_text(row.k)})"
+        for row in rows
+        if is_number(row.tc) and is_number(row.tc_released) and row.tc_released != row.tc
+    ]
+    if moved:
+        yield (
+            "TC skips answers known from training, those of removed facts too. If an answer that "
+            f"only a removed fact had counts as new, TC is {', '.join(moved)}."
+        )

@@ -1,0 +1,107 @@
+"""How steady training is: what removing one random fact does to predictions."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.sample import Sample, draws_at_random
+from whereof.evaluate.statistics import Interval, bootstrap_interval, seeds_mean
+from whereof.retrain import Job
+from whereof.table import Column, Table
+from whereof.units import count, is_number, show
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """How often removing one random fact changes a top answer: the floor of TC."""
+
+    n_removals: int
+    """Random facts, each removed in its own retraining, over all seeds."""
+    changed: float
+    """Share of (removal, prediction) pairs with another top answer."""
+    interval: Interval | None
+    mean_change: float
+    """Mean absolute change of the probability (or rating)."""
+
+
+class SteadinessProtocol(Protocol):
+    """See `docs/protocols/steadiness.md`."""
+
+    name = "steadiness"
+    title = "Steadiness"
+    fields: ClassVar[Mapping[str, Any]] = {"steadiness": Steadiness | None}
+    options = ("removals",)
+
+    def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
+        return Retrainings(single=min(options.removals, size.n_facts))
+
+    def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
+        """Random facts, each alone; every prediction is looked at."""
+        random = np.random.default_rng([options.seed, sample.case.seed])
+        n_removals = min(options.removals, sample.n_facts)
+        fact_ids = random.choice(sample.n_facts, n_removals, replace=False)
+        return [Job.of([fact_id], np.arange(len(sample))) for fact_id in fact_ids]
+
+    def run(self, work: Work) -> Found:
+        """The interval draws seeds, and removals within each."""
+        changed, moved = [], []
+        records: list[Retraining] = []
+        for sample in work.seeds:
+            jobs = self.jobs(sample, work.options)
+            outcomes = sample.ask(jobs)
+            after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
+            changed.append((after["top"] != control["top"]).mean(axis=1))
+            far = np.abs(sample.outputs(after) - sample.outputs(control))
+            moved.append(far.mean(axis=1))
+            records += (
+                sample.record(
+                    *(self.name, number, job.removed, control[number], standing),
+                    method="random",
+                    k="1",
+                )
+                for job, standings in zip(jobs, after, strict=True)
+                for number, standing in enumerate(standings)
+            )
+        row = Steadiness(
+            n_removals=sum(map(len, changed)),
+            changed=seeds_mean(changed),
+            interval=bootstrap_interval(changed, work.options.seed),
+            mean_change=seeds_mean(moved),
+        )
+        return Found({"steadiness": row}, tuple(records))
+
+    def tables(self, found: Evaluation) -> Iterator[Table]:
+        row = found.steadiness
+        columns = (
+            Column("n_removals", "removals", "count"),
+            Column("changed", "top answers changed", "percent"),
+            Column("interval", "95%", "percent", "interval"),
+            Column("mean_change", f"mean change of the {found.quantity}", "number"),
+        )
+        values = (row.n_removals, row.changed, row.interval, row.mean_change)
+        yield Table.of("steadiness", "One random fact removed", columns, [values])
+
+    def sentences(self, found: Evaluation) -> Iterator[str]:
+        row = found.steadiness
+        if not is_number(row.changed):
+            return
+        yield (
+            f"Removing one random fact changes {show(row.changed, 'percent')} of the top answers "
+            f"({count(row.n_removals, 'removal')}). This is the floor of TC: what a method adds "
+            "shows above it."
+        )
+        high = row.interval[1] if row.interval else np.nan
+        for other in found.results.get("removal", ()):
+            if other.k == 1 and not draws_at_random(other.method) and is_number(other.tc):
+                low = other.tc_interval[0] if other.tc_interval else np.nan
+                where = "clearly" if low > high else "not clearly"
+                tc = show(other.tc, "percent")
+                yield f"The TC of {other.method} at k = 1 is {tc}, {where} above it."
+
+
+PROTOCOL = SteadinessProtocol()

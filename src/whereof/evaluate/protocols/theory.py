@@ -1,0 +1,329 @@
+"""The paper's theory in numbers: constants, bounds, and the actual error of rollback.
+
+The paper (Lawrence, Sztyler and Niepert, AAAI 2021) follows Hardt, Recht and Singer (Train Faster,
+Generalize Better, ICML 2016). Its bounds are proved for plain SGD with one fact a step, on a
+function f in [0, 1] with slope at most L and smoothness beta. For other optimizers they are shown
+beside the errors, as in the paper, and prove nothing. L and beta are those of the score.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.evaluate.evaluation import Evaluation
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.sample import Sample
+from whereof.retrain import Job, Retrainer
+from whereof.table import Column, Table
+from whereof.training.timeline import Timeline
+from whereof.types import RELATION, SUBJECT, FactIds, Numbers, Rows
+from whereof.units import count, is_number, show
+
+_METHODS = ("rollback", "random")
+"""The first fact of the one, and `N_RANDOM` facts of the other."""
+_BLOCK = 1 << 20
+"""Steps of the recurrence that are held in memory at a time."""
+N_RANDOM = 3
+"""Random adjacent facts that are removed for each prediction, besides the first of rollback."""
+_MOST_FACTS = 10_000
+"""Facts over which the normaliser is measured."""
+
+
+def lipschitz_constant(largest_norm: float) -> float:
+    """|score(w) - score(w')| <= 2 C^2 |w - w'| for rows of norm at most C; no loops (s = o)."""
+    return 2 * largest_norm**2
+
+
+def smoothness(largest_norm: float) -> float:
+    """|grad score(w) - grad score(w')| <= 4 C |w - w'| for rows of norm at most C."""
+    return 4 * largest_norm
+
+
+def schedule_constant(rates: Numbers) -> float:
+    """The least c with rate_t <= c / t at every step t, which counts from 1.
+
+    Of a constant rate that is the rate times the number of steps.
+    """
+    return float((rates * np.arange(1, len(rates) + 1)).max())
+
+
+def stability_bound(L: float, beta: float, c: float, n_facts: int, n_steps: int) -> float:
+    """Lambda_stab-nc = (1 + 1/(beta c)) / (n - 1) (c L^2)^(1/(beta c + 1)) T^(beta c/(beta c + 1)).
+
+    Of rates of at most c / t. Under a constant rate beta c is large and it tends to T / (n - 1),
+    the epochs, which says nothing of an f in [0, 1].
+    """
+    if n_facts < 2:
+        return math.inf
+    power = beta * c
+    log_bound = (
+        math.log1p(1 / power)
+        - math.log(n_facts - 1)
+        + (math.log(c) + 2 * math.log(L) + power * math.log(n_steps)) / (power + 1)
+    )
+    return _exp(log_bound)
+
+
+def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> float:
+    """min over t0 <= n of t0 / n + L Delta_T, the rates as they are; above 1 it says nothing.
+
+    Delta_{t+1} = (1 - 1/n)(1 + a_t beta) Delta_t + (Delta_t + a_t L) / n from Delta_{t0} = 0 on:
+    in the first t0 steps the fact is met with a probability of t0 / n at most. That is a sum over
+    t >= t0 of a_t L / n times the growth after t; both are added up from the last step back, in
+    logarithms, since they outgrow any float.
+    """
+    starts = np.arange(min(n_facts, len(rates)) + 1)
+    log_sums = np.full(len(starts), -np.inf)  # of the steps from each start on
+    log_growth, log_sum = 0.0, -np.inf
+    for stop in range(len(rates), 0, -_BLOCK):
+        first = max(stop - _BLOCK, 0)
+        steps = rates[first:stop][::-1]
+        growths = log_growth + np.cumsum(np.log1p((1 - 1 / n_facts) * beta * steps))
+        before = np.concatenate([[log_growth], growths[:-1]])
+        with np.errstate(divide="ignore"):  # a rate may be 0
+            terms = np.log(steps) + math.log(L / n_facts) + before
+        sums = np.logaddexp.accumulate(np.concatenate([[log_sum], terms]))[1:][::-1]
+        log_growth, log_sum = float(growths[-1]), float(sums[0])
+        mine = log_sums[first:stop]
+        mine[:] = sums[: len(mine)]
+    with np.errstate(over="ignore"):
+        return float((starts / n_facts + np.exp(math.log(L) + log_sums)).min())
+
+
+@dataclass(frozen=True)
+class Theory:
+    """The paper's claim in numbers: rollback beside retraining, and beside its bounds."""
+
+    model: str
+    largest_norm: float
+    """C: the largest norm of a row during training."""
+    lipschitz: float | None
+    """2 C^2, by the paper's lemma; None for models whose score is not a product of three rows."""
+    lipschitz_met: float
+    """The largest slope of the score during training."""
+    smoothness: float | None
+    """4 C, or None as above."""
+    n_facts: int
+    n_steps: int
+    rate: float
+    """c: the least number with a rate of at most c / t at step t."""
+    stability_bound: float | None
+    """Lambda_stab-nc, in closed form; vacuous above 1. None without constants, or with batches."""
+    recurrence_bound: float | None
+    """The same recurrence unrolled with the actual rates, for the best start; may be infinite."""
+    rollback_error: float
+    """Mean |rollback - retrained| of the probability (or rating)."""
+    original_error: float
+    """Mean |original - retrained|."""
+    n_pairs: int
+    """Pairs of a prediction and a removed fact."""
+    normaliser_mean: float | None
+    """Mean over facts of the log of the softmax's normaliser; None for ratings."""
+    normaliser_std: float | None
+    score_std: float | None
+    """Of the facts' scores, for comparison: the paper takes the normaliser as constant."""
+
+
+_QUANTITIES = {
+    "rollback_error": "mean |rollback - retrained|",
+    "original_error": "mean |original - retrained|",
+    "stability_bound": "stability bound",
+    "recurrence_bound": "bound by recurrence",
+    "largest_norm": "largest norm C",
+    "lipschitz": "Lipschitz constant 2 C^2",
+    "lipschitz_met": "largest slope in training",
+    "smoothness": "smoothness 4 C",
+    "rate": "rate constant c",
+    "normaliser_mean": "log normaliser over facts, mean",
+    "normaliser_std": "log normaliser over facts, deviation",
+    "score_std": "scores of facts, deviation",
+}
+
+
+class TheoryProtocol(Protocol):
+    """See `docs/theory.md`."""
+
+    name = "theory"
+    title = "Theory"
+    citation = (
+        "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
+        "Rollback, AAAI 2021"
+    )
+    fields: ClassVar[Mapping[str, Any]] = {"theory": Theory | None}
+    uses = _METHODS
+
+    def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
+        return Retrainings(adjacent=(1 + N_RANDOM) * size.n_predictions)
+
+    def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
+        return [
+            Job.of([fact_id], [number])
+            for number, ids in enumerate(_choose(sample))
+            for fact_id in ids
+        ]
+
+    def run(self, work: Work) -> Found:
+        """Constants, bounds, errors and normaliser.
+
+        Over several seeds, the largest constants and the longest training, so that the bounds hold
+        for all of them. The normaliser is that of the first seed.
+        """
+        samples = work.seeds
+        results = [sample.case.result for sample in samples]
+        problem = samples[0].case.retrainer.recipe.problem
+        rates = max((_rates(sample.case.retrainer) for sample in samples), key=len)
+        largest_norm = max(max(result["norms"].values()) for result in results)
+        known = problem.model.trilinear
+        L, beta = lipschitz_constant(largest_norm), smoothness(largest_norm)
+        c, n_facts, n_steps = schedule_constant(rates), len(problem.facts), len(rates)
+        bounded = known and problem.config.batch_size == 1
+        errors = np.concatenate([self._errors(sample, work.options) for sample in samples])
+        normalisers, scores = _normalisers(samples[0])
+        row = Theory(
+            model=problem.model.name,
+            largest_norm=largest_norm,
+            lipschitz=L if known else None,
+            lipschitz_met=max(result["lipschitz"] for result in results),
+            smoothness=beta if known else None,
+            n_facts=n_facts,
+            n_steps=n_steps,
+            rate=c,
+            stability_bound=stability_bound(L, beta, c, n_facts, n_steps) if bounded else None,
+            recurrence_bound=recurrence_bound(L, beta, rates, n_facts) if bounded else None,
+            rollback_error=float(errors[:, 0].mean()),
+            original_error=float(errors[:, 1].mean()),
+            n_pairs=len(errors),
+            normaliser_mean=float(normalisers.mean()) if len(normalisers) else None,
+            normaliser_std=float(normalisers.std()) if len(normalisers) else None,
+            score_std=float(scores.std()) if len(scores) else None,
+        )
+        return Found({"theory": row})
+
+    def _errors(self, sample: Sample, options: EvaluateOptions) -> NDArray[np.float64]:
+        """(n_pairs, 2) distance of rollback, and of the original, to the retrained model."""
+        chosen, jobs = _choose(sample), self.jobs(sample, options)
+        outcomes = sample.ask(jobs)
+        actual = sample.outputs(np.concatenate(outcomes.jobs))
+        original = sample.outputs(outcomes.control)[[int(job.which[0]) for job in jobs]]
+        predicted = [sample.rolled_back(n, [*ids[:, None]]) for n, ids in enumerate(chosen)]
+        return np.abs(np.stack([np.concatenate(predicted), original], axis=1) - actual[:, None])
+
+    def tables(self, found: Evaluation) -> Iterator[Table]:
+        columns = Column("quantity", ""), Column("value", "value", "number")
+        rows = ((title, getattr(found.theory, name)) for name, title in _QUANTITIES.items())
+        yield Table.of("theory", "", columns, rows)
+
+    def headlines(self, found: Evaluation) -> Iterator[str]:
+        row, quantity = found.theory, found.quantity
+        near, far = row.rollback_error, row.original_error
+        if is_number(near) and is_number(far):
+            closer = "closer to" if near < far else "no closer to"
+            yield (
+                f"Over {count(row.n_pairs, 'pair')} of a prediction and a removed fact, the "
+                f"{quantity} by rollback is {show(near, 'number')} away from that of the retrained "
+                f"model on average, and the original {quantity} {show(far, 'number')}. So rollback "
+                f"is {closer} retraining than doing nothing."
+            )
+
+    def sentences(self, found: Evaluation) -> Iterator[str]:
+        row = found.theory
+        yield from self.headlines(found)
+        if is_number(row.lipschitz) and is_number(row.smoothness):
+            yield (
+                "The largest norm of a row during training is C = "
+                f"{show(row.largest_norm, 'number')}. By the paper's lemmas the slope of the score "
+                "is at most 2 C² = "
+                f"{show(row.lipschitz, 'number')} and changes by at most 4 C = "
+                f"{show(row.smoothness, 'number')}. The largest slope during training is "
+                f"{show(row.lipschitz_met, 'number')}."
+            )
+        yield _bound(found)
+        if is_number(row.normaliser_std) and is_number(row.score_std):
+            steady = row.normaliser_std < row.score_std / 2
+            yield (
+                "The paper takes the softmax's normaliser as constant over facts. The standard "
+                f"deviation of its log is {show(row.normaliser_std, 'number')}, that of the facts' "
+                f"scores {show(row.score_std, 'number')}: "
+                + ("nearly constant in comparison." if steady else "not constant in comparison.")
+            )
+
+
+PROTOCOL = TheoryProtocol()
+
+
+def _choose(sample: Sample) -> list[FactIds]:
+    """Per prediction, the facts that are removed, each alone."""
+    ranked = (sample.rank(name, top) for name, top in zip(_METHODS, (1, N_RANDOM), strict=True))
+    return [np.union1d(first, others) for first, others in zip(*ranked, strict=True)]
+
+
+def _bound(found: Evaluation) -> str:
+    """What the stability bound says, or why there is none."""
+    row, size = found.theory, found.config.get("batch_size", 1)
+    if is_number(row.stability_bound):
+        meaning = "below 1"
+        if found.rated:
+            meaning = "it holds for values between 0 and 1, which ratings need not be"
+        elif row.stability_bound > 1:
+            meaning = "above 1, so it says nothing about a probability"
+        more = f" Unrolled with the actual rates, it is {show(row.recurrence_bound, 'number')}."
+        return (
+            f"The stability bound (Lambda-stab-nc) for {count(row.n_facts, 'fact')} and "
+            f"{count(row.n_steps, 'step')} is {show(row.stability_bound, 'number')}: {meaning}."
+            + (more if is_number(row.recurrence_bound) else "")
+        )
+    if row.lipschitz is None and is_number(row.largest_norm):
+        return (
+            f"The paper's lemmas do not hold for {row.model}, so there are no constants and no "
+            "stability bound."
+        )
+    if size > 1:
+        return (
+            "There is no stability bound: it is proved for one fact a step, and a batch has "
+            f"{size:,} facts here."
+        )
+    return "The stability bound is not finite for this training, so it says nothing."
+
+
+def _rates(retrainer: Retrainer) -> Numbers:
+    """(n_steps,) the rate of every step, up to the epoch that the run kept."""
+    recipe, problem = retrainer.recipe, retrainer.recipe.problem
+    nothing = np.zeros(0, np.bool_)
+    timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
+    n_epochs, n_more = divmod(recipe.n_facts, len(problem.facts))
+    n_batches = math.ceil(n_more / problem.config.batch_size)
+    n_steps = n_epochs * timeline.updates_per_epoch + n_batches * problem.n_directions
+    return timeline.rates(np.arange(n_steps))
+
+
+def _normalisers(sample: Sample) -> tuple[Numbers, Numbers]:
+    """Of facts spread evenly over all: log of the sum over all objects of e^score, and the score.
+
+    Both are empty for ratings, which no softmax turns into probabilities.
+    """
+    trained = sample.case.trained
+    facts, scorer, objects = trained.dataset.train, trained.scorer, trained.dataset.objects
+    if trained.learned_ratings:
+        return np.zeros(0), np.zeros(0)
+    chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _MOST_FACTS)).astype(int))
+    facts = facts[chosen]
+    queries, places = np.unique(facts[:, [SUBJECT, RELATION]], axis=0, return_inverse=True)
+    sums = [_log_sum(scorer.scores(subject, relation, objects)) for subject, relation in queries]
+    return np.array(sums)[places.ravel()], scorer.fact_scores(facts).astype(np.float64)
+
+
+def _log_sum(scores: Rows) -> float:
+    return float(np.logaddexp.reduce(scores.astype(np.float64)))
+
+
+def _exp(value: float) -> float:
+    """e^value, or infinity where that is too large."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
