@@ -8,13 +8,14 @@ PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 UV := uv==0.13.7
 WITH_SRC := PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH}
 UPGRADE ?=
+PYTEST = $(VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-annotate \
 	--custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-cuda check format bench docs lock clean
+.PHONY: help demo test test-slow test-all test-cuda check format bench docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,8 +23,14 @@ help: ## show this list
 demo: $(VENV)/.installed ## train on the bundled Nations and show what comes out
 	$(VENV)/$(BIN)/whereof demo
 
-test: $(VENV)/.installed ## run the tests (ARGS="tests/models -k rotate" for some)
-	$(VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
+test: $(VENV)/.installed ## run the fast tests (ARGS="tests/models -k rotate" for some)
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(VENV)/.installed ## run the slow tests
+	$(PYTEST) -m slow $(ARGS)
+
+test-all: $(VENV)/.installed ## run all tests, fast and slow
+	$(PYTEST) $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
 	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda import open_card; print(open_card('make test-cuda').name)"

@@ -23,6 +23,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
-        folder = item.path.parent
-        together = folder if folder.name == "engines" else item.path
+        starts_ray = item.path.parent.name == "retrain"
+        together = item.path.parent if starts_ray else item.path
         item.add_marker(pytest.mark.xdist_group(str(together)))

@@ -133,7 +133,7 @@ def test_two_way_data_trains_matrix_factorisation(tmp_path: Path) -> None:
     }
 
 
-LONG = ["nations", "--dim", "12", "--negatives", "5", "--epochs", "400", "--validate-every", "50"]
+LONG = ["nations", "--dim", "12", "--negatives", "5", "--epochs", "120", "--validate-every", "20"]
 
 
 def command(*arguments: str) -> list[str]:
@@ -166,7 +166,7 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, uninterrupted: dict[st
     assert outcome(path) == uninterrupted
 
 
-@pytest.mark.parametrize("checkpoints", [0, 1, 3])
+@pytest.mark.parametrize("checkpoints", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_kill_9_leaves_the_last_checkpoint(
     tmp_path: Path, uninterrupted: dict[str, str], checkpoints: int
 ) -> None:

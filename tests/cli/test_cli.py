@@ -11,7 +11,7 @@ import pytest
 from trained import outcome, train
 
 import whereof as library
-from cli.helpers import whereof
+from cli.helpers import whereof, whereof_process
 from whereof.cli import _with_flags
 
 FAST = ["--model", "distmult", "--no-inverse", "--dim", "4", "--epochs", "1", "--negatives", "3"]
@@ -165,8 +165,8 @@ def test_help_and_import_leave_the_compiler_out() -> None:
 
 def test_a_second_process_compiles_nothing(run: str, tmp_path: Path) -> None:
     arguments = ["train", "nations", *FAST, "-o"]
-    whereof(*arguments, str(tmp_path / "one"))
-    done = whereof(*arguments, str(tmp_path / "two"), NUMBA_DEBUG_CACHE="1")
+    whereof_process(*arguments, str(tmp_path / "one"))
+    done = whereof_process(*arguments, str(tmp_path / "two"), NUMBA_DEBUG_CACHE="1")
     assert "compiling" not in done.stderr
     assert "data saved" not in done.stdout + done.stderr
 
@@ -289,6 +289,7 @@ def test_a_bad_config_file_is_one_line(tmp_path: Path, text: str, words: str) ->
     assert f"my.toml: {words}" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_process_that_compiles_gets_the_same_bits_as_those_that_load(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     facts = {(s, r, o) for s, r, o in rng.integers(0, (100, 5, 100), (2000, 3))}
@@ -296,7 +297,7 @@ def test_the_process_that_compiles_gets_the_same_bits_as_those_that_load(tmp_pat
     (tmp_path / "facts.tsv").write_text(lines)
     outcomes = []
     for name in ("cold", "warm"):
-        done = whereof(
+        done = whereof_process(
             *("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / name)),
             *("--dim", "20", "--epochs", "2"),
             NUMBA_CACHE_DIR=str(tmp_path / "cache"),

@@ -61,6 +61,7 @@ class TerminalEvents(Events):
         from whereof._jit import announced
 
         self._stack.enter_context(announced(partial(self.emit, Compiling())))
+        self._handle({signal.SIGTERM: signal.default_int_handler})  # a kill is like Ctrl-C
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -112,14 +113,18 @@ class TerminalEvents(Events):
 
     def _take_signals(self) -> None:
         """From now on there is something to keep; before, Ctrl-C ends the process at once."""
-        if not self._handlers and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._interrupt)
+        if signal.SIGINT not in self._handlers:
+            self._handle(dict.fromkeys((signal.SIGINT, signal.SIGTERM), self._interrupt))
+
+    def _handle(self, handlers: dict[signal.Signals, Any]) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():
+                self._handlers.setdefault(number, signal.signal(number, handler))
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._stop.set()
         self.say("finishing the current step; press Ctrl-C again to quit now")
-        signal.signal(number, self._handlers[number])  # a second one ends the process
+        signal.signal(number, signal.default_int_handler)  # a second one ends the process
 
     def _plan(self, plan: Planned) -> None:
         """With an upper bound for all rounds, only that is shown."""
