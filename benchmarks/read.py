@@ -53,8 +53,8 @@ def generate(path: Path, n_facts: int) -> None:
 
 def measure(path: Path) -> None:
     from whereof.data import ReadOptions, build_dataset
-    from whereof.data._formats import read_facts
-    from whereof.data._splitting import hold_out
+    from whereof.data.build import hold_out
+    from whereof.data.read import read_facts
 
     def said(part: str, began: float) -> float:
         now = time.perf_counter()

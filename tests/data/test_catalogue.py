@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import CATALOGUE, Entry, Place, find_entry, locate, read_dataset
-from whereof.data._cache import cache_folder
-from whereof.data._label_files import before_comma, from_json
-from whereof.data._streams import open_bytes
+from whereof.data import CATALOGUE, read_dataset
+from whereof.data.catalogue import Entry, Place, cache_folder, find_entry, locate
+from whereof.data.download import _before_comma, _from_json
+from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
 
 HELD = [name for name, entry in CATALOGUE.items() if any(file.sha256 for file in entry.files)]
@@ -66,9 +66,9 @@ def test_every_entry_is_whole(entry: Entry) -> None:
 
 def test_labels_are_made_from_what_the_sources_have() -> None:
     wordnet = b"00590383\tchieftainship, the position, of chieftain\n1\tsaxony\n2\t\n"
-    assert before_comma(wordnet) == b"00590383\tchieftainship\n1\tsaxony\n"
+    assert _before_comma(wordnet) == b"00590383\tchieftainship\n1\tsaxony\n"
     codex = '{"Q1": {"label": "two\\n lines"}, "Q2": {"label": ""}, "Q3": {"label": "é"}}'
-    assert from_json(codex.encode()) == "Q1\ttwo lines\nQ3\té\n".encode()
+    assert _from_json(codex.encode()) == "Q1\ttwo lines\nQ3\té\n".encode()
 
 
 def test_a_data_folder_named_by_hand_must_have_it(tmp_path: Path) -> None:

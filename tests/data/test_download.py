@@ -13,9 +13,9 @@ import pytest
 from listening import Recorded
 from servers import serving
 
-from whereof.data import Entry, File, read_dataset
-from whereof.data._catalogue import CATALOGUE, find_folder
-from whereof.data._download import fetch
+from whereof.data import read_dataset
+from whereof.data.catalogue import CATALOGUE, Entry, File, find_folder
+from whereof.data.download import fetch
 from whereof.errors import WhereofError
 from whereof.events import Downloading, Event, Events
 
@@ -149,8 +149,7 @@ def test_a_download_that_is_too_large(
         "all.tar.gz": tar({"train.txt": plain}),
         "all.zip": zipped({"train.txt": plain}),
     }
-    for module in ("_download", "_unpack"):
-        monkeypatch.setattr(f"whereof.data.{module}.LARGEST", 50_000)
+    monkeypatch.setattr("whereof.data.download.LARGEST", 50_000)
     with serving(packed) as address:
         line = refused(entry(File("train.txt", f"{address}/{name}")), cache)
     assert "more than 50,000 bytes" in line

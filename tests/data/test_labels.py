@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data._labels import read_labels
+from whereof.data.labels import read_labels
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]

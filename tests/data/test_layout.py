@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import FactTable, ReadOptions
-from whereof.data._formats import read_facts
+from whereof.data import ReadOptions
+from whereof.data.columns import FactTable
+from whereof.data.read import read_facts
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
 
 
 def rows(table: FactTable) -> list[tuple[str, ...]]:
-    return list(zip(*table.columns, strict=True))
+    return list(table.rows())
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_ratings_and_sources_come_with_the_facts(write: Write) -> None:
     assert table.ratings is not None
     assert table.ratings.tolist() == [4.5, 1.0]
     assert table.sources is not None
-    assert list(table.sources) == ["web", "app"]
+    assert table.sources.to_pylist() == ["web", "app"]
 
 
 def test_only_what_is_asked_for_is_read(write: Write) -> None:

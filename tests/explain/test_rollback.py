@@ -22,7 +22,7 @@ from explain.helpers import (
     with_facts,
 )
 from explain.oracle import BATCHED, Ask, Oracle, quantity
-from whereof.data import ratings_as_objects
+from whereof.data.dataset import ratings_as_objects
 from whereof.models import MODELS
 
 OF = ("probability", "score", "loss")

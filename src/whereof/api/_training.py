@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from whereof.api._opened import make_scorer
 from whereof.api._run import Run
 from whereof.api.keywords import MachineKeywords, TrainKeywords
-from whereof.data import Dataset, ReadOptions, ratings_as_objects, read_dataset
+from whereof.data import Dataset, ReadOptions, read_dataset
+from whereof.data.dataset import ratings_as_objects
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events
 from whereof.run import RunWriter, check_memory

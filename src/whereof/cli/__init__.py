@@ -42,7 +42,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _COMMANDS and not ctx.resilient_parsing:
-            from whereof.data._nearest import nearest
+            from whereof.data.vocabulary import nearest
 
             for near in nearest(args[0], _COMMANDS, 1):
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")

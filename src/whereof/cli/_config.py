@@ -18,7 +18,7 @@ from whereof.cli._options import (
     VERIFYING,
     Setting,
 )
-from whereof.data._nearest import nearest
+from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
 
 _COLUMNS = ("columns", "rating", "source")

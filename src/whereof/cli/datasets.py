@@ -11,7 +11,7 @@ from whereof.cli._options import json_option, print_json
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
-    from whereof.data import Entry
+    from whereof.data.catalogue import Entry
 
 _SIZES = {
     "n_facts": "facts",
@@ -38,13 +38,14 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
     Each one comes with the package (bundled), lies in a folder of yours (copy), was fetched before
     (cached), or is fetched when it is first used (absent).
     """
-    from whereof.data import CATALOGUE, find_entry
+    from whereof.data import CATALOGUE
+    from whereof.data.catalogue import find_entry
 
     if name is not None:
         entry = find_entry(name)
         if download:
             from whereof.cli.progress import TerminalEvents
-            from whereof.data import fetch_dataset
+            from whereof.data.catalogue import fetch_dataset
 
             with TerminalEvents() as events:
                 fetch_dataset(entry.name, data_dir, events)
@@ -59,7 +60,7 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
 
 def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:
     """All that there is to say of a dataset: what it is, and where."""
-    from whereof.data import locate
+    from whereof.data.catalogue import locate
 
     place = locate(entry, data_dir)
     folder = None if place.folder is None else str(place.folder)

@@ -129,7 +129,7 @@ def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
 
 
 def _candidates(wanted: str | list[str]) -> str | list[str]:
-    from whereof.data._streams import read_lines
+    from whereof.data.text import read_lines
 
     if isinstance(wanted, list):
         return wanted

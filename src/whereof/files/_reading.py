@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whereof.data import Dataset
-from whereof.data._streams import read_lines
+from whereof.data.text import read_lines
 from whereof.errors import WhereofError
 from whereof.explain import Question, Trained, top_questions, true_questions
 from whereof.predict import OPEN, Query, find_query

@@ -1,14 +1,19 @@
-"""Datasets from files and folders."""
+"""Datasets from files and folders, in every format."""
 
+import csv
 import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from whereof.data import read_dataset
+from whereof.data import CATALOGUE, Dataset, read_dataset
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
@@ -151,3 +156,142 @@ def test_columns_may_be_numbers(write: Write) -> None:
     assert dataset.ratings.train.tolist() == [5, 4, 3]
     assert dataset.sources is not None
     assert [*dataset.sources] == ["web", "app", "web"]
+
+
+ITEMS = "1|Misérables, Les (1995)|01-Jan-1995\n2|Toy Story (1995)|01-Jan-1995\n".encode("latin-1")
+
+
+@pytest.fixture
+def movielens(write: Write) -> Path:
+    write("movielens-100k/ua.base", "1\t2\t5\t874965758\n2\t1\t3\t876893171\n")
+    write("movielens-100k/u.item", ITEMS)
+    return write("movielens-100k/ua.test", "1\t1\t4\t878542960\n").parent
+
+
+def read_movielens(folder: Path, **options: Any) -> Dataset:
+    return read_dataset("movielens-100k", data_dir=folder.parent, **options)
+
+
+def test_users_items_ratings_and_titles(movielens: Path) -> None:
+    data = read_movielens(movielens)
+    assert [data.fact_names(fact) for fact in data.train] == [("1", "2"), ("2", "1")]
+    assert data.ratings is not None
+    assert data.ratings.train.dtype == np.float32
+    assert data.ratings.train.tolist() == [5, 3]
+    assert (len(data.valid), len(data.test)) == (1, 0)
+    assert data.entities.labels == {"1": "Misérables, Les (1995)", "2": "Toy Story (1995)"}
+
+
+def test_movielens_may_be_gzipped_and_have_windows_line_ends(movielens: Path, write: Write) -> None:
+    (movielens / "ua.base").unlink()
+    write("movielens-100k/ua.base.gz", gzip.compress(b"1\t2\t5\t87\r\n1\t1\t5\t87\r\n"))
+    write("movielens-100k/u.item", ITEMS.replace(b"\n", b"\r\n"))
+    data = read_movielens(movielens)
+    assert data.n_facts == 2
+    assert data.entities.labels["2"] == "Toy Story (1995)"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("ua.base", "1\t2\t5\t8\n1\t2\t5\n", r"ua.base:2: 3 columns, expected 4 as on line 1"),
+        ("ua.base", "1\t\t5\t8\n", r"ua.base:1: column 2 is empty"),
+        ("ua.test", "1\t2\tfive\t8\n", r"ua.test:1: rating 'five' is not a finite number"),
+        ("ua.test", "\n1\t2\tnan\t8\n", r"ua.test:2: rating 'nan' is not a finite number"),
+        ("u.item", "1\n", r"u.item:1: expected item, title"),
+        ("ua.base.gz", gzip.compress(b"1\t2\t5\t8\n")[:-9], "truncated or damaged gzip data"),
+    ],
+)
+def test_bad_lines_of_movielens_are_named(
+    name: str, content: str | bytes, words: str, movielens: Path, write: Write
+) -> None:
+    (movielens / name.removesuffix(".gz")).unlink()
+    write(f"movielens-100k/{name}", content)
+    with pytest.raises(WhereofError, match=words):
+        read_movielens(movielens)
+
+
+@pytest.mark.parametrize("option", ["format", "columns", "header", "rating", "source"])
+def test_there_is_nothing_to_choose_in_movielens(option: str, movielens: Path) -> None:
+    value = {"format": "csv", "header": True}.get(option, "1,2")
+    with pytest.raises(WhereofError, match=f"read as it is published; leave out {option}"):
+        read_movielens(movielens, **{option: value})
+
+
+def test_a_missing_file_of_movielens_is_named(movielens: Path) -> None:
+    (movielens / "u.item").unlink()
+    with pytest.raises(
+        WhereofError, match=r"no u\.item in this folder; put u\.item or u\.item\.gz"
+    ):
+        read_movielens(movielens)
+
+
+def test_the_split_of_the_paper(shared_data: Callable[[str], Path]) -> None:
+    entry = CATALOGUE["movielens-100k"]
+    data = read_dataset(entry.name, data_dir=shared_data(entry.name))
+    sizes = [len(split) for split in (data.train, data.valid, data.test)]
+    assert sizes[0] == entry.n_facts
+    assert (len(data.subjects), len(data.objects)) == (943, 1680)
+    assert data.entities.labels["1"] == "Toy Story (1995)"
+    assert data.entities.labels["543"] == "Misérables, Les (1995)"
+
+
+Rows = list[tuple[str, str, str]]
+HEADER = ("subject", "relation", "object")
+
+
+def _csv(path: Path, rows: Rows) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([HEADER, *rows])
+
+
+def _parquet(path: Path, rows: Rows) -> None:
+    columns = zip(HEADER, zip(*rows, strict=True), strict=True)
+    pq.write_table(pa.table({name: list(cells) for name, cells in columns}), path)
+
+
+def _ntriples(path: Path, rows: Rows) -> None:
+    path.write_text("".join(f"<{s}> <{r}> <{o}> .\n" for s, r, o in rows))
+
+
+def _tsv(path: Path, rows: Rows) -> None:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+WRITERS: dict[str, Callable[[Path, Rows], None]] = {
+    ".tsv": _tsv,
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".nt": _ntriples,
+    ".ttl": _ntriples,
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    nations = read_dataset("nations")
+    facts = (nations.fact_names(fact) for fact in nations.train)
+    return [tuple(f"http://nations/{name}" for name in fact) for fact in facts]  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def expected(rows: Rows) -> Dataset:
+    return read_dataset(pd.DataFrame(rows, columns=HEADER), valid_fraction=0.1, split_seed=5)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("end", WRITERS)
+def test_every_format_gives_the_same_dataset(
+    tmp_path: Path, rows: Rows, expected: Dataset, end: str, packed: bool
+) -> None:
+    path = tmp_path / f"facts{end}"
+    WRITERS[end](path, rows)
+    if packed:
+        content = path.read_bytes()
+        path.unlink()
+        path = path.with_name(path.name + ".gz")
+        path.write_bytes(gzip.compress(content))
+    dataset = read_dataset(path, valid_fraction=0.1, split_seed=5)
+    assert dataset.hash == expected.hash
+    assert dataset.entities.names == expected.entities.names
+    assert np.array_equal(dataset.valid, expected.valid)

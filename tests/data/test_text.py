@@ -1,6 +1,8 @@
-"""Reading TAB-separated text, and what is said about files that are not that."""
+"""TAB- and comma-separated text, and what is said about files that are not that."""
 
+import csv
 import gzip
+import io
 import os
 import re
 from collections.abc import Callable
@@ -10,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whereof.data import ReadOptions
-from whereof.data._formats import read_facts
+from whereof.data import ReadOptions, read_dataset, text
+from whereof.data.read import read_facts
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
@@ -19,11 +21,14 @@ Write = Callable[[str, str | bytes], Path]
 
 def read_tsv(path: Path) -> list[list[str]]:
     """The columns of a file of facts, cell by cell."""
-    return [list(column) for column in read_facts(path, ReadOptions(), "train").columns]
+    return [
+        list(column)
+        for column in zip(*read_facts(path, ReadOptions(), "train").rows(), strict=True)
+    ]
 
 
 cell = st.text(st.characters(exclude_characters="\t\n\r\0", exclude_categories=["Cs"]), min_size=1)
-filled = cell.filter(lambda text: bool(text.strip()))
+filled = cell.filter(lambda cell: bool(cell.strip()))
 
 
 @given(st.lists(st.tuples(filled, filled, filled), min_size=1), st.booleans(), st.booleans())
@@ -107,3 +112,76 @@ def test_file_without_permission(write: Write) -> None:
     path.chmod(0)
     with pytest.raises(WhereofError, match="cannot be read: Permission denied"):
         read_tsv(path)
+
+
+any_cell = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+any_filled = any_cell.filter(lambda cell: bool(cell.strip()))
+
+
+@given(st.lists(st.tuples(any_filled, any_filled, any_filled), min_size=1))
+def test_csv_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
+) -> None:
+    file = io.StringIO()
+    csv.writer(file).writerows([("subject", "relation", "object"), *rows])
+    path = tmp_path_factory.mktemp("csv") / "facts.csv"
+    path.write_bytes(file.getvalue().encode("utf-8-sig"))
+    table = read_facts(path, ReadOptions(), "train")
+    expected = [tuple(cell.replace("\r\n", "\n") for cell in row) for row in rows]
+    assert list(table.rows()) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('a,r,b\n\n"a\nb",r,c\na,b\n', ":5: 2 columns, expected 3 as on line 1"),
+        ('a,r,b\na,"r"s,b\n', ":2: ',' expected after '\"'"),
+        ('a,r,b\na,r,"b\n', ":2: unexpected end of data"),
+        ("a,r,b\na,r\rs,c\n", ":2: a carriage return alone, outside of quotes; expected"),
+        ('a,"r",b\na,r\rs,c\n', ":2: a carriage return alone, outside of quotes; expected"),
+        ("a,r,b\ra,r,c\r", ":1: a carriage return alone, outside of quotes; expected"),
+        ("a;r;b\n", ":1: 1 column, expected 2"),
+        ("", ": an empty file"),
+    ],
+)
+def test_bad_csv_file(write: Write, content: str, message: str) -> None:
+    path = write("facts.csv", content)
+    with pytest.raises(WhereofError) as caught:
+        read_facts(path, ReadOptions(), "train")
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_a_large_csv_file_with_some_quotes(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"é{i % 97},r{i % 3},é{i * i % 89}" for i in range(500)]
+    tall = "tall\n" * 200
+    quoted = [f'"a, b",r,"{tall}{i}"' for i in range(50)]
+    path = write("facts.csv", "\n".join([*lines, *quoted, *lines, "", 'c,"r",d']))
+    small = read_dataset(path)
+    monkeypatch.setattr(text, "BLOCK", 1000)
+    large = read_dataset(path)
+    assert (large.hash, large.notes) == (small.hash, small.notes)
+    write("facts.csv", "\n".join([*lines, *quoted, "c,d"]))
+    with pytest.raises(WhereofError, match=r"facts.csv:10551: 2 columns, expected 3 as on line 1"):
+        read_dataset(path)
+
+
+def test_a_large_file_is_read_like_a_small_one(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"é{i % 97}\tr{i % 3}\té{i * i % 89}" for i in range(2000)]
+    path = write("facts.tsv", "\n".join([*lines[:1000], "", *lines[1000:]]))
+    small = read_dataset(path)
+    monkeypatch.setattr(text, "BLOCK", 1000)
+    large = read_dataset(path)
+    assert (large.hash, large.notes) == (small.hash, small.notes)
+    rated = read_dataset(path, columns="1,2", source="3")
+    assert rated.sources is not None
+    assert list(rated.sources)[:2] == ["é0", "é1"]
+    with pytest.raises(WhereofError, match=r"facts.tsv:1: rating 'é0' is not a finite number"):
+        read_dataset(path, rating="3")
+    write("facts.tsv", "\n".join([*lines, "a\t \tb"]))
+    with pytest.raises(WhereofError, match=r"facts.tsv:2001: column 2 is empty"):
+        read_dataset(path)
+    write("facts.tsv", "\n".join([*lines, "a\tb"]))
+    with pytest.raises(WhereofError, match=r"facts.tsv:2001: 2 columns, expected 3 as on line 1"):
+        read_dataset(path)

@@ -1,18 +1,42 @@
 """The frozen dataset: vocabularies and the encoded facts of three splits."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data._columns import Column
-from whereof.data._vocabulary import Vocabulary
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """A column of texts by code."""
+
+    codes: NDArray[np.int32]
+    """(n_rows,)"""
+    names: Sequence[str]
+    """The distinct texts by code, in the order in which they first appear."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.names.__getitem__, self.codes.tolist())
+
+    def take(self, rows: NDArray[np.integer]) -> "Column":
+        """The column of these rows, with the names that they have."""
+        codes = self.codes[rows]
+        used, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        recoded = np.empty(len(used), np.int32)
+        recoded[order] = np.arange(len(used))
+        return Column(recoded[inverse], [self.names[code] for code in used[order]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +62,7 @@ class Ratings:
         return (self.train.astype(np.float64) - self.mean) / self.deviation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Facts by id: three-way (subject, relation, object) or two-way (user, item)."""
 
@@ -80,6 +104,11 @@ class Dataset:
                 f"({len(self.objects)}); a model ranks objects against each other and needs "
                 "2 or more: add facts"
             )
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_facts} facts, {len(self.valid)} valid, {len(self.test)} test"
+        names = f"{self.n_entities} entities, {self.n_relations} relations"
+        return f"<Dataset {self.name!r}: {sizes}, {names}>"
 
     @property
     def n_facts(self) -> int:
@@ -170,3 +199,63 @@ def _framed(texts: Iterable[bytes]) -> bytes:
     """All texts with their lengths, so that no two lists of texts give the same bytes."""
     parts = [_number(len(text)) + text for text in texts]
     return _number(len(parts)) + b"".join(parts)
+
+
+def ratings_as_objects(dataset: Dataset) -> Dataset:
+    """Three-way facts whose subject is the user, relation the item and object the rating.
+
+    Entities are the users, then the ratings of the training facts in their order as numbers.
+    Validation and test facts with another rating are dropped, and counted in the notes.
+    """
+    if dataset.ratings is None:
+        raise WhereofError(
+            f"dataset {dataset.name!r} has no ratings to make objects of; "
+            "name their column with rating, or leave out ratings_as_objects"
+        )
+    n_users = len(dataset.subjects)
+    scale = np.unique(dataset.ratings.train)
+    notes = list(dataset.notes)
+    splits = {}
+    for split in ("train", "valid", "test"):
+        facts, ratings = getattr(dataset, split), getattr(dataset.ratings, split)
+        known = np.isin(ratings, scale)
+        splits[split] = _facts(facts[known], n_users, np.searchsorted(scale, ratings[known]))
+        if not known.all():
+            notes.append(
+                f"{split}: {np.count_nonzero(~known)} of {len(facts)} facts dropped: "
+                "they have ratings that are not in train"
+            )
+    return replace(
+        dataset,
+        train=splits["train"],
+        valid=splits["valid"],
+        test=splits["test"],
+        entities=_users_and_ratings(dataset, scale),
+        relations=_part(dataset.entities, dataset.objects, "relation"),
+        objects=range(n_users, n_users + len(scale)),
+        notes=tuple(notes),
+        ratings=None,
+    )
+
+
+def _facts(facts: Facts, n_users: int, ranks: NDArray[np.int64]) -> Facts:
+    users, items = facts[:, 0], facts[:, OBJECT] - n_users
+    return np.column_stack((users, items, n_users + ranks)).astype(np.int32)
+
+
+def _users_and_ratings(dataset: Dataset, scale: NDArray[np.float32]) -> Vocabulary:
+    users = _part(dataset.entities, dataset.subjects, "entity")
+    labelled = dataset.subjects if users.labels else None
+    return Vocabulary((*users.names, *map(_text, scale)), users.labels, "entity", labelled)
+
+
+def _part(entities: Vocabulary, ids: range, kind: str) -> Vocabulary:
+    """The vocabulary of some of the entities alone."""
+    names = entities.names[ids.start : ids.stop]
+    labels = {entities.name(i): entities.label(i) for i in ids} if entities.labels else {}
+    return Vocabulary(names, {n: label for n, label in labels.items() if n != label}, kind)
+
+
+def _text(rating: np.float32) -> str:
+    """The shortest text that reads back as this number; whole numbers without a point."""
+    return np.format_float_positional(rating, trim="-")

@@ -8,11 +8,10 @@ from itertools import islice
 from typing import Any, Final
 
 from whereof._extras import need
-from whereof.data._columns import FactTable
-from whereof.data._gathering import Stretch, gather
-from whereof.data._layout import Layout
-from whereof.data._options import ReadOptions
-from whereof.data._streams import FilePath, open_bytes, read_lines
+from whereof.data.columns import FactTable, Part, encode, gather
+from whereof.data.layout import Layout
+from whereof.data.options import ReadOptions
+from whereof.data.text import FilePath, open_bytes, read_lines
 from whereof.errors import WhereofError
 
 _LABELS: Final = (
@@ -37,7 +36,7 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
     triples = _Triples(rdf, "" if split == "train" else split)
     with open_bytes(path) as file:
         try:
-            table = triples.read(rdf.parse(file, formats[form]), f"{path}: triple ")
+            table = triples.read(rdf.parse(file, formats[form]))
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
             reason = reason.replace("Quads must", "A triple must")
@@ -53,7 +52,7 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
 
 
 def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
-    """Where the fault is: a dot that is missing is found out only on the line after."""
+    """The line of the fault: the parser notices a missing dot only on the line after."""
     before = found - 1
     for line in islice(read_lines(path), max(before - 1, 0), before):
         try:
@@ -64,7 +63,7 @@ def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[A
 
 
 class _Triples:
-    """Makes facts of triples, and gathers labels on the way."""
+    """Makes facts of triples, and collects labels on the way."""
 
     def __init__(self, rdf: Any, scope: str) -> None:
         self._named, self._blank, self._literal = rdf.NamedNode, rdf.BlankNode, rdf.Literal
@@ -74,9 +73,10 @@ class _Triples:
         self._foreign: set[str] = set()
         self._n_left_out = 0
 
-    def read(self, triples: Iterable[Any], place: str) -> FactTable:
-        table = gather(self._stretches(triples, place), _LAYOUT)
-        entities, relations, _ = (column.names for column in table.columns)
+    def read(self, triples: Iterable[Any]) -> FactTable:
+        table = gather(self._parts(triples), _LAYOUT)
+        subjects, relations, objects = (c.dictionary.to_pylist() for c in table.columns)
+        entities = dict.fromkeys([*subjects, *objects])
         n = self._n_left_out
         notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
         return replace(
@@ -86,11 +86,10 @@ class _Triples:
             notes=notes if n else (),
         )
 
-    def _stretches(self, triples: Iterable[Any], place: str) -> Iterator[Stretch]:
-        facts, start = self._facts(triples), 1
+    def _parts(self, triples: Iterable[Any]) -> Iterator[Part]:
+        facts = self._facts(triples)
         while some := list(islice(facts, _N_ROWS)):
-            yield Stretch([*zip(*some, strict=True)], place, range(start, start + len(some)))
-            start += len(some)
+            yield {at: [encode(names)] for at, names in enumerate(zip(*some, strict=True))}
 
     def _facts(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
         for triple in triples:

@@ -1,5 +1,6 @@
-"""Which objects are already known to answer a query (subject, relation)."""
+"""Indexes: the facts of an entity or relation, and the known answers to a query."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,7 +8,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
-from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """The facts of every entity, in either place, and of every relation, as two flat lists."""
+
+    entity_bounds: NDArray[np.int64]
+    """(n_entities + 1,) entity i owns entity_facts[entity_bounds[i]:entity_bounds[i + 1]]."""
+    entity_facts: NDArray[np.int32]
+    """Fact ids, ascending within an entity; a self-loop stands once."""
+    relation_bounds: NDArray[np.int64]
+    """(n_relations + 1,)"""
+    relation_facts: NDArray[np.int32]
+    """Fact ids, ascending within a relation; none in two-way data."""
+
+    @classmethod
+    def of(cls, facts: Facts, n_entities: int, n_relations: int) -> "Adjacency":
+        """Index facts, (n_facts, 3); two-way data has 0 relations."""
+        fact_ids = np.arange(len(facts))
+        loops = facts[:, SUBJECT] == facts[:, OBJECT]
+        entities = _group(
+            np.concatenate([facts[:, SUBJECT], facts[~loops, OBJECT]]),
+            np.concatenate([fact_ids, fact_ids[~loops]]),
+            n_entities,
+        )
+        n_related = len(facts) if n_relations else 0
+        relations = _group(facts[:n_related, RELATION], fact_ids[:n_related], n_relations)
+        return cls(*entities, *relations)
+
+    def facts_of_entity(self, entity: int) -> NDArray[np.int32]:
+        return self.entity_facts[self.entity_bounds[entity] : self.entity_bounds[entity + 1]]
+
+    def facts_of_relation(self, relation: int) -> NDArray[np.int32]:
+        """Empty in two-way data, where facts share no relation."""
+        if len(self.relation_bounds) < 2:
+            return self.relation_facts
+        bounds = self.relation_bounds
+        return self.relation_facts[bounds[relation] : bounds[relation + 1]]
+
+    def adjacent(self, entities: Iterable[int], relation: int) -> FactIds:
+        """The ids of all facts with any of the entities or the relation, ascending."""
+        lists = [*map(self.facts_of_entity, set(entities)), self.facts_of_relation(relation)]
+        ids = np.sort(np.concatenate(lists))
+        fresh = np.ones(len(ids), bool)
+        fresh[1:] = ids[1:] != ids[:-1]
+        return ids[fresh].astype(np.int64)
+
+
+def _group(
+    owners: NDArray[np.int32], fact_ids: FactIds, n_owners: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Bounds and members of every owner's group; members ascend."""
+    width = int(fact_ids.max(initial=0)) + 1
+    # Sorting one number for each pair is much faster than a stable sort of the owners.
+    pairs = np.sort(owners * np.int64(width) + fact_ids)
+    counts = np.bincount(owners, minlength=n_owners)
+    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+    return bounds, (pairs % width).astype(np.int32)
 
 
 class Spans(NamedTuple):

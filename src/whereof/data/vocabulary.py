@@ -1,33 +1,42 @@
 """Names, labels and ids of the entities or relations of a dataset."""
 
+import heapq
 import operator
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import chain
-from typing import SupportsIndex
+from itertools import chain, islice
+from typing import Final, SupportsIndex
 
-from whereof.data._nearest import nearest
 from whereof.errors import WhereofError
 
-_SHOWN = 5
+_SHOWN: Final = 5
+_LONGEST: Final = 64
+_SHORTLIST: Final = 200
+_CUTOFF: Final = 0.6
+_WHOLE: Final = re.compile(r"(-?\d+)(\.0*)?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Vocabulary:
-    """The names of all entities (or relations), by id, and the labels that some of them have."""
+    """The names of all entities (or relations), by id, and the labels of some of them."""
 
     names: tuple[str, ...]
-    """One name per id; a name may stand twice only in two ranges told apart by `among`."""
+    """One name per id; a name may appear twice only in two ranges told apart by `among`."""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Name -> label, for reading; names without one are shown as they are."""
+    """Name -> label, for reading; names without a label are shown as they are."""
     kind: str = "entity"
     """What one of them is called in messages."""
     labelled: range | None = None
-    """The ids that a label is for, where two have its name."""
+    """The ids that a label belongs to, if two ids have its name."""
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self)} {self._plural}, {len(self.labels)} labels>"
 
     def name(self, index: SupportsIndex) -> str:
         """The name of an id."""
@@ -37,26 +46,30 @@ class Vocabulary:
         return self.names[i]
 
     def label(self, index: SupportsIndex) -> str:
-        """The label of an id, or its name where it has none."""
+        """The label of an id, or its name if it has none."""
         name = self.name(index)
-        # A NumPy integer as it is would be looked for in the range one element at a time.
+        # `in` searches a range for a NumPy integer one element at a time.
         return self.labels.get(name, name) if self._is_labelled(operator.index(index)) else name
 
     def find(self, text: str, among: range | None = None) -> int:
         """The id of a name, else of an unambiguous label, else of either regardless of case.
+
+        A whole number is found with or without decimals: 5 and 5.0 are the same.
 
         Parameters
         ----------
         text
             A name or a label.
         among
-            The only ids to look at, such as `Dataset.subjects`.
+            The only ids to search, such as `Dataset.subjects`.
         """
         ids = (
             _within(self._by_name.get(text), among)
             or _within(self._by_label.get(text), among)
             or _within(self._by_folded.get(text.casefold()), among)
         )
+        if not ids and (number := _WHOLE.fullmatch(text)):
+            ids = _within(self._by_number.get(number[1]), among)
         if len(ids) == 1:
             return ids[0]
         raise self._ambiguous(text, ids) if ids else self._unknown(text, among)
@@ -86,6 +99,12 @@ class Vocabulary:
         return _index((text.casefold(), i) for text, ids in exact for i in ids)
 
     @cached_property
+    def _by_number(self) -> dict[str, list[int]]:
+        """The names that are whole numbers, without decimals."""
+        matches = ((_WHOLE.fullmatch(name), i) for i, name in enumerate(self.names))
+        return _index((match[1], i) for match, i in matches if match)
+
+    @cached_property
     def _plural(self) -> str:
         return self.kind[:-1] + "ies" if self.kind.endswith("y") else self.kind + "s"
 
@@ -101,17 +120,49 @@ class Vocabulary:
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
         ids = among if among is not None else range(len(self))
-        near = nearest(text, chain(map(self.name, ids), map(self.label, ids)))
-        if near:
-            hint = f"did you mean {', '.join(map(repr, near))}?"
+        texts = dict.fromkeys(chain(map(self.label, ids), map(self.name, ids)))
+        near = nearest(text, texts)
+        part = text.casefold().strip()
+        found = (each for each in texts if part and part in each.casefold() and each not in near)
+        offered = [*near, *islice(found, _SHOWN)]
+        if offered:
+            n_more = sum(1 for _ in found)
+            more = f", or one of {n_more} more that contain it" if n_more else ""
+            hint = f"did you mean {', '.join(map(repr, offered))}{more}?"
         else:
             hint = f"nothing like it among the {len(ids)} {self._plural}"
             hint += f", such as {self.label(ids[0])!r}" if ids else ""
         return WhereofError(f"unknown {self.kind} {text!r}; {hint}")
 
 
+def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
+    """The candidates that are most similar to the text, best first, regardless of case."""
+    wanted = text.casefold()[:_LONGEST]
+    grams = {wanted[i : i + 2] for i in range(len(wanted) - 1)} or {wanted}
+
+    def overlap(candidate: str) -> float:
+        folded = candidate.casefold()
+        return sum(gram in folded for gram in grams) / (len(grams) + len(folded))
+
+    # difflib takes seconds over 100,000 names; shared letter pairs leave it only a short list.
+    shortlist = heapq.nlargest(_SHORTLIST, dict.fromkeys(candidates), key=overlap)
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(wanted)
+
+    def ratio(part: str) -> float:
+        matcher.set_seq1(part.casefold()[:_LONGEST])
+        return matcher.ratio()
+
+    ranked = []
+    for candidate in shortlist:
+        # People remember the last part of an IRI.
+        parts = (candidate, re.split("[/#]", candidate.rstrip("/#"))[-1])
+        ranked.append((-max(map(ratio, parts)), candidate))
+    return [candidate for distance, candidate in sorted(ranked)[:limit] if -distance >= _CUTOFF]
+
+
 def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Every text with the ids that stand beside it."""
+    """Every text with its ids."""
     index: dict[str, list[int]] = {}
     for text, i in pairs:
         index.setdefault(text, []).append(i)

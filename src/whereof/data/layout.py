@@ -1,15 +1,25 @@
-"""Which columns of a table hold what: as asked for, as the header says, or by their number."""
+"""Which columns of a table are what: as asked for, as the header says, or by their position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from whereof.data._headers import is_clear, is_header, roles_of
-from whereof.data._nearest import nearest
-from whereof.data._options import ReadOptions
+from whereof.data.options import ReadOptions
+from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
 
 EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
+_SHOWN: Final = 60
+_WORDS: Final = {
+    "subject": "subject head h s user customer",
+    "relation": "relation rel r predicate p",
+    "object": "object tail t o item movie film book product song track artist",
+    "rating": "rating score stars",
+    "time": "timestamp time date",
+    "source": "source provenance",
+}
+_ROLES: Final = {word: role for role, words in _WORDS.items() for word in words.split()}
+_EDGE: Final = {"source": "subject", "target": "object"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,24 @@ class Layout:
     def used(self) -> tuple[int, ...]:
         return self.texts if self.rating is None else (*self.texts, self.rating)
 
+    def empty(self, where: str, at: int) -> WhereofError:
+        """The error for an empty cell."""
+        return WhereofError(
+            f"{where}: column {self.names[at]} is empty; correct it or leave the row out"
+        )
+
+    def bad_rating(self, where: str, cell: Any) -> WhereofError:
+        """The error for a rating that is not a number."""
+        return WhereofError(
+            f"{where}: rating {shown(cell)} is not a finite number; correct it or leave the row out"
+        )
+
+
+def shown(cell: Any) -> str:
+    """A cell in a message: on one line, and cut where it is long."""
+    text = " ".join(repr(cell).split("\n"))
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
 
 def choose_layout(
     cells: Sequence[str], where: str, options: ReadOptions, *, named: bool = False
@@ -69,6 +97,52 @@ def choose_layout(
         titles=tuple(row.cells) if row.header else (),
         note=row.note((*columns, rating, source)),
     )
+
+
+def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) -> int:
+    """The position of a column, from 0, given by its name in the header or its number from 1."""
+    if text.isdecimal():
+        if not 1 <= int(text) <= len(cells):
+            raise WhereofError(f"{where}: no column {text}; there are {len(cells)}, from 1")
+        return int(text) - 1
+    if not header:
+        raise WhereofError(
+            f"{where}: {text!r} names a column, and there is no header; give its number, from 1"
+        )
+    names = [cell.strip() for cell in cells]
+    found = [at for at, name in enumerate(names) if name == text]
+    found = found or [at for at, name in enumerate(names) if name.casefold() == text.casefold()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise WhereofError(f"{where}: {len(found)} columns named {text!r}; give its number, from 1")
+    near = nearest(text, names, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise WhereofError(f"{where}: no column {text!r}; {hint}there are {', '.join(names)}")
+
+
+def roles_of(cells: Sequence[str]) -> list[str]:
+    """The role that each cell names; "" where it names none."""
+    words = [*map(_word, cells)]
+    known = _ROLES | _EDGE if _EDGE.keys() <= set(words) else _ROLES
+    return [known.get(word, "") for word in words]
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether a first row names columns: two roles at least, or all of them where by letters."""
+    roles = roles_of(cells)
+    ends = {"subject", "object"} <= set(roles)
+    return is_clear(cells) or (ends and all(roles) and len(set(roles)) == len(roles))
+
+
+def is_clear(cells: Sequence[str]) -> bool:
+    """Whether two roles are named by more than a letter."""
+    pairs = zip(cells, roles_of(cells), strict=True)
+    return len({role for cell, role in pairs if role and len(_word(cell)) > 1}) > 1
+
+
+def _word(cell: str) -> str:
+    return cell.strip().casefold().replace("_", "").removesuffix("id")
 
 
 def _said(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
@@ -103,33 +177,7 @@ class _Row:
         return found[0] if found else None
 
     def find(self, text: str) -> int:
-        """The position of a column given by its name, or by its number from 1."""
-        if text.isdecimal():
-            if not 1 <= int(text) <= len(self.cells):
-                raise WhereofError(
-                    f"{self.where}: no column {text}; there are {len(self.cells)}, from 1"
-                )
-            return int(text) - 1
-        if not self.header:
-            raise WhereofError(
-                f"{self.where}: {text!r} names a column, and there is no header; "
-                "give its number, from 1"
-            )
-        return self._named(text)
-
-    def _named(self, text: str) -> int:
-        names = self.cells
-        found = [at for at, name in enumerate(names) if name == text]
-        found = found or [at for at, name in enumerate(names) if name.casefold() == text.casefold()]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise WhereofError(
-                f"{self.where}: {len(found)} columns named {text!r}; give its number, from 1"
-            )
-        near = nearest(text, names, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise WhereofError(f"{self.where}: no column {text!r}; {hint}there are {', '.join(names)}")
+        return find_column(text, self.cells, self.where, header=self.header)
 
     def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
         """The columns of a fact: by their roles, else those that are left."""

@@ -1,0 +1,176 @@
+"""The datasets known by name, and where their files are: catalogue.toml lists them."""
+
+import os
+import sys
+import tomllib
+from dataclasses import asdict, dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from whereof.data.vocabulary import nearest
+from whereof.errors import WhereofError
+from whereof.events import Events
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a dataset, and where to get it."""
+
+    name: str
+    """The name of the file in the dataset's folder."""
+    url: str
+    """The address of the file, or of an archive with a file of this name in it."""
+    sha256: str | None = None
+    """The checksum of the plain file; None where the project does not have the file."""
+    convert: str | None = None
+    """How labels are extracted from what is downloaded: "before comma" or "json"."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named dataset; the sizes are those of its files as published."""
+
+    name: str
+    title: str
+    licence: str
+    """In one or two words."""
+    terms: str
+    """What the licence allows, or whose licence it is."""
+    citation: str
+    homepage: str
+    n_facts: int
+    n_valid: int
+    n_test: int
+    n_entities: int
+    """In the training facts; where no file has a checksum, in all facts, as published."""
+    n_relations: int
+    """Counted like the entities; 0 in two-way data."""
+    files: tuple[File, ...] = ()
+    """Empty where the files come with the package."""
+    layout: str = "triples"
+    """The kind of files: "triples" (train, valid, test and labels) or "movielens"."""
+
+    @property
+    def bundled(self) -> bool:
+        """Whether the files come with the package."""
+        return not self.files
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the dataset has labels beside the names."""
+        return any(file.name in ("entity2text.txt", "u.item") for file in self.files)
+
+    def n_lines(self, file: str) -> int | None:
+        """The number of facts in one of the files; None for a file of other things."""
+        sizes = {"train.txt": self.n_facts, "valid.txt": self.n_valid, "test.txt": self.n_test}
+        return sizes.get(file)
+
+    def to_dict(self) -> dict[str, Any]:
+        files = [{"name": f.name, "url": f.url, "sha256": f.sha256} for f in self.files]
+        return asdict(self) | {"labelled": self.labelled, "files": files}
+
+
+def _load() -> dict[str, Entry]:
+    text = resources.files("whereof.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    tables = {name: table | {"name": name} for name, table in tomllib.loads(text).items()}
+    return msgspec.convert(tables, dict[str, Entry])
+
+
+CATALOGUE: Final = _load()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a dataset's files are."""
+
+    kind: str
+    """bundled, copy (in a folder of the user), cached or absent."""
+    folder: Path | Traversable | None = None
+    """None where absent."""
+
+
+def find_entry(name: str) -> Entry:
+    """The entry with this name, regardless of case."""
+    entry = CATALOGUE.get(name.lower())
+    if entry is None:
+        near = nearest(name, CATALOGUE)
+        hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
+        raise WhereofError(f"unknown dataset {name!r}; {hint}there are {', '.join(CATALOGUE)}")
+    return entry
+
+
+def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
+    """Where a dataset is: in the package, in the data folder, or in the cache.
+
+    If `data_dir` is given, only that folder is searched. The folder that the environment names may
+    contain some of the datasets only.
+    """
+    if entry.bundled:
+        return Place("bundled", resources.files("whereof.data").joinpath(entry.name))
+    if root := data_dir or os.environ.get("WHEREOF_DATA"):
+        folder = Path(root).expanduser() / entry.name
+        if is_folder(folder):
+            return Place("copy", folder)
+    if not data_dir and is_folder(folder := cache_folder() / entry.name):
+        return Place("cached", folder)
+    return Place("absent")
+
+
+def fetch_dataset(
+    name: str, data_dir: str | Path | None = None, events: Events | None = None
+) -> Path | Traversable:
+    """The folder of a named dataset; it is downloaded first if it is absent.
+
+    Parameters
+    ----------
+    name
+        One of `CATALOGUE`.
+    data_dir
+        The folder that contains the dataset's folder; if it is given, nothing is downloaded.
+    """
+    return find_folder(find_entry(name), data_dir, events)
+
+
+def find_folder(
+    entry: Entry, data_dir: str | Path | None = None, events: Events | None = None
+) -> Path | Traversable:
+    """The folder with a dataset's files; they are downloaded if they are absent."""
+    from whereof.data.download import check_files, fetch  # slow to import
+
+    place = locate(entry, data_dir)
+    if isinstance(place.folder, Path) and place.kind == "cached":
+        check_files(entry, place.folder)
+    if place.folder is not None:
+        return place.folder
+    if data_dir:
+        folder = Path(data_dir).expanduser() / entry.name
+        raise WhereofError(
+            f"the data of {entry.name} is not here: no folder {folder}; name the folder that "
+            f"holds {entry.name}/, or leave --data-dir out to download it"
+        )
+    return fetch(entry, cache_folder(), events)
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept, in one folder per dataset."""
+    if given := os.environ.get("WHEREOF_CACHE"):
+        return Path(given).expanduser()
+    if given := os.environ.get("XDG_CACHE_HOME"):
+        return Path(given) / "whereof"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "whereof"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "whereof"
+    return Path.home() / ".cache" / "whereof"
+
+
+def is_folder(path: Path) -> bool:
+    """Whether the folder exists; False for an impossible name (too long, or with a NUL)."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

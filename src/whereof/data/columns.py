@@ -1,0 +1,87 @@
+"""Columns of names: what every reader makes of its file."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from whereof.data.dataset import Column
+from whereof.data.layout import Layout
+
+CODES: Final = pa.dictionary(pa.int32(), pa.string())
+"""The Arrow type of a column of names: codes, and the name of each code."""
+Part: TypeAlias = Mapping[int, Any]
+"""Some rows of a table, by position of the column: chunks of type CODES, or float32 ratings."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FactTable:
+    """The facts of one file, column by column, all of one length."""
+
+    columns: tuple[Any, ...]
+    """(subject, relation, object) or (subject, object), each an Arrow array of type CODES."""
+    ratings: NDArray[np.float32] | None = None
+    """(n_rows,) beside (user, item)."""
+    sources: Any = None
+    """An Arrow array of type CODES, or None."""
+    entity_labels: Mapping[str, str] = field(default_factory=dict)
+    """Name -> label, if the file itself has labels."""
+    relation_labels: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """One line for each thing that reading left out."""
+    read_as: Mapping[str, str] = field(default_factory=dict)
+    """Which column of the file, by its name, was read as what."""
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """The names of every fact."""
+        return zip(*(column.to_pylist() for column in self.columns), strict=True)
+
+    def take(self, rows: slice) -> "FactTable":
+        """The table of these rows."""
+        return replace(
+            self,
+            columns=tuple(column[rows] for column in self.columns),
+            ratings=None if self.ratings is None else self.ratings[rows],
+            sources=None if self.sources is None else self.sources[rows],
+        )
+
+
+def encode(texts: Sequence[str]) -> Any:
+    """Texts as an Arrow array of type CODES."""
+    return pa.array(texts, pa.string()).dictionary_encode()
+
+
+def gather(parts: Iterable[Part], layout: Layout) -> FactTable:
+    """The table of facts that consists of these parts."""
+    chunks: dict[int, list[Any]] = {at: [] for at in layout.texts}
+    ratings = [np.zeros(0, np.float32)]
+    for part in parts:
+        for at in layout.texts:
+            chunks[at] += part[at]
+        if layout.rating is not None:
+            ratings.append(part[layout.rating])
+    with ThreadPoolExecutor() as pool:
+        columns = dict(zip(chunks, pool.map(_unify, chunks.values()), strict=True))
+    return FactTable(
+        columns=tuple(columns[at] for at in layout.columns),
+        ratings=np.concatenate(ratings) if layout.rating is not None else None,
+        sources=columns[layout.source] if layout.source is not None else None,
+        read_as=layout.read_as,
+    )
+
+
+def _unify(chunks: Sequence[Any]) -> Any:
+    """One array of type CODES, of chunks that have codes of their own."""
+    return pa.chunked_array(chunks, CODES).unify_dictionaries().combine_chunks()
+
+
+def to_column(array: Any, rows: NDArray[np.integer]) -> Column:
+    """Some rows of an Arrow array of type CODES, with the names that they have."""
+    return Column(array.indices.to_numpy(), array.dictionary.to_pylist()).take(rows)

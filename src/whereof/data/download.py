@@ -1,0 +1,221 @@
+"""Downloads into the cache: a dataset is complete and checked there, or absent."""
+
+import gzip
+import hashlib
+import http.client
+import json
+import secrets
+import shutil
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Final
+
+from whereof._version import __version__
+from whereof.data.catalogue import Entry, File
+from whereof.errors import WhereofError
+from whereof.events import Downloading, Events
+
+LARGEST: Final = 1 << 30
+"""In bytes. No file of the catalogue is as large, but a small archive may unpack to any size."""
+_RECORD: Final = "checksums.json"
+_SECONDS: Final = 30
+"""The wait for the next bytes of a server."""
+_CHUNK: Final = 1 << 16
+
+
+class DownloadError(Exception):
+    """A download did not bring what it should."""
+
+
+def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
+    """Download all files of a dataset; its folder appears in the cache once they are there."""
+    # In the cache itself, so that moving the draft to its name is one step.
+    draft = cache / f".{entry.name}-{secrets.token_hex(4)}"
+    try:
+        draft.mkdir(parents=True)
+        for url in dict.fromkeys(file.url for file in entry.files):
+            _fetch_files([file for file in entry.files if file.url == url], entry, draft, events)
+        _write_checksums(entry, draft)
+        return _move(draft, cache / entry.name)
+    except DownloadError as error:
+        raise WhereofError(
+            f"{error}; nothing was kept: try again, or put the files of {entry.name} into "
+            f"DIR/{entry.name} and say --data-dir DIR or WHEREOF_DATA=DIR"
+        ) from None
+    except OSError as error:
+        raise WhereofError(
+            f"cannot write {cache}: {error.strerror or error}; "
+            "make room, or choose another folder with WHEREOF_CACHE"
+        ) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _move(draft: Path, folder: Path) -> Path:
+    """Give a draft its name, unless another process was faster."""
+    try:
+        draft.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+    return folder
+
+
+def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | None) -> None:
+    """The files of one address."""
+    url, download = files[0].url, draft / "download"
+    with download.open("wb") as stream:
+        for chunk in _read(url, events):
+            stream.write(chunk)
+    for file in files:
+        try:
+            content = _unpack(download, url, file.name)
+            content = _CONVERT[file.convert](content) if file.convert else content
+            _check(content, file, entry)
+        except DownloadError as error:
+            raise DownloadError(f"{url}: {error}") from None
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise DownloadError(f"{url}: no labels as expected ({error!r})") from None
+        (draft / file.name).write_bytes(content)
+    download.unlink()
+
+
+def _read(url: str, events: Events | None) -> Iterator[bytes]:
+    """The bytes at an address, a stretch at a time, as many as the server says there are."""
+    assert url.startswith(("https://", "http://"))
+    request = urllib.request.Request(url, headers={"User-Agent": f"whereof/{__version__}"})
+    done = 0
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+            length = response.headers["Content-Length"]
+            total = int(length) if length else None
+            while chunk := response.read(_CHUNK):
+                done += len(chunk)
+                if done > LARGEST:
+                    raise DownloadError(f"{url}: more than {LARGEST:,} bytes")
+                if events is not None:
+                    events.emit(Downloading(url, done, total))
+                yield chunk
+    except urllib.error.HTTPError as error:
+        with error:
+            raise DownloadError(f"{url}: HTTP {error.code} {error.reason}") from None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise DownloadError(f"{url}: the download failed ({reason})") from None
+    if total is not None and done < total:
+        raise DownloadError(f"{url}: cut off after {done:,} of {total:,} bytes")
+
+
+def _check(content: bytes, file: File, entry: Entry) -> None:
+    """Refuse a file that is not the one that is known, or does not have its size."""
+    found = hashlib.sha256(content).hexdigest()
+    if file.sha256 is not None and found != file.sha256:
+        raise DownloadError(
+            f"{file.name} is not the file that is known: SHA-256 {found[:16]}..., "
+            f"expected {file.sha256[:16]}..."
+        )
+    n_lines, expected = len(content.splitlines()), entry.n_lines(file.name)
+    if expected is not None and n_lines != expected:
+        raise DownloadError(f"{file.name} has {n_lines:,} lines, expected {expected:,}")
+
+
+def _write_checksums(entry: Entry, folder: Path) -> None:
+    """Record the SHA-256 of a dataset's files beside them."""
+    sums = {file.name: _sha256(folder / file.name) for file in entry.files}
+    (folder / _RECORD).write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+
+
+def check_files(entry: Entry, folder: Path) -> None:
+    """Refuse a dataset in the cache that is not what was fetched."""
+    remedy = f"delete {folder} to fetch the dataset again"
+    try:
+        recorded = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        for file in entry.files:
+            path, expected = folder / file.name, file.sha256 or recorded[file.name]
+            found = _sha256(path)
+            if found != expected:
+                raise WhereofError(
+                    f"{path}: changed since it was fetched: SHA-256 {found[:16]}..., "
+                    f"expected {expected[:16]}...; {remedy}"
+                )
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise WhereofError(f"{folder}: damaged ({error}); {remedy}") from None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unpack(download: Path, url: str, name: str) -> bytes:
+    """A download's plain content; of an archive, that of the file with this name.
+
+    Archive members are found by the last part of their path and only read, so no path in an
+    archive leads anywhere.
+    """
+    try:
+        if url.endswith(".zip"):
+            return _from_zip(download, name)
+        if url.endswith(".tar.gz"):
+            return _from_tar(download, name)
+        if url.endswith(".gz"):
+            with gzip.open(download) as file:
+                return _read_whole(file)
+        return download.read_bytes()
+    # zipfile raises RuntimeError where a file is encrypted or packed in a way unknown to it.
+    except (EOFError, OSError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
+        raise DownloadError(f"damaged ({e})") from None
+
+
+def _from_zip(path: Path, name: str) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            if PurePosixPath(member).name == name:
+                with archive.open(member) as file:
+                    return _read_whole(file)
+    raise DownloadError(f"no {name} in the archive")
+
+
+def _from_tar(path: Path, name: str) -> bytes:
+    with tarfile.open(path, "r:gz") as archive:
+        for member in archive:
+            if PurePosixPath(member.name).name == name and member.isfile():
+                file = archive.extractfile(member)
+                assert file is not None
+                return _read_whole(file)
+    raise DownloadError(f"no {name} in the archive")
+
+
+def _read_whole(file: IO[bytes] | gzip.GzipFile) -> bytes:
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise DownloadError(f"more than {LARGEST:,} bytes")
+    return content
+
+
+def _before_comma(content: bytes) -> bytes:
+    """From lines of name, TAB, words, comma, description: the words alone."""
+    cells = (line.partition("\t") for line in content.decode().splitlines())
+    return _lines((name, text.partition(",")[0]) for name, _, text in cells)
+
+
+def _from_json(content: bytes) -> bytes:
+    """From a JSON object of name -> {"label": label, ...}."""
+    return _lines((name, about["label"]) for name, about in json.loads(content).items())
+
+
+def _lines(labels: Iterable[tuple[str, str]]) -> bytes:
+    """Names without a label are left out; a label keeps to its line and cell."""
+    tidy = ((name, " ".join(label.split())) for name, label in labels)
+    return "".join(f"{name}\t{label}\n" for name, label in tidy if label).encode()
+
+
+_CONVERT: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "before comma": _before_comma,
+    "json": _from_json,
+}

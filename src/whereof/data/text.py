@@ -1,0 +1,327 @@
+"""Text files: rows separated by TAB or comma, plain or gzipped, read with several threads.
+
+A file is read in blocks of whole lines, and Arrow parses and encodes each block in parallel. A
+block that Arrow cannot read, or that contains a fault, is read again row by row: that finds the
+line of the fault.
+"""
+
+import csv
+import gzip
+import io
+import math
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.resources.abc import Traversable
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from whereof.data.columns import CODES, FactTable, Part, encode, gather
+from whereof.data.layout import EXPECTED, Layout, choose_layout
+from whereof.data.options import ReadOptions
+from whereof.errors import WhereofError
+
+FilePath: TypeAlias = Path | Traversable
+"""Where a file is: on disk, or in an installed package."""
+
+BLOCK: Final = 1 << 26
+"""The bytes that are read at a time."""
+_PARALLEL: Final = 1 << 23
+"""The bytes that one thread parses at a time."""
+_LONGEST_LINE: Final = 1 << 20
+_LONGEST_CELL: Final = 1 << 25
+_BOM: Final = b"\xef\xbb\xbf"
+_GZIP: Final = b"\x1f\x8b"
+
+
+@contextmanager
+def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
+    """Open a file for reading, unpacked if it is gzipped; what goes wrong is said in one line."""
+    try:
+        with path.open("rb") as file:
+            yield _unpacked(path, file)
+    except FileNotFoundError:
+        raise WhereofError(f"{path}: no such file; check the path") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise WhereofError(
+            f"{path}: truncated or damaged gzip data ({error}); fetch the file again"
+        ) from None
+    except OSError as error:
+        # Not IsADirectoryError: Windows reports a lack of permission.
+        if path.is_dir():
+            raise WhereofError(f"{path}: a folder, expected a file; name a file in it") from None
+        raise WhereofError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _unpacked(path: FilePath, file: Any) -> IO[bytes]:
+    # peek, because a pipe cannot be rewound.
+    start: bytes = file.peek(len(_GZIP))
+    if start.startswith(_GZIP):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+    if start and path.name.endswith(".gz"):
+        raise WhereofError(f"{path}: not a gzip file; drop .gz from its name if it is text")
+    return cast(IO[bytes], file)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Whole lines of UTF-8 text, each ending in a newline."""
+
+    data: bytes
+    line: int
+    """The number of the first line."""
+
+    def lines(self) -> Iterator[str]:
+        return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="\n")
+
+    def below(self, line: int) -> "_Block":
+        """The block from this line on."""
+        start = 0
+        for _ in range(self.line, line):
+            start = self.data.index(b"\n", start) + 1
+        return _Block(self.data[start:], line)
+
+
+class Row(NamedTuple):
+    """One row of a text file."""
+
+    line: int
+    """The number of its first line."""
+    cells: list[str]
+    stop: int
+    """The number of the line below it: a quoted cell may contain newlines."""
+
+
+def read_lines(path: FilePath) -> Iterator[str]:
+    """The lines of a text file, each with its newline."""
+    for block in _read_blocks(path):
+        yield from block.lines()
+
+
+def read_rows(path: FilePath, *, comma: bool) -> Iterator[Row]:
+    """The rows of a text file that are not blank."""
+    for block in _blocks(path, comma):
+        yield from _rows(path, block, comma)
+
+
+def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable:
+    """The facts of a text file."""
+    blocks = _blocks(path, comma)
+    first, rest = _first_row(path, blocks, comma)
+    where = f"{path}:{first.line}"
+    layout = choose_layout(first.cells, where, options)
+    if options.header is None and not layout.header and layout.rating is not None:
+        cell = first.cells[layout.rating]
+        if to_rating(cell) is None:
+            # Most likely the name of the column.
+            raise WhereofError(
+                f"{where}: rating {cell!r} is not a finite number; correct it, "
+                f"or say --header if line {first.line} names the columns"
+            )
+    facts = [] if layout.header else [first]
+    head = _read_slowly(path, facts, layout, first)
+    parts = (_read_block(path, block, layout, first, comma) for block in chain([rest], blocks))
+    table = gather(chain([head], parts), layout)
+    if not len(table):
+        raise WhereofError(f"{path}: no facts below the header; add some")
+    notes = (f"line {first.line} {layout.note}",) if layout.note else ()
+    return replace(table, notes=notes)
+
+
+def to_rating(cell: Any) -> float | None:
+    """A rating as a number; None if it is none, or not finite in single precision."""
+    try:
+        with np.errstate(over="ignore"):
+            value = float(np.float32(cell)) if np.ndim(cell) == 0 else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _read_blocks(path: FilePath) -> Iterator[_Block]:
+    """The checked text of a file, without Windows line ends and byte order mark."""
+    line = 1
+    with open_bytes(path) as file:
+        data = file.read(BLOCK).removeprefix(_BOM)
+        while data:
+            data += file.readline(_LONGEST_LINE + 1)
+            data = data if data.endswith(b"\n") else data + b"\n"
+            _check(path, data, line)
+            n_lines = data.count(b"\n")
+            yield _Block(data.replace(b"\r\n", b"\n") if b"\r" in data else data, line)
+            line += n_lines
+            data = file.read(BLOCK)
+
+
+def _check(path: FilePath, data: bytes, line: int) -> None:
+    """Refuse binary data, a line without an end, and text that is not UTF-8."""
+    if (at := data.find(b"\0")) >= 0:
+        raise WhereofError(
+            f"{path}:{_line_at(at, data, line)}: a NUL byte: this is binary data; "
+            "expected UTF-8 text"
+        )
+    start = 0
+    while start < len(data):
+        end = data.rfind(b"\n", start, start + _LONGEST_LINE) + 1
+        if not end:
+            raise WhereofError(
+                f"{path}:{_line_at(start, data, line)}: a line of more than "
+                f"{_LONGEST_LINE >> 20} MiB; expected one fact on each line"
+            )
+        start = end
+    bounds = pa.py_buffer(np.array([0, len(data)], np.int64))
+    text = pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(data)])
+    try:
+        text.validate(full=True)
+        return
+    except pa.ArrowInvalid:
+        pass
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise WhereofError(
+            f"{path}:{_line_at(error.start, data, line)}: not UTF-8 "
+            f"(byte {data[error.start]:#04x}); save the file as UTF-8"
+        ) from None
+
+
+def _line_at(at: int, data: bytes, line: int) -> int:
+    return line + data.count(b"\n", 0, at)
+
+
+def _blocks(path: FilePath, comma: bool) -> Iterator[_Block]:
+    """Blocks of whole rows: one that ends within quotes is joined with the next.
+
+    A block that grows too large is passed on: it has a fault, which is then found.
+    """
+    rest: _Block | None = None
+    for block in _read_blocks(path):
+        whole = _Block(rest.data + block.data, rest.line) if rest else block
+        odd = comma and whole.data.count(b'"') % 2 and len(whole.data) < BLOCK + _LONGEST_CELL
+        rest = whole if odd else None
+        if rest is None:
+            yield whole
+    if rest is not None:
+        yield rest
+
+
+def _first_row(path: FilePath, blocks: Iterable[_Block], comma: bool) -> tuple[Row, _Block]:
+    """The first row of a file that is not blank, and the rest of its block."""
+    for block in blocks:
+        for row in _rows(path, block, comma):
+            return row, block.below(row.stop)
+    raise WhereofError(f"{path}: an empty file; expected lines of {EXPECTED}")
+
+
+def _rows(path: FilePath, block: _Block, comma: bool) -> Iterator[Row]:
+    """The rows of a block that are not blank, one by one."""
+    if not comma:
+        for number, line in enumerate(block.lines(), block.line):
+            # A line of TABs has empty cells, which are an error.
+            if line.strip(" \r\n"):
+                yield Row(number, line.removesuffix("\n").split("\t"), number + 1)
+        return
+    reader = csv.reader(block.lines(), strict=True)
+    number = block.line
+    try:
+        for cells in reader:
+            stop = block.line + reader.line_num
+            if len(cells) > 1 or "".join(cells).strip():
+                yield Row(number, cells, stop)
+            number = stop
+    except csv.Error as error:
+        lone = "new-line character" in str(error)
+        reason = "a carriage return alone, outside of quotes" if lone else error
+        raise WhereofError(
+            f"{path}:{number}: {reason}; expected comma-separated text with whole quotes"
+        ) from None
+
+
+def _read_block(path: FilePath, block: _Block, layout: Layout, first: Row, comma: bool) -> Part:
+    """The used columns of a block: in parallel, or row by row where that fails."""
+    part = _read_in_parallel(block.data, layout, len(first.cells), comma)
+    return part or _read_slowly(path, _rows(path, block, comma), layout, first)
+
+
+def _read_in_parallel(data: bytes, layout: Layout, width: int, comma: bool) -> Part | None:
+    """None if the block contains anything that must be looked at row by row."""
+    from pyarrow import csv as arrow_csv
+
+    quoted = comma and b'"' in data
+    if not data or b"\r" in data or (quoted and not _is_well_quoted(data)):
+        return None
+    names = [*map(str, range(width))]
+    types = {names[at]: CODES for at in layout.texts}
+    if layout.rating is not None:
+        types[names[layout.rating]] = pa.float64()
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(data),
+            arrow_csv.ReadOptions(column_names=names, block_size=_PARALLEL),
+            arrow_csv.ParseOptions(
+                delimiter="," if comma else "\t",
+                quote_char='"' if quoted else False,
+                newlines_in_values=quoted,
+            ),
+            arrow_csv.ConvertOptions(
+                check_utf8=False, include_columns=[*types], column_types=types, null_values=[]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    part: dict[int, Any] = {at: table[names[at]].chunks for at in layout.texts}
+    if any(_has_blank(chunk.dictionary) for chunks in part.values() for chunk in chunks):
+        return None
+    if layout.rating is not None:
+        with np.errstate(over="ignore"):
+            part[layout.rating] = table[names[layout.rating]].to_numpy().astype(np.float32)
+        if not np.isfinite(part[layout.rating]).all():
+            return None
+    return part
+
+
+def _has_blank(names: Any) -> bool:
+    empty = len(names) and pc.min(pc.binary_length(names)).as_py() == 0
+    return bool(empty or pc.any(pc.utf8_is_space(names)).as_py())
+
+
+def _is_well_quoted(data: bytes) -> bool:
+    """Whether every opening quote begins a cell, and every closing one ends it."""
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    # Of two quotes inside a cell the first closes and the second opens. The last byte is a newline.
+    outside = np.zeros(256, bool)
+    outside[[*b',\n"']] = True
+    opening, closing = text[quotes[::2] - 1], text[quotes[1::2] + 1]
+    return len(opening) == len(closing) and bool(outside[opening].all() and outside[closing].all())
+
+
+def _read_slowly(path: FilePath, rows: Iterable[Row], layout: Layout, first: Row) -> Part:
+    """The used columns of some rows; the first row with a fault is refused with its line."""
+    columns: dict[int, list[Any]] = {at: [] for at in layout.used}
+    for row in rows:
+        where, cells = f"{path}:{row.line}", row.cells
+        if len(cells) != len(first.cells):
+            count = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+            raise WhereofError(
+                f"{where}: {count}, expected {len(first.cells)} as on line {first.line}"
+            )
+        for at in layout.texts:
+            if not cells[at].strip():
+                raise layout.empty(where, at)
+            columns[at].append(cells[at])
+        if layout.rating is not None:
+            rating = to_rating(cells[layout.rating])
+            if rating is None:
+                raise layout.bad_rating(where, cells[layout.rating])
+            columns[layout.rating].append(rating)
+    part: dict[int, Any] = {at: [encode(columns[at])] for at in layout.texts}
+    if layout.rating is not None:
+        part[layout.rating] = np.array(columns[layout.rating], np.float32)
+    return part
