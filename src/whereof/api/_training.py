@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from whereof.api._opened import make_scorer
 from whereof.api._run import Run
 from whereof.api.keywords import MachineKeywords, TrainKeywords
-from whereof.data import Dataset, ReadOptions, read_dataset
+from whereof.data import Dataset, ReadOptions
 from whereof.data.dataset import ratings_as_objects
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events
@@ -206,6 +206,8 @@ def _dataset(
     data: Any, options: dict[str, Any], events: Events, *, objects_if_rated: bool
 ) -> Dataset:
     if not isinstance(data, Dataset):
+        from whereof.data.read import read_dataset  # brings in Arrow
+
         return read_dataset(data, events=events, objects_if_rated=objects_if_rated, **options)
     if options:
         raise WhereofError(f"a Dataset is read already; leave out {', '.join(options)}")
