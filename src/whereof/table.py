@@ -19,6 +19,7 @@ UNITS: Final = (
     "score",  # three digits after the point: scores and ratings
     "correlation",  # three digits after the point
     "number",  # three digits
+    "signed",  # the same with its sign
     "p-value",
     "seconds",
     "bytes",

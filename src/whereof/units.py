@@ -165,6 +165,7 @@ _TEXTS: dict[str, Callable[[float], str]] = {
     "score": lambda value: f"{value:.3f}",
     "correlation": lambda value: f"{value:.3f}",
     "number": number,
+    "signed": _signed(number),
     "p-value": _p_value,
     "seconds": seconds,
     "bytes": size,

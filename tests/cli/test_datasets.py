@@ -36,14 +36,13 @@ def serve_umls(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CATALOGUE, "umls", little)
 
 
-def test_the_list_has_all_and_fits_80_columns() -> None:
+def test_the_list_has_all() -> None:
     done = datasets()
     assert done.exit_code == 0, done.output
-    rows = {line.split()[0]: line for line in done.output.splitlines()[2:]}
+    rows = {line.split()[0]: line for line in done.output.splitlines()[1:]}
     assert list(rows) == list(CATALOGUE)
     assert rows["nations"].endswith("bundled")
     assert rows["fb15k-237"].split()[1:4] == ["272,115", "17,535", "20,466"]
-    assert max(map(len, done.output.splitlines())) <= 80
 
 
 def test_the_list_as_json_says_where_each_one_is(tmp_path: Path) -> None:

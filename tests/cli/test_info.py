@@ -3,14 +3,17 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from trained import train
 
 import whereof as library
 from cli.helpers import whereof
+from whereof.present.run import RunInfo, show_runs
 from whereof.run._files import lock
 
 
@@ -37,11 +40,11 @@ def test_metrics_and_differing_settings_stand_side_by_side(runs: Path) -> None:
     rows = table(runs, "one", "two")
     assert rows[""] == ["one", "two"]
     assert rows["dim"] == ["6", "3"]
-    assert rows["n_facts"] == ["1,592", "1,592"]
+    assert rows["training facts"] == ["1,592", "1,592"]
     assert "seed" not in rows
     assert "paper's filter" not in " ".join(rows)
     values = [library.Run.open(runs / name).metrics["test"]["mrr"] for name in ("one", "two")]
-    assert [cell.rstrip("*") for cell in rows["test MRR"]] == [f"{100 * v:.1f}" for v in values]
+    assert [cell.rstrip("*") for cell in rows["test MRR"]] == [f"{100 * v:.1f}%" for v in values]
     assert [cell.endswith("*") for cell in rows["test MRR"]] == [v == max(values) for v in values]
 
 
@@ -60,20 +63,24 @@ def test_other_data_is_said_and_nothing_marked(runs: Path) -> None:
 def test_sides_are_compared_with_their_like(runs: Path) -> None:
     rows = table(runs, "one", "both")
     alone = library.Run.open(runs / "one").metrics["test"]["mrr"]
-    assert rows["test objects MRR"][0].rstrip("*") == f"{100 * alone:.1f}"
+    assert rows["test objects MRR"][0].rstrip("*") == f"{100 * alone:.1f}%"
     assert "*" not in "".join(rows["test MRR"])
-    assert "compare objects" in whereof("info", "one", "both", cwd=runs).stdout
+    assert "Compare the rows of objects" in whereof("info", "one", "both", cwd=runs).stdout
 
 
-def test_runs_that_do_not_fit_go_on_below(runs: Path, tmp_path: Path) -> None:
-    names = [f"{'long-' * 8}{name}" for name in "abcd"]
-    for name in names:
-        shutil.copytree(runs / "one", tmp_path / name)
-    out = whereof("info", *names, cwd=tmp_path, COLUMNS="60").stdout
-    assert max(map(len, out.splitlines()[:-3])) <= 60
-    assert "…" not in out
-    assert out.count("1,592") == 4
-    assert "* is the best" not in out  # they are the same
+def test_runs_that_do_not_fit_go_on_below(runs: Path) -> None:
+    info = replace(RunInfo.of(library.Run.describe(runs / "one")), run=f"{'long-' * 8}name")
+    out = Console(force_terminal=True, color_system=None, width=60, highlight=False)
+    with out.capture() as capture:
+        show_runs(out, [info] * 5, everything=False)
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert capture.get().count("1,592") == 5
+    assert "* is the best" not in capture.get()  # they are the same
+    pipe = Console(width=60)
+    with pipe.capture() as capture:
+        show_runs(pipe, [info] * 5, everything=False)
+    assert capture.get().splitlines()[0].split() == [info.name] * 5
 
 
 def test_sides_are_not_shown_of_other_data(runs: Path) -> None:
@@ -92,7 +99,14 @@ def test_one_run_says_what_it_has_and_how_it_ended(runs: Path) -> None:
     lines = {
         " ".join(line.split()) for line in whereof("info", "one", cwd=runs).stdout.splitlines()
     }
-    assert {"n_valid 199", "n_test 201", "sources no", "ended kept epoch 4 of 4"} <= lines
+    assert {
+        "validation facts 199",
+        "test facts 201",
+        "sources of facts no",
+        "ended kept epoch 4 of 4",
+    } <= lines
+    assert any(line.startswith("test, objects only") for line in lines)
+    assert any("add up to 100%" in line for line in lines)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="locks are those of POSIX")

@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from whereof.cli import progress
-from whereof.cli._screen import ending
 from whereof.cli.progress import TerminalEvents, plan_text, time_text
 from whereof.events import (
     Advanced,
@@ -102,22 +101,3 @@ def test_the_first_ctrl_c_asks_to_stop_and_the_second_ends(
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
     assert "finishing the current step; press Ctrl-C again to quit now" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("stopped", "epochs", "best_epoch", "best_facts", "words"),
-    [
-        ("epochs", 9, 9, 90, "kept epoch 9 of 9"),
-        ("patience", 8, 5, 50, "kept epoch 5 of 8, no better since"),
-        ("time", 3, 2, 20, "stopped by the time budget in epoch 3 of 9; kept epoch 2"),
-        (
-            *("time", 1, 1, 4),
-            "stopped by the time budget in epoch 1 of 9; kept what was trained of epoch 1",
-        ),
-    ],
-)
-def test_how_training_ended(
-    stopped: str, epochs: int, best_epoch: int, best_facts: int, words: str
-) -> None:
-    info = {"stopped": stopped, "epochs": epochs, "best_epoch": best_epoch, "n_facts": 10}
-    assert ending(info | {"best_facts": best_facts}, 9) == words

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from rich.cells import cell_len
 from trained import train, train_ratings
 
 import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
+from whereof.present.verdict import verdict_words
 
 EGYPT = ("egypt", "embassy", "usa")
 
@@ -67,18 +67,12 @@ def test_facts_may_be_given_again_or_stand_in_a_file(run: str, tmp_path: Path) -
     assert len(typed["removed"]) == 2  # comes before the facts of the file
 
 
-@pytest.mark.parametrize("more", [[], ["--each"], ["--seeds", "3"], ["--top", "all"]])
-def test_tables_fit_80_columns(run: str, more: list[str]) -> None:
-    lines = invoke("verify", run, *EGYPT, *more, COLUMNS="80").stdout.splitlines()
-    assert max(map(cell_len, lines)) <= 80
-    assert lines[0] == "egypt embassy usa"
-
-
 def test_the_table_says_what_was_predicted_and_what_happened(run: str) -> None:
     found = document(run, *EGYPT, "--top", "4")
     lines = invoke("verify", run, *EGYPT, "--top", "4", COLUMNS="200").stdout.splitlines()
     verdict = library.Run.open(run).verify(*EGYPT, top=4)
-    assert lines[1] == str(verdict)
+    assert lines[0] == "egypt embassy usa"
+    assert lines[1] == verdict_words(verdict)
     at = lines.index("Without these 4 facts together")
     assert lines[at + 1].split() == ["probability", "rank", "top", "answer"]
     for line, name in zip(lines[at + 2 :], ("before", "predicted", "actual"), strict=False):
@@ -110,7 +104,7 @@ def test_seeds_have_rows_a_mean_and_a_deviation(run: str) -> None:
     table = lines[lines.index("Without the same facts, under several seeds") + 2 :][:5]
     assert [line.split()[0] for line in table] == ["3", "4", "5", "mean", "deviation"]
     for line, spread in zip(table[3:], ("mean", "std"), strict=True):
-        before, actual, fall = (float(cell.rstrip("%")) for cell in line.split()[1:4])
+        before, actual, fall = map(float, re.findall(r"([-+]?[\d.]+)(?:%| points)", line))
         for shown, name in ((before, "before"), (actual, "actual"), (fall, "fall")):
             assert shown == pytest.approx(100 * found["summary"][name][spread], abs=0.051)
 
@@ -118,7 +112,17 @@ def test_seeds_have_rows_a_mean_and_a_deviation(run: str) -> None:
 def test_long_lists_are_counted(run: str) -> None:
     n_facts = len(document(run, *EGYPT, "--top", "all")["removed"])
     lines = invoke("verify", run, *EGYPT, "--top", "all").stdout.splitlines()
-    assert f"and {n_facts - 20} more; --json has all" in lines
+    assert f"and {n_facts - 20} more rows; --json has all of them" in lines
+
+
+def test_a_page_of_the_verdict(run: str, tmp_path: Path) -> None:
+    page = tmp_path / "verdict.html"
+    arguments = [run, *EGYPT, "--top", "2", "--html", str(page)]
+    said = invoke("verify", *arguments).stdout.splitlines()[1]
+    assert said in page.read_text()
+    again = whereof("verify", *arguments)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "overwrite it with --force" in again.stderr
 
 
 def test_ratings_have_no_percent(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.present.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
+from present.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
 from whereof.chart import Bar, Box, Chart, Curve, Mark, Points, Strip
 from whereof.present.charts import Scale, chart_svg, nice_ticks, tick_texts
 from whereof.table import Column

@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
-from whereof.cli._screen import counted
 from whereof.errors import WhereofError
+from whereof.units import count as counted
+from whereof.units import show
 
 _SHOWN = 10
 """Bad predictions that are named; the others are counted."""
@@ -14,9 +15,10 @@ _SHOWN = 10
 def summary_line(written: Any) -> str:
     """Where the explanations are, and how many."""
     before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
+    took = show(written.seconds, "seconds")
     return (
         f"{written.path}: {counted(written.n_facts, 'fact')} for "
-        f"{counted(written.n_predictions, 'prediction')}{before}, in {written.seconds:.3g} s"
+        f"{counted(written.n_predictions, 'prediction')}{before}, in {took}"
     )
 
 

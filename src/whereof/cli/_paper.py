@@ -4,13 +4,13 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as Shown
 
-from whereof.cli._screen import counted
 from whereof.cli.progress import TerminalEvents, time_text
 from whereof.events import Event, Foreseen, Planned
 from whereof.paper import Budget, Paper
 from whereof.paper._provenance import measured_text
 from whereof.paper._records import Table
 from whereof.paper._text import Grid, grid
+from whereof.units import count as counted
 
 _ANY_WIDTH = 10_000
 

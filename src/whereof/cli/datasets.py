@@ -68,19 +68,17 @@ def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:
 
 
 def _list(listed: list[dict[str, Any]]) -> None:
-    from whereof.cli._tables import console, table
+    from whereof.present.terminal import console, show
+    from whereof.table import Column, Table
 
-    made = table("Datasets", "name", *_SIZES.values(), "licence", "here")
-    # With the usual two places between columns it would not fit into 80.
-    made.padding = (0, 1, 0, 0)
-    for about in listed:
-        sizes = (f"{about[size]:,}" for size in _SIZES)
-        made.add_row(about["name"], *sizes, about["licence"], about["here"])
-    console().print(made)
+    sizes = [Column(name, title, "count") for name, title in _SIZES.items()]
+    columns = [Column("name", "name"), *sizes, Column("licence", "licence"), Column("here", "here")]
+    rows = [[about[column.name] for column in columns] for about in listed]
+    show(console(), Table.of("datasets", "", columns, rows))
 
 
 def _show(about: dict[str, Any]) -> None:
-    from whereof.cli._tables import console
+    from whereof.present.terminal import console
 
     lines = {
         "sizes": ", ".join(f"{about[size]:,} {words}" for size, words in _SIZES.items()),

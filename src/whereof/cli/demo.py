@@ -21,34 +21,36 @@ _TOP = 5
 def command(out: Path | None, as_json: bool) -> None:
     """Train on the bundled Nations, ask the model something, ask it why, and check that."""
     from whereof import api
-    from whereof.cli._explained import show_explanation
     from whereof.cli._screen import program
-    from whereof.cli._tables import answers_table, console, metrics_table
-    from whereof.cli._verdicts import show_verdict
     from whereof.cli.progress import TerminalEvents
     from whereof.explain import ExplainOptions
+    from whereof.present.explanation import show_explanation
+    from whereof.present.metrics import metrics_table
+    from whereof.present.run import answers_table
+    from whereof.present.terminal import console, heading, show
+    from whereof.present.verdict import show_verdict
 
     path = out or api.free_path("demo")
     with TerminalEvents() as events:
         events.say("Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa).")
         run = api.train("nations", out=path, preset="paper", events=events)
-        prediction = run.predict(*_QUERY, top=_TOP).to_dict()
+        prediction = run.predict(*_QUERY, top=_TOP)
         run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
-        explanation = run.explain(*_QUERY, None, top=_TOP).to_dict()
+        explanation = run.explain(*_QUERY, None, top=_TOP)
         verdict = run.verify(*_QUERY, None, top=_TOP, events=events)
     if as_json:
-        done = {"train": run.summary(), "predict": prediction, "explain": explanation}
+        answers, why = prediction.to_dict(), explanation.to_dict()
+        done = {"train": run.summary(), "predict": answers, "explain": why}
         print_json({**done, "verify": verdict.to_dict()})
         return
-    screen, whereof = console(), program()
-    screen.print(metrics_table(run.metrics))
-    screen.print()
-    screen.print(answers_table("Where do students from india go?", prediction["answers"]))
-    screen.print(f"\nWhy {explanation['prediction']['labels']['object']}?", style="bold")
+    screen = console()
+    show(screen, metrics_table(run.metrics), "")
+    show(screen, answers_table("Where do students from india go?", prediction.answers))
+    show(screen, heading(f"Why {explanation.prediction.labels['object']}?"))
     show_explanation(screen, explanation, ExplainOptions(top=_TOP))
-    screen.print("\nIs that so? Trained again without these facts:", style="bold")
+    show(screen, heading("Is that so? The model trained again without these facts:"))
     show_verdict(screen, verdict, listed=False)
-    screen.print(_try_next(path, whereof), soft_wrap=True)
+    screen.print(_try_next(path, program()), soft_wrap=True)
 
 
 def _try_next(path: Path, whereof: str) -> str:

@@ -141,9 +141,9 @@ def _candidates(wanted: str | list[str]) -> str | list[str]:
 def _explain_one(
     run: Any, names: tuple[str, ...], settings: dict[str, Any], as_json: bool, files: dict[str, Any]
 ) -> None:
-    from whereof.cli._explained import show_explanation
-    from whereof.cli._tables import console
     from whereof.files import facts_csv
+    from whereof.present.explanation import show_explanation
+    from whereof.present.terminal import console
 
     options = ExplainOptions.from_dict(settings)
     _check_free(files)
@@ -158,8 +158,8 @@ def _explain_one(
     elif files["as_csv"]:
         click.echo(facts_csv(shown), nl=False)
     else:
-        show_explanation(console(), shown.to_dict(), options)
-    _draw(explanation.to_dict(), files)
+        show_explanation(console(), shown, options)
+    _draw(explanation, files)
 
 
 def _explained(
@@ -182,13 +182,14 @@ def _check_free(files: dict[str, Any]) -> None:
         raise WhereofError("--html and --svg name the same file; choose another for one of them")
 
 
-def _draw(document: dict[str, Any], files: dict[str, Any]) -> None:
-    from whereof import drawing
+def _draw(explanation: Any, files: dict[str, Any]) -> None:
     from whereof.files import write_text
+    from whereof.present.explanation import explanation_page
+    from whereof.present.graph_svg import explanation_svg
 
-    for name, draw in (("html", drawing.explanation_page), ("svg", drawing.explanation_svg)):
+    for name, draw in (("html", explanation_page), ("svg", explanation_svg)):
         if files[name] is not None:
-            write_text(files[name], draw(document), force=files["force"])
+            write_text(files[name], draw(explanation), force=files["force"])
             click.echo(f"{files[name]} is written", err=True)
 
 

@@ -84,8 +84,8 @@ def command(
 
 def _reproduce(asked: "PaperOptions", *, as_json: bool) -> None:
     from whereof.cli._paper import PaperEvents, show_paper
-    from whereof.cli._tables import console
     from whereof.paper import reproduce
+    from whereof.present.terminal import console
 
     with PaperEvents() as events:
         paper = reproduce(asked, events)

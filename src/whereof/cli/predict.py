@@ -44,7 +44,7 @@ def command(
     opened = Run.open(run)
     with TerminalEvents() as events:
         if query:
-            _show(opened, opened.predict(*query, top=top, new=new).to_dict(), as_json)
+            _show(opened, opened.predict(*query, top=top, new=new), as_json)
         else:
             _answer_file(opened, as_json, top=top, new=new, events=events, **files)
 
@@ -56,23 +56,17 @@ def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> No
         raise WhereofError("--queries FILE and -o FILE go together: give both, or none")
 
 
-def _show(run: Any, prediction: dict[str, Any], as_json: bool) -> None:
-    from whereof.cli._tables import answers_table, console
-    from whereof.drawing import named
+def _show(run: Any, found: Any, as_json: bool) -> None:
+    from whereof.present.run import answers_table, query_text
+    from whereof.present.terminal import console, show
 
     if as_json:
-        print_json(prediction)
+        print_json(found.to_dict())
         return
-    names, labels = prediction["query"], prediction["labels"]
-    words = [
-        "?" if names[place] is None else named(names[place], labels[place])
-        for place in names
-        if names[place] is not None or place == prediction["asks"]
-    ]
     out = console()
-    out.print(" ".join(words), style="bold", soft_wrap=True)
-    if prediction["answers"]:
-        out.print(answers_table("", prediction["answers"], _scale(run)))
+    out.print(query_text(found), style="bold", soft_wrap=True)
+    if found.answers:
+        show(out, answers_table("", found.answers, _scale(run)))
     else:
         out.print("nothing new: every answer is known from training or validation")
 
@@ -86,13 +80,13 @@ def _scale(run: Any) -> tuple[float, float] | None:
 
 
 def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
-    from whereof.cli._screen import counted
+    from whereof.units import count, show
 
     written = run.predict_file(**asked)
     if as_json:
         print_json(written.to_dict())
     else:
         click.echo(
-            f"{written.path}: {counted(written.n_answers, 'answer')} to "
-            f"{counted(written.n_queries, 'query')} in {written.seconds:.3g} s"
+            f"{written.path}: {count(written.n_answers, 'answer')} to "
+            f"{count(written.n_queries, 'query')} in {show(written.seconds, 'seconds')}"
         )

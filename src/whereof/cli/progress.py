@@ -19,8 +19,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from whereof.cli._screen import counted, error_console, size
-from whereof.drawing._metrics import metric_title
+from whereof.cli._screen import error_console
 from whereof.events import (
     Advanced,
     Compiling,
@@ -35,6 +34,9 @@ from whereof.events import (
     TrainingStarted,
     Validated,
 )
+from whereof.present.metrics import metric_title
+from whereof.units import count as counted
+from whereof.units import size
 
 _BAR_SECONDS, _LINE_SECONDS = 0.1, 10.0
 _COLUMNS: dict[str, tuple[ProgressColumn, ...]] = {

@@ -65,20 +65,21 @@ def _run(
 
 
 def _show(run: Any) -> None:
-    from whereof.cli._screen import counted, ending
-    from whereof.cli._tables import console, metrics_table
+    from whereof.present.metrics import metrics_table
+    from whereof.present.run import RunInfo
+    from whereof.present.terminal import console, show
+    from whereof.units import count, seconds
 
-    summary = run.summary()
+    summary, info = run.summary(), RunInfo.of(run.info())
     nouns = {"n_facts": "fact", "n_entities": "entity", "n_relations": "relation"}
-    sizes = ", ".join(counted(summary[name], noun) for name, noun in nouns.items())
+    sizes = ", ".join(count(summary[name], noun) for name, noun in nouns.items())
     out = console()
-    out.print(
-        f"{run.model.title} on {summary['dataset']}: {sizes}; "
-        f"{counted(summary['steps'], 'step')} in {summary['seconds']:.3g} s "
-        f"({summary['facts_per_second']:,.0f} facts/s); "
-        f"{ending(summary, run.config.epochs)}",
-        soft_wrap=True,
+    show(
+        out,
+        f"{run.model.title} on {info.dataset}: {sizes}; "
+        f"{count(summary['steps'], 'step')} in {seconds(summary['seconds'])} "
+        f"({summary['facts_per_second']:,.0f} facts/s); {info.ending()}",
     )
-    if run.metrics.get("valid") or run.metrics.get("test"):
-        out.print(metrics_table(run.metrics))
-    out.print(f"run: {run.path}", soft_wrap=True)
+    if any(info.metrics.values()):
+        show(out, metrics_table(info.metrics, two_way=info.two_way))
+    show(out, f"run: {run.path}")

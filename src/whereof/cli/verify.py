@@ -16,15 +16,27 @@ from whereof.cli._options import (
     print_json,
     setting_options,
 )
+from whereof.errors import WhereofError
+
+_FILE = click.Path(path_type=Path)
 
 
 @click.command("verify", cls=SettingsCommand)
 @click.argument("run", type=RUN)
 @click.argument("prediction", nargs=-1, required=True)
+@click.option("--html", type=_FILE, metavar="FILE", help="Also write the verdict as a page.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @config_option
 @json_option
 @setting_options(VERIFYING | ENGINES)
-def command(run: Path, prediction: tuple[str, ...], as_json: bool, **settings: Any) -> None:
+def command(
+    run: Path,
+    prediction: tuple[str, ...],
+    html: Path | None,
+    force: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
     """Retrain without a prediction's facts: what was predicted against what happens.
 
     PREDICTION is what whereof explain takes: SUBJECT RELATION OBJECT; two-way runs leave RELATION
@@ -39,14 +51,22 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **settings: A
     it stopped, and what was asked before is answered at once.
     """
     from whereof.api import Run
-    from whereof.cli._tables import console
-    from whereof.cli._verdicts import show_verdict
     from whereof.cli.progress import TerminalEvents
+    from whereof.files import check_free, write_text
+    from whereof.present.terminal import console
+    from whereof.present.verdict import show_verdict, verdict_page
 
     given = _chosen(settings)
+    if html is not None:
+        check_free(html, force=force)
+    elif force:
+        raise WhereofError("--force overwrites a file: name it with --html")
     opened = Run.open(run)
     with TerminalEvents() as events:
         verdict = opened.verify(*prediction, events=events, **given)
+    if html is not None:
+        write_text(html, verdict_page(verdict), force=force)
+        click.echo(f"{html} is written", err=True)
     if as_json:
         print_json(verdict.to_dict())
     else:

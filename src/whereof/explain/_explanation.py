@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whereof._extras import need
+from whereof.registry import render
 
 
 @dataclass(frozen=True)
@@ -167,15 +168,11 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from whereof.drawing import explanation_html
-
-        return explanation_html(self.to_dict())
+        return str(render("explanation-html", self))
 
     def plot(self, ax: Any = None) -> Any:
         """Influences as bars, with matplotlib; returns the axes."""
-        from whereof.drawing import plot_explanation
-
-        return plot_explanation(self.to_dict(), ax)
+        return render("explanation-plot", self, ax)
 
 
 def _words(labels: dict[str, str | None]) -> str:

@@ -6,16 +6,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.runs import train
+from trained import train
 
 import whereof
-from tests.drawing.documents import HOSTILE, explanation, fact, ratings, small
-from whereof.drawing import explanation_svg
-from whereof.drawing._choosing import choose
-from whereof.drawing._colours import OPPOSES, SUPPORTS
-from whereof.drawing._fitting import text_width
-from whereof.drawing._layout import lay_out
-from whereof.drawing._text import Document
+from present import documents
+from present.documents import HOSTILE, fact, made
+from whereof.explain import Explanation
+from whereof.present.graph import Chosen, lay_out
+from whereof.present.graph_svg import explanation_svg
+from whereof.present.svg import OPPOSES, SUPPORTS, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "/travel/travel_destination/climate./travel/travel_destination_monthly_climate/month"
@@ -26,7 +25,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("drawn") / "run")
 
 
-def crowded() -> dict[str, Any]:
+def small() -> Explanation:
+    return made(documents.small())
+
+
+def ratings() -> Explanation:
+    return made(documents.ratings())
+
+
+def explanation(*given: Any, **changes: Any) -> Explanation:
+    return made(documents.explanation(*given, **changes))
+
+
+def crowded() -> Explanation:
     """A graph with names too long for their places."""
     names = [f"Broadcast Film Critics Association Award number {number}" for number in range(6)]
     pairs = [
@@ -47,11 +58,11 @@ def crowded() -> dict[str, Any]:
     return explanation(("ann", "likes", "bob"), [pairs[0][0]], graph=graph)
 
 
-def drawn(document: Document) -> ElementTree.Element:
+def drawn(document: Explanation) -> ElementTree.Element:
     return ElementTree.fromstring(explanation_svg(document))
 
 
-def titles(document: Document) -> list[str]:
+def titles(document: Explanation) -> list[str]:
     """First lines of the tooltips of edges and entities."""
     found = (group.find(f"{SVG}title") for group in drawn(document).iter(f"{SVG}g"))
     return [(title.text or "").splitlines()[0] for title in found if title is not None]
@@ -67,7 +78,7 @@ def spots(root: ElementTree.Element) -> Iterator[tuple[str, float, float, float,
         yield said, left, y - 0.75 * size, left + width, y + 0.22 * size
 
 
-def overlaps(document: Document) -> list[tuple[str, str]]:
+def overlaps(document: Explanation) -> list[tuple[str, str]]:
     return [
         (one[0], two[0])
         for one, two in combinations(spots(drawn(document)), 2)
@@ -77,7 +88,7 @@ def overlaps(document: Document) -> list[tuple[str, str]]:
 
 def test_every_fact_is_drawn_once() -> None:
     found = titles(small())
-    expected = [" ".join(f[p] for p in ("subject", "relation", "object")) for f in small()["facts"]]
+    expected = [f"{f.subject} {f.relation} {f.object}" for f in small().facts]
     assert sorted(title for title in found if " " in title) == sorted(
         [*expected, "Predicted: ann likes bob"]
     )
@@ -88,15 +99,15 @@ def test_every_fact_is_drawn_once() -> None:
 
 
 def test_what_facts_join() -> None:
-    chosen = choose(small())
-    ids = [fact["fact_id"] for fact in chosen.between]
+    chosen = Chosen(small())
+    ids = [fact.fact_id for fact in chosen.between]
     assert (chosen.is_loop, ids, len(chosen.others)) == (False, [0, 1], 2)
-    assert {side: [f["fact_id"] for f in facts] for side, facts in chosen.loops.items()} == {
+    assert {side: [f.fact_id for f in facts] for side, facts in chosen.loops.items()} == {
         "subject": [5],
         "object": [6],
     }
     (third,) = chosen.thirds
-    assert [[f["fact_id"] for f in facts] for facts in third.sides.values()] == [[2], [3]]
+    assert [[f.fact_id for f in facts] for facts in third.sides.values()] == [[2], [3]]
 
 
 def test_edges_point_where_facts_do() -> None:
@@ -140,7 +151,7 @@ def test_a_self_loop_has_one_pillar() -> None:
 
 
 def test_a_user_and_an_item_of_one_name_are_two() -> None:
-    chosen = choose(ratings())
+    chosen = Chosen(ratings())
     assert not chosen.is_loop
     assert [third.label for third in chosen.thirds] == ["9", "9"]
     rated = explanation(
@@ -151,19 +162,19 @@ def test_a_user_and_an_item_of_one_name_are_two() -> None:
             fact(2, ("5", "film", "3"), 0.1, ("relation", "object")),
         ],
     )
-    assert [third.title for third in choose(rated).thirds] == ["4", "5", "5"]
+    assert [third.title for third in Chosen(rated).thirds] == ["4", "5", "5"]
 
 
 def test_another_entity_of_the_same_label_is_told_apart() -> None:
     labels = {"subject": "The Tourist", "relation": "by", "object": "Gary"}
     facts = [fact(0, ("/m/2", "by", "/m/3"), 0.1, ("relation", "object"), labels=labels)]
     document = explanation(("/m/1", "by", "/m/3"), facts, prediction={"labels": labels})
-    assert choose(document).thirds[0].label == "The Tourist (/m/2)"
+    assert Chosen(document).thirds[0].label == "The Tourist (/m/2)"
 
 
 def test_ratings_show_their_score() -> None:
     text = explanation_svg(ratings())
-    assert "score 4.12, rank 2 of 1,234" in text
+    assert "rating 4.125, rank 2 of 1,234" in text
     assert "probability" not in text
     assert titles(ratings())[:2] == ["Predicted: 4 4", "4 9"]
 
@@ -177,7 +188,7 @@ def test_without_facts_the_prediction_is_drawn(graph: Any) -> None:
 def test_only_the_strongest_of_a_long_list_are_drawn() -> None:
     facts = [fact(n, ("ann", "likes", f"x{n}"), n - 20.0, ("subject",)) for n in range(31)]
     document = explanation(("ann", "likes", "bob"), facts)
-    ids = [third.sides["subject"][0]["fact_id"] for third in choose(document).thirds]
+    ids = [third.sides["subject"][0].fact_id for third in Chosen(document).thirds]
     assert ids == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     assert "21 more of the listed facts are not drawn." in explanation_svg(document)
 
@@ -200,7 +211,7 @@ def test_nothing_outside_is_referred_to() -> None:
 
 
 @pytest.mark.parametrize("document", [small(), crowded(), ratings()])
-def test_texts_do_not_overlap_and_stay_inside(document: Document) -> None:
+def test_texts_do_not_overlap_and_stay_inside(document: Explanation) -> None:
     assert not overlaps(document)
     root = drawn(document)
     for said, left, top, right, bottom in spots(root):
@@ -212,17 +223,18 @@ def test_texts_do_not_overlap_and_stay_inside(document: Document) -> None:
 
 @pytest.mark.parametrize("names", [("egypt", "embassy", "usa"), ("usa", "embassy", "usa")])
 def test_a_real_graph_is_drawn_whole(run: whereof.Run, names: tuple[str, ...]) -> None:
-    document = run.explain(*names, graph=True, stability=True).to_dict()
-    graph = document["graph"]
-    facts = [*document["facts"], *graph["between"], *graph["same_relation"]]
-    facts += [fact for path in graph["paths"] for fact in path["facts"]]
-    expected = {" ".join(f[p] for p in ("subject", "relation", "object")) for f in facts}
+    document = run.explain(*names, graph=True, stability=True)
+    graph = document.graph
+    assert graph is not None
+    facts = [*document.facts, *graph.between, *graph.same_relation]
+    facts += [fact for path in graph.paths for fact in path.facts]
+    expected = {f"{f.subject} {f.relation} {f.object}" for f in facts}
     assert expected <= set(titles(document))
     assert not overlaps(document)
     assert explanation_svg(document) == explanation_svg(document)
 
 
 def test_opposing_facts_of_a_real_run(run: whereof.Run) -> None:
-    document = run.explain("egypt", "embassy", "usa", opposing=True).to_dict()
+    document = run.explain("egypt", "embassy", "usa", opposing=True)
     looks = [edge.look for edge in lay_out(document).edges]
     assert [look.sign for look in looks[1:]] == [OPPOSES] * 10

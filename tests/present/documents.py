@@ -1,6 +1,10 @@
-"""Explanations by hand, as `Explanation.to_dict()` gives them."""
+"""Explanations by hand, from the documents that `Explanation.to_dict()` gives."""
 
 from typing import Any
+
+import msgspec
+
+from whereof.explain import Explanation
 
 HOSTILE = "<b>&\"'</script>\x00"
 
@@ -26,8 +30,20 @@ def fact(
         "parts": parts,
         "labels": places | {"top_answer_without": "rome"},
         "top_answer_without": "rome",
+        "score_without": 0.75,
         "source": None,
     } | changes
+
+
+def made(document: dict[str, Any]) -> Explanation:
+    """The explanation of a document."""
+    return msgspec.convert(document, Explanation)
+
+
+def estimated(document: dict[str, Any], method: str) -> dict[str, Any]:
+    """The same by a method that does not score the prediction without a fact."""
+    facts = [fact | {"score_without": None} for fact in document["facts"]]
+    return document | {"method": method, "facts": facts}
 
 
 def explanation(

@@ -7,10 +7,10 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from tests.drawing.documents import explanation, fact, small
-from whereof.drawing import plot_explanation
-from whereof.drawing._colours import OPPOSES, SUPPORTS
+from present.documents import estimated, explanation, fact, made, small
 from whereof.errors import WhereofError
+from whereof.present.explanation import plot_explanation
+from whereof.present.svg import OPPOSES, SUPPORTS
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def pyplot() -> Iterator[Any]:
 
 
 def test_bars_are_the_influences_strongest_on_top() -> None:
-    axes = plot_explanation(small())
+    axes = plot_explanation(made(small()))
     widths = [bar.get_width() for bar in axes.patches]
     assert widths == [pytest.approx(100 * fact["influence"]) for fact in small()["facts"]]
     heights = [axes.transData.transform((0, bar.get_y()))[1] for bar in axes.patches]
@@ -39,27 +39,27 @@ def test_bars_are_the_influences_strongest_on_top() -> None:
 
 
 def test_scores_stay_as_they_are() -> None:
-    axes = plot_explanation(small() | {"of": "score"})
+    axes = plot_explanation(made(small() | {"of": "score"}))
     assert axes.patches[0].get_width() == 0.4
     assert axes.get_xlabel() == "influence on score"
 
 
 def test_other_methods_have_no_points() -> None:
-    axes = plot_explanation(small() | {"method": "gradient-cos"})
+    axes = plot_explanation(made(estimated(small(), "gradient-cos")))
     assert axes.patches[0].get_width() == 0.4
     assert axes.get_xlabel() == "influence, as gradient-cos estimates it"
 
 
 def test_axes_of_ones_own(pyplot: Any) -> None:
     _, axes = pyplot.subplots()
-    assert plot_explanation(small(), axes) is axes
+    assert plot_explanation(made(small()), axes) is axes
     assert len(pyplot.get_fignums()) == 1
     assert len(axes.patches) == 8
 
 
 @pytest.mark.parametrize("facts", [[], [fact(0, ("$a_b", "$r^", "c" * 99), 0.1, ("subject",))]])
 def test_odd_names_and_none_are_drawn(facts: list[Any]) -> None:
-    axes = plot_explanation(explanation(("$a_b$", "r", "$x^"), facts))
+    axes = plot_explanation(made(explanation(("$a_b$", "r", "$x^"), facts)))
     axes.figure.canvas.draw()
     assert len(axes.patches) == len(facts)
 
@@ -68,4 +68,4 @@ def test_matplotlib_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     expected = "plotting needs matplotlib; pip install matplotlib, or Whereof with its extra"
     with pytest.raises(WhereofError, match=expected):
-        plot_explanation(small())
+        plot_explanation(made(small()))

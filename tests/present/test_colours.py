@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from whereof.drawing._colours import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
-from whereof.drawing._page_parts import STYLE
+from whereof.present.html import page
+from whereof.present.svg import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
 
+STYLE = page("page.css")
 DARK = dict(re.findall(r"--(\w+): (#\w+)", STYLE.partition("dark)")[2].partition("@media")[0]))
 
 

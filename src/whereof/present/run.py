@@ -1,0 +1,329 @@
+"""What a run is, in the terminal: alone, or several side by side. And the answers of a run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len
+from rich.console import Console
+
+from whereof.predict import Answer, Answers
+from whereof.present.metrics import (
+    best_value,
+    metric_names,
+    metric_rows,
+    metric_title,
+    metric_unit,
+    metrics_table,
+)
+from whereof.present.names import named
+from whereof.present.terminal import heading, on_one_line, room, show
+from whereof.table import Cell, Column, Table, cell_text, count
+from whereof.units import show as text
+
+_FOLD, _GAP = 16, 2
+"""The narrowest that a run's column is made, and the gap between columns."""
+
+_COUNTS = {
+    "n_facts": ("training facts", "count"),
+    "n_valid": ("validation facts", "count"),
+    "n_test": ("test facts", "count"),
+    "n_entities": ("entities", "count"),
+    "n_relations": ("relations", "count"),
+    "epochs": ("epochs", "count"),
+    "best_epoch": ("kept epoch", "count"),
+    "steps": ("steps", "count"),
+    "seconds": ("training time", "seconds"),
+}
+_CAUSES = {
+    "trace": "the steps of the facts, kept in the trace",
+    "negatives": "the steps of their negatives",
+    "drift": "momentum from earlier steps",
+    "projection": "the norm constraint",
+    "remainder": "what the trace credits at another time",
+}
+"""Parts of the change of the parameters in training."""
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """The document of `whereof info --json`, as far as it is shown."""
+
+    dataset: str
+    model: str
+    config: dict[str, Any]
+    n_facts: int
+    n_entities: int
+    n_relations: int
+    run: str | None = None
+    """The folder; None for a run in memory."""
+    whereof: str = ""
+    """The version that wrote it."""
+    created: str = ""
+    finished: bool = True
+    n_valid: int | None = None
+    n_test: int | None = None
+    dataset_hash: str = ""
+    notes: tuple[str, ...] = ()
+    read: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)
+    history: tuple[dict[str, Any], ...] = ()
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    epochs: int | None = None
+    best_epoch: int | None = None
+    best_facts: int | None = None
+    stopped: str = ""
+    steps: int | None = None
+    seconds: float | None = None
+    lipschitz: float | None = None
+    bookkeeping: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "RunInfo":
+        """From the document."""
+        known = {name: value for name, value in document.items() if value is not None}
+        return msgspec.convert(known, cls)
+
+    @property
+    def two_way(self) -> bool:
+        """Whether facts have no relation."""
+        return self.n_relations == 0
+
+    @property
+    def name(self) -> str:
+        return Path(self.run or "in memory").name
+
+    def counts(self) -> Iterator[tuple[str, str]]:
+        """Sizes of data and training, with their titles."""
+        for name, (title, unit) in _COUNTS.items():
+            value = getattr(self, name)
+            if value is not None:
+                yield title, text(value, unit)
+
+    def ending(self) -> str:
+        """How training ended, and what was kept of it."""
+        trained, best = self.epochs or 0, self.best_epoch or 0
+        if self.stopped != "time":
+            later = ", no better since" if best < trained else ""
+            return f"kept epoch {best} of {trained}{later}"
+        cut = (self.best_facts or 0) < best * self.n_facts
+        kept = f"the finished part of epoch {best}" if cut else f"epoch {best}"
+        epochs = self.config.get("epochs")
+        return f"stopped by the time budget in epoch {trained} of {epochs}; kept {kept}"
+
+
+def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
+    """Print what a run is. `model` describes the model, `state` a run that is not finished."""
+    show(out, f"{info.run}  written {info.created} by whereof {info.whereof}")
+    if state:
+        show(out, f"not finished; {state}")
+    show(out, *(f"note: {note}" for note in info.notes))
+    show(out, heading("Run"), _pairs(_about(info, model)))
+    if any(info.metrics.values()):
+        table = metrics_table(info.metrics, two_way=info.two_way)
+        show(out, "", table)
+    if info.finished and info.bookkeeping:
+        show(out, "", _change_table(info))
+    show(out, heading("Settings"), _pairs(info.config.items()))
+    columns = [Column("file", "Files"), Column("bytes", "size", "bytes")]
+    rows = [(name, about["bytes"]) for name, about in info.files.items()]
+    show(out, "", Table.of("files", "", columns, rows))
+
+
+def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> None:
+    """Print a column for each run, with the settings that differ, or all.
+
+    Runs that do not fit beside the others go on below them.
+    """
+    rows = list(_side_by_side(infos, everything))
+    names = [info.name for info in infos]
+    if len(set(names)) < len(names):
+        names = [info.run or "in memory" for info in infos]
+    for block in _blocks(names, rows, room(out)):
+        columns = [Column("", ""), *(Column("", names[place]) for place in block)]
+        kept = [(row[0], *(row[place + 1] for place in block)) for row in rows]
+        show(out, Table.of("runs", "", columns, kept), "")
+    show(out, *_comparison_notes(infos, rows, everything))
+
+
+def differences(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
+    """The settings that are not the same in all runs."""
+    return {name: found for name, found in _by_setting(infos).items() if _differ(found)}
+
+
+def query_text(answers: Answers) -> str:
+    """A query by names and labels, with `?` where the answer goes."""
+    return " ".join(
+        "?" if name is None else named(name, answers.labels[place] or name)
+        for place, name in answers.query.items()
+        if name is not None or place == answers.asks
+    )
+
+
+def answers_table(
+    title: str, answers: Sequence[Answer], scale: tuple[float, float] | None = None
+) -> Table:
+    """Answers; those known from training or validation have no rank.
+
+    scale: the lowest and the highest rating, for a model that learned ratings: its scores are
+    ratings, and it has no probabilities.
+    """
+    columns = [
+        Column("answer", "answer"),
+        Column("probability", "probability", "probability"),
+        Column("score", "score", "score"),
+        Column("rank", "rank", "count"),
+        Column("known", "known"),
+    ]
+    if scale is not None:
+        columns[1:3] = [Column("score", "rating", "score")]
+    rows = [_answer_row(answer, scale, alone=len(answers) == 1) for answer in answers]
+    return Table.of("answers", title, columns, rows)
+
+
+def _answer_row(answer: Answer, scale: tuple[float, float] | None, *, alone: bool) -> Sequence[Any]:
+    ranked = alone or answer.known not in ("train", "valid")
+    tone = "" if ranked else "faint"
+    values: list[Any] = [named(answer.entity, answer.label)]
+    if scale is None:
+        values += [answer.probability, answer.score]
+    else:
+        values.append(min(max(answer.score, scale[0]), scale[1]))
+    values += [answer.rank if ranked else "", answer.known or ""]
+    return [Cell(value, tone=tone) for value in values] if tone else values
+
+
+def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
+    yield "model", model
+    yield "dataset", info.dataset
+    read = info.read | info.read.get("read_as", {})
+    for name in (name for name in read if name != "read_as"):
+        yield "read from" if name == "data" else f"  {name}", str(read[name])
+    yield from info.counts()
+    yield "sources of facts", "yes" if "sources.json" in info.files else "no"
+    if info.finished:
+        yield "ended", info.ending()
+        yield "steepest slope of the score in training", text(info.lipschitz, "number")
+
+
+def _pairs(pairs: Any) -> Table:
+    columns = [Column("name", ""), Column("value", "")]
+    return Table.of("pairs", "", columns, [(name, str(value)) for name, value in pairs])
+
+
+def _change_table(info: RunInfo) -> Table:
+    """Where the change of the parameters comes from."""
+    rows = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
+    return Table.of(
+        "change",
+        "What moved the parameters from their first to their last values",
+        [Column("cause", ""), Column("share", "", "percent")],
+        rows,
+        "The shares add up to 100%. One is above 100% where others moved the parameters back.",
+    )
+
+
+def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
+    """One row a property, then one a metric, then one a setting."""
+    blank = ("",) * (len(infos) + 1)
+    yield "dataset", *(info.dataset for info in infos)
+    yield "model", *(info.model for info in infos)
+    if not all(info.finished for info in infos):
+        yield "finished", *(info.finished for info in infos)
+    for name, (title, unit) in _COUNTS.items():
+        yield title, *(Cell(getattr(info, name), unit=unit) for info in infos)
+    metrics = list(_metrics(infos, everything))
+    yield from [blank, *metrics] if metrics else []
+    settings = _by_setting(infos) if everything else differences(infos)
+    settings.pop("model", None)  # shown above
+    yield from [blank] if settings else []
+    for name, values in settings.items():
+        yield name, *(str(value) for value in values)
+
+
+def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
+    """One row a metric, of splits and, with everything, of their parts."""
+    runs = [{(row.split, row.part): row for row in metric_rows(info.metrics)} for info in infos]
+    comparable = _same_dataset(infos)
+    mixed = comparable and _mixed_sides(infos)
+    for split, part in dict.fromkeys(chain.from_iterable(runs)):
+        objects = mixed and part == "objects"
+        if part and not (everything or objects):
+            continue
+        # A run without inverse relations has metrics of objects alone.
+        rows = [run.get((split, part)) or (objects and run.get((split, ""))) for run in runs]
+        for name in metric_names(row for row in rows if row):
+            values = [row.values.get(name) if row else None for row in rows]
+            best = best_value(name, values) if comparable and (objects or not mixed) else None
+            title = " ".join(filter(None, (split, part, metric_title(name))))
+            yield title, *(_metric_cell(name, value, best) for value in values)
+
+
+def _metric_cell(name: str, value: float | None, best: float | None) -> Cell:
+    if value is None:
+        return Cell("")
+    is_best = value == best
+    return Cell(value, unit=metric_unit(name), mark="*" * is_best, tone="changed" * is_best)
+
+
+def _comparison_notes(
+    infos: Sequence[RunInfo], rows: Sequence[tuple[Any, ...]], everything: bool
+) -> Iterator[str]:
+    """What has to be said of the table."""
+    if any(isinstance(cell, Cell) and cell.mark for row in rows for cell in row):
+        yield "Metrics are filtered; * is the best."
+    if not _same_dataset(infos):
+        datasets = ", ".join(f"{info.dataset} {info.dataset_hash[:8]}" for info in infos)
+        yield f"The datasets differ ({datasets}): metrics cannot be compared."
+    elif _mixed_sides(infos):
+        yield (
+            "Metrics of runs with inverse relations are means of both sides; the others rank "
+            "objects only. Compare the rows of objects."
+        )
+    if not everything:
+        n_equal = len(_by_setting(infos)) - len(differences(infos))
+        yield f"{count(n_equal, 'equal setting')} left out; --all shows all."
+
+
+def _blocks(
+    names: Sequence[str], rows: Sequence[tuple[Any, ...]], width: int | None
+) -> Iterator[list[int]]:
+    """The runs in blocks that fit beside the titles."""
+    column = Column("", "")
+    first = max(cell_len(str(row[0])) for row in rows)
+    block: list[int] = []
+    used = first
+    for place, name in enumerate(names):
+        cells = [name, *(cell_text(row[place + 1], column) for row in rows)]
+        wanted = _GAP + min(max(map(cell_len, map(on_one_line, cells))), _FOLD)
+        if width is not None and block and used + wanted > width:
+            yield block
+            block, used = [], first
+        block.append(place)
+        used += wanted
+    yield block
+
+
+def _by_setting(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
+    """Every setting with its value in each run; None where a run does not have it."""
+    configs = [info.config for info in infos]
+    names = dict.fromkeys(chain.from_iterable(configs))
+    return {name: [config.get(name) for config in configs] for name in names}
+
+
+def _same_dataset(infos: Sequence[RunInfo]) -> bool:
+    """Whether all runs have the same facts, so that their metrics can be compared."""
+    return not _differ([info.dataset_hash for info in infos])
+
+
+def _mixed_sides(infos: Sequence[RunInfo]) -> bool:
+    """Whether some runs have metrics of both sides and others of objects alone."""
+    splits = (split for info in infos for split in info.metrics.values() if split)
+    return _differ(["objects" in split for split in splits])
+
+
+def _differ(values: Sequence[Any]) -> bool:
+    return any(value != values[0] for value in values)

@@ -1,0 +1,80 @@
+"""Names and how predictions stand, in words."""
+
+import pytest
+
+from present.documents import estimated, explanation, fact, made, ratings, small
+from whereof.present.names import (
+    fact_text,
+    influence_text,
+    measure_text,
+    named,
+    prediction_text,
+)
+from whereof.present.svg import fit, text_width, wrap
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "cut"),
+    [("abcdeg", 4, "abcdeg"), ("abcdeg", 3.6, "ab…eg"), ("abcdeg", 3, "a…eg"), ("abcdeg", 1, "…")],
+)
+def test_long_texts_are_cut_in_the_middle(text: str, room: float, cut: str) -> None:
+    assert fit(text, room, 1) == cut
+
+
+@pytest.mark.parametrize(
+    ("value", "of", "text"),
+    [
+        (0.1059, "probability", "+10.6 points"),
+        (-0.00012, "probability", "-0.012 points"),
+        (0.0, "probability", "0.0 points"),
+        (-1.25, "score", "-1.25"),
+        (0.22, "log_ratio", "+0.220"),
+        (1234.0, "loss", "+1,234"),
+        (float("nan"), "probability", "-"),
+    ],
+)
+def test_influences_have_a_sign_and_a_unit(value: float, of: str, text: str) -> None:
+    assert influence_text(value, made(small() | {"of": of})) == text
+
+
+@pytest.mark.parametrize("of", ["probability", "score", "loss", "log_ratio"])
+def test_only_methods_that_score_without_a_fact_have_differences(of: str) -> None:
+    document = small() | {"of": of}
+    assert "minus" in measure_text(made(document))
+    for method in ("random", "gradient-cos", "influence-function"):
+        other = made(estimated(document, method))
+        assert influence_text(0.4359, other) == "+0.436"
+        assert f"on the scale of {method}" in measure_text(other)
+        assert "minus" not in measure_text(other)
+
+
+def test_a_prediction_in_one_line() -> None:
+    stands = {"probability": 0.2, "rank": 1000, "score": 1.0, "top_answer": "cy"}
+    other = {"answer": "cy", "label": "cy", "log_ratio": 0.9, "labels": {}} | stands
+    said = prediction_text(made(small()))
+    assert said == "ann likes bob: probability 50.0%, rank 2 of 1,234"
+    assert prediction_text(made(ratings())) == "4 4: rating 4.125, rank 2 of 1,234"
+    assert prediction_text(made(small() | {"contrast": other})).endswith(
+        "; compared with cy: probability 20.0%, rank 1,000"
+    )
+
+
+def test_labels_stand_for_names() -> None:
+    labels = {"subject": "Zürich", "relation": "month", "object": "May"}
+    facts = [fact(0, ("/m/1", "month", "/m/2"), 0.1, ("subject",), labels=labels)]
+    (only,) = made(explanation(("a", "r", "b"), facts)).facts
+    assert fact_text(only) == "Zürich month May"
+    assert fact_text(only, full=True) == "Zürich (/m/1) month May (/m/2)"
+    assert named("a", "a") == "a"
+
+
+@pytest.mark.parametrize("text", ["short", "W" * 80, "北京" * 40, "a b " * 50, "x" * 5000])
+def test_texts_fit_their_room(text: str) -> None:
+    assert text_width(fit(text, 100, 11), 11) <= 100
+    lines = wrap(text, 100, 11, 3)
+    assert 1 <= len(lines) <= 3
+    assert all(text_width(line, 11) <= 100 for line in lines)
+
+
+def test_words_are_kept_whole_where_they_can_be() -> None:
+    assert wrap("one two three", 60, 11, 2) == ("one two", "three")
