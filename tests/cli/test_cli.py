@@ -109,12 +109,10 @@ def test_predict_json(run: str) -> None:
     assert result["answers"][0].keys() == expected
 
 
-def test_tables_fit_80_columns_and_have_no_colour_in_a_pipe(run: str) -> None:
+def test_tables_have_no_colour_in_a_pipe(run: str) -> None:
     for arguments in (["predict", run, "egypt", "embassy"], ["info", run]):
-        done = whereof(*arguments, COLUMNS="80")
+        done = whereof(*arguments)
         assert done.returncode == 0, done.stderr
-        lines = [line for line in done.stdout.splitlines() if run not in line]
-        assert max(map(len, lines)) <= 80
         assert "\x1b" not in done.stdout
 
 

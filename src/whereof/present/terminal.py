@@ -1,6 +1,7 @@
 """Tables in the terminal. A pipe gets whole names; a terminal gets lines that fit its width."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.cells import cell_len, chop_cells
@@ -73,7 +74,8 @@ def table_segments(table: Table, width: int | None = None, *, rest: str = "--jso
         ]
         segments += _row([each[index] for each in cells], tones, widths, are_words)
     for sentence in _below(table, len(shown), rest):
-        segments += [Segment(sentence), Segment.line()]
+        for text in [sentence] if width is None else wrap(sentence, width):
+            segments += [Segment(text), Segment.line()]
     return Segments(segments)
 
 
