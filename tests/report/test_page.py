@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.drawing.documents import HOSTILE, explanation, fact
 from tests.evaluate.documents import (
     FULL,
     INFO,
@@ -19,6 +18,7 @@ from tests.evaluate.documents import (
     document,
     removal,
 )
+from tests.present.documents import HOSTILE, explanation, fact
 from tests.report.pages import Page, read_page
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
