@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 from unittest import mock
 
 import pytest
@@ -15,11 +16,13 @@ from click.testing import CliRunner
 import whereof
 from whereof.cli import cli
 from whereof.data import CATALOGUE
+from whereof.evaluate.protocol import Protocol, protocols
 from whereof.models import MODELS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs" / "protocols").glob("*.md"))
 CLI_PAGE = ROOT / "docs" / "cli.md"
 COMMANDS = cli.list_commands(None)  # type: ignore[arg-type]
 WIDTH = 88
@@ -118,9 +121,23 @@ def _anchor(heading: str) -> str:
 
 
 def test_every_page_stands_in_the_index() -> None:
-    index = read(ROOT / "docs" / "index.md").splitlines()
-    missing = {page.stem for page in PAGES if page.parent == ROOT / "docs"} - {"index", *index}
-    assert not missing
+    for folder in (ROOT / "docs", ROOT / "docs" / "protocols"):
+        listed = read(folder / "index.md").splitlines()
+        missing = {page.stem for page in PAGES if page.parent == folder} - {"index", *listed}
+        assert not missing
+    assert "protocols/index" in read(ROOT / "docs" / "index.md").splitlines()
+
+
+@pytest.mark.parametrize("protocol", protocols(), ids=lambda protocol: protocol.name)
+def test_every_protocol_is_documented_and_cited(protocol: Protocol) -> None:
+    text = " ".join(read(ROOT / "docs" / "protocols" / f"{protocol.name}.md").split())
+    assert protocol.citation in text
+    assert f"--protocols {protocol.name}" in text
+    for name, kind in protocol.fields.items():
+        assert f"`{name}`" in text
+        for item in fields(get_args(kind)[0]):
+            shown = re.sub("_(interval|seeds|before|after|fall)$", "", item.name)
+            assert shown in text or not item.metadata.get("written", True), item.name
 
 
 @pytest.mark.parametrize(

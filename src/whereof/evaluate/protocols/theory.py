@@ -146,7 +146,7 @@ _QUANTITIES = {
 
 
 class TheoryProtocol(Protocol):
-    """See `docs/theory.md`."""
+    """See `docs/protocols/theory.md`."""
 
     name = "theory"
     title = "Theory"
