@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from reports import Report, publish
 
-from whereof.data import Dataset, read_dataset
+from whereof.data import Adjacency, Dataset, read_dataset
 from whereof.models.scoring import Scorer
-from whereof.predict import Place, Predictions
+from whereof.predict.prediction import Prediction
+from whereof.predict.scored import Trained
+from whereof.predict.standing import Predictions
 from whereof.retrain import Job
 from whereof.retrain._local import LocalEngine
 from whereof.retrain.recipe import Recipe
@@ -113,8 +115,10 @@ def _contender(data: Dataset, model: str, optimizer: str) -> Contender:
     problem = Problem.of(data, TrainConfig.from_dict(settings))
     recipe = Recipe(problem, len(problem.facts) * problem.config.epochs)
     scorer = Scorer(problem.model, *problem.initial_rows())
-    places = [Place(*fact) for fact in data.test.tolist()]
-    return Contender(f"{model}, {optimizer}", recipe, Predictions.of(scorer, data, places))
+    places = [Prediction(*fact) for fact in data.test.tolist()]
+    index = Adjacency.of(data.train, data.n_entities, data.n_relations)
+    trained = Trained(scorer, data, problem.config, index, None)
+    return Contender(f"{model}, {optimizer}", recipe, Predictions.of(trained, places))
 
 
 def _report(contenders: list[Contender], options: argparse.Namespace) -> Report:

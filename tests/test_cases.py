@@ -10,8 +10,8 @@ from listening import Recorded
 import whereof
 from whereof.api._cases import machine_of, open_case, sibling
 from whereof.events import Events
-from whereof.explain import ExplainOptions
-from whereof.explain._naming import find_situation
+from whereof.explain.explain import find_scored
+from whereof.explain.options import ExplainOptions
 from whereof.retrain import EngineOptions, Job, choose_engine
 
 ENGINE = choose_engine(EngineOptions(threads=1))
@@ -22,8 +22,8 @@ def test_the_control_is_the_stored_run_to_the_bit_and_is_kept(tmp_path: Path) ->
     for n_retrained in (2, 0):
         with open_case(run, ENGINE, Events()) as case:
             options = ExplainOptions()
-            situation = find_situation(case.trained, ("egypt", "embassy", "usa"), options)
-            predictions = case.predictions([situation])
+            scored = find_scored(case.trained, ("egypt", "embassy", "usa"), options)
+            predictions = case.predictions([scored.prediction])
             found = case.retrainer.ask(predictions, [Job.of([5], [0])])
             assert found.control.tolist() == case.stand(predictions).tolist()
             assert found.jobs[0].tolist() != found.control.tolist()

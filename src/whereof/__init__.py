@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
     from whereof.evaluate.options import EvaluateOptions
     from whereof.events import Events
-    from whereof.explain import ExplainOptions, Explanation, Failed
+    from whereof.explain.explanation import Explanation
+    from whereof.explain.options import ExplainOptions
+    from whereof.predict.answers import Failed
     from whereof.retrain import EngineOptions, Verdict, VerifyOptions
     from whereof.training import MachineOptions, TrainConfig
 
@@ -48,9 +50,9 @@ __getattr__ = lazily(
         "EvaluateOptions": "whereof.evaluate.options",
         "Evaluation": "whereof.evaluate.evaluation",
         "Events": "whereof.events",
-        "ExplainOptions": "whereof.explain",
-        "Explanation": "whereof.explain",
-        "Failed": "whereof.explain",
+        "ExplainOptions": "whereof.explain.options",
+        "Explanation": "whereof.explain.explanation",
+        "Failed": "whereof.predict.answers",
         "MachineOptions": "whereof.training",
         "ReadOptions": "whereof.data",
         "Retrained": "whereof.api",

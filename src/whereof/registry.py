@@ -19,7 +19,17 @@ RENDERERS = "whereof.renderers"
 """What shows objects of lower rooms, which do not import the room `present`."""
 
 _OURS: dict[str, dict[str, str]] = {
-    METHODS: {},
+    METHODS: {
+        "rollback": "whereof.explain.methods.rollback:ROLLBACK",
+        "rollback-o": "whereof.explain.methods.rollback:ROLLBACK_O",
+        "random": "whereof.explain.methods.random:RANDOM",
+        "gradient-dot": "whereof.explain.methods.gradient:GRADIENT_DOT",
+        "gradient-cos": "whereof.explain.methods.gradient:GRADIENT_COS",
+        "tracin": "whereof.explain.methods.gradient:TRACIN",
+        "influence-function": "whereof.explain.methods.influence_function:INFLUENCE_FUNCTION",
+        "criage": "whereof.explain.methods.criage:CRIAGE",
+        "retrain": "whereof.retrain.methods.retrain:RETRAIN",
+    },
     PROTOCOLS: {
         "leave-one-out": "whereof.evaluate.protocols.leave_one_out:PROTOCOL",
         "steadiness": "whereof.evaluate.protocols.steadiness:PROTOCOL",

@@ -16,7 +16,8 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Found, Work, protocols
 from whereof.evaluate.sample import Sample
 from whereof.events import Events
-from whereof.explain import situate, top_questions, true_questions
+from whereof.explain.explain import score_answer
+from whereof.predict.prediction import predictions_of_split
 from whereof.retrain import EngineOptions, choose_engine
 from whereof.training.results import Parameters
 
@@ -59,12 +60,11 @@ def sampled(
 ) -> Iterator[Sample]:
     """A sample of the top answers of a split's queries, or of its facts."""
     with open_case(run, choose_engine(EngineOptions()), events or Events()) as case:
-        trained, choose = case.trained, true_questions if true else top_questions
-        found = {}
-        for question in choose(trained, split):
-            situation = situate(trained, question.places, trained.all_candidates("object"))
-            found[situation.subject, situation.relation, situation.object] = situation
-        yield Sample(case, tuple(found.values()))
+        trained = case.trained
+        listed = predictions_of_split(trained.dataset, split, inverse=False, true=true)
+        asked = (each.find(trained.dataset, inverse=False) for each in listed)
+        found = dict.fromkeys(score_answer(trained, each).prediction for each in asked)
+        yield Sample(case, tuple(found))
 
 
 def run_protocol(
@@ -90,7 +90,7 @@ def scores_of(rows: Parameters, subject: int, relation: int) -> Array:
 def probabilities(sample: Sample, rows: Parameters) -> Array:
     """(n_predictions,) softmax over all entities."""
     found = []
-    for situation in sample.situations:
+    for situation in sample.predictions:
         exp = np.exp(scores_of(rows, situation.subject, situation.relation))
         found.append(exp[situation.object] / exp.sum())
     return np.array(found)
@@ -100,7 +100,7 @@ def ranks(sample: Sample, rows: Parameters) -> Array:
     """(n_predictions,) known answers skipped."""
     known = {tuple(fact) for fact in sample.case.trained.dataset.train.tolist()}
     found = []
-    for situation in sample.situations:
+    for situation in sample.predictions:
         subject, relation, object_ = situation.subject, situation.relation, situation.object
         scores = scores_of(rows, subject, relation)
         rivals = [o for o in range(len(scores)) if (subject, relation, o) not in known]
@@ -110,8 +110,8 @@ def ranks(sample: Sample, rows: Parameters) -> Array:
 
 def influences(run: whereof.Run, sample: Sample, method: str) -> Array:
     """(n_predictions, n_facts) as single explanations say; 0 elsewhere."""
-    found = np.zeros((len(sample.situations), run.dataset.n_facts))
-    for row, situation in zip(found, sample.situations, strict=True):
+    found = np.zeros((len(sample.predictions), run.dataset.n_facts))
+    for row, situation in zip(found, sample.predictions, strict=True):
         names = names_of(run, situation)
         for fact in run.explain(*names, method=method, top=None, seed=sample.case.seed).facts:
             row[fact.fact_id] = fact.influence

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from whereof import WhereofError
-from whereof.evaluate.options import EVALUATED, EvaluateOptions
-from whereof.explain import METHODS
-from whereof.registry import PROTOCOLS, names
+from whereof.evaluate.options import EvaluateOptions, evaluated
+from whereof.registry import METHODS, PROTOCOLS, names
 
 
 def test_what_is_asked_by_default() -> None:
@@ -32,8 +31,8 @@ def test_all_protocols() -> None:
 
 
 def test_methods_that_estimate_are_those_of_explain() -> None:
-    assert set(EVALUATED) == set(METHODS) - {"retrain"}
-    assert EvaluateOptions(methods=",".join(EVALUATED)).methods == EVALUATED
+    assert set(evaluated()) == set(names(METHODS)) - {"retrain"}
+    assert EvaluateOptions(methods=",".join(evaluated())).methods == evaluated()
 
 
 def test_the_baseline_is_random_or_the_first_method() -> None:

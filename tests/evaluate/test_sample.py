@@ -25,7 +25,7 @@ def inverse(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
 def picked(run: whereof.Run, **options: object) -> list[tuple[int, int, int]]:
     with case_of(run) as case:
         sample = pick(case, EvaluateOptions.from_dict(options))
-        return [(each.subject, each.relation, each.object) for each in sample.situations]
+        return [(each.subject, each.relation, each.object) for each in sample.predictions]
 
 
 def test_top_is_the_top_new_answer_of_every_query(run: whereof.Run) -> None:
@@ -106,11 +106,11 @@ def test_runs_with_inverse_relations_are_asked_for_objects(
 ) -> None:
     with case_of(inverse) as case:
         sample = pick(case, EvaluateOptions(limit=5))
-        assert {each.contest.asks for each in sample.situations} == {"object"}
+        assert {each.asks for each in sample.predictions} == {"object"}
         path = tmp_path / "asked.tsv"
         path.write_text("_\tembassy\tuk\n")
         sample = pick(case, EvaluateOptions(predictions=str(path)))
-    assert [each.contest.asks for each in sample.situations] == ["subject"]
+    assert [each.asks for each in sample.predictions] == ["subject"]
     found = inverse.evaluate(predictions=path, k="1", protocols="removal")
     assert {row.asks for row in found.retrainings} == {"subject"}
     assert {row.object for row in found.retrainings} == {"uk"}

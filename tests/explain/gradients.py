@@ -10,11 +10,11 @@ from models.formulas import FORMULAS
 from numpy.typing import NDArray
 
 import whereof
-from whereof.explain._naming import find_situation
-from whereof.explain._options import ExplainOptions
-from whereof.explain._situation import Situation
+from whereof.explain.explain import find_scored
+from whereof.explain.options import ExplainOptions
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
+from whereof.predict.scored import ScoredPrediction
 
 Vector = NDArray[np.float64]
 
@@ -57,8 +57,8 @@ def make_rated_run(folder: Path) -> whereof.Run:
     )
 
 
-def situation_of(run: whereof.Run, *names: str, **options: Any) -> Situation:
-    return find_situation(run._trained, names, ExplainOptions(**options))
+def scored_of(run: whereof.Run, *names: str, **options: Any) -> ScoredPrediction:
+    return find_scored(run._trained, names, ExplainOptions(**options))
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,11 @@ class Oracle:
         signs[answer] = -1
         return float(np.log1p(np.exp(signs * scores)).mean())
 
-    def value(self, x: Vector, situation: Situation, of: str) -> float:
+    def value(self, x: Vector, scored: ScoredPrediction, of: str) -> float:
         """What is explained: the answer's probability, log-probability or score."""
-        contest = situation.contest
-        ids = contest.candidates.ids
-        scores = self.scores(x, contest.given, contest.relation_row, ids)
-        mine = scores[situation.place]
+        ids = scored.candidates.ids
+        scores = self.scores(x, scored.given, scored.relation_row, ids)
+        mine = scores[scored.place]
         if of == "score":
             scorer: Scorer = self.run.scorer
             return float(scorer.scale * mine + scorer.offset)

@@ -7,10 +7,10 @@ import numpy as np
 
 import whereof
 from explain.oracle import Array, Ask, Oracle, quantity, rank_of
-from whereof.explain import ExplainOptions, Explanation
-from whereof.explain._naming import find_situation
-from whereof.explain._rollback import Rollback
-from whereof.explain._sets import Sets
+from whereof.explain.explain import find_scored
+from whereof.explain.explanation import Explanation
+from whereof.explain.options import ExplainOptions
+from whereof.explain.rollback import Rollback, Sets
 from whereof.models import MODELS
 
 THREE_WAY = sorted(name for name, model in MODELS.items() if not model.two_way)
@@ -83,7 +83,7 @@ def names_of(run: whereof.Run, ask: Ask) -> tuple[str, ...]:
 
 def rollback_of(run: whereof.Run, names: Sequence[str], of: str, **options: Any) -> Rollback:
     """The rollback behind an explanation."""
-    return Rollback(find_situation(run._trained, names, ExplainOptions(**options)), of)
+    return Rollback(find_scored(run._trained, names, ExplainOptions(**options)), of)
 
 
 def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:

@@ -10,7 +10,7 @@ from trained import train
 import whereof
 from explain.helpers import names_of, random_asks, random_run
 from explain.oracle import Oracle
-from whereof.explain import ExplainedFact
+from whereof.explain.explanation import ExplainedFact
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +91,24 @@ def test_rollback_o_looks_at_facts_with_the_same_answer(nations: whereof.Run) ->
     assert {f.subject for f in asked} == {"egypt"}
 
 
-def test_shares_are_of_those_listed(nations: whereof.Run) -> None:
+def test_shares_are_of_all_facts_of_the_same_sign(nations: whereof.Run) -> None:
+    everything = [f.influence for f in nations.explain("egypt", "embassy", "usa", top=None).facts]
+    support, opposition = (sum(filter(sign, everything)) for sign in (_positive, _negative))
     for options in ({"top": 5}, {"top": "all"}, {"top": 7, "opposing": True}, {"top": None}):
         facts = nations.explain("egypt", "embassy", "usa", **options).facts
-        total = sum(abs(fact.influence) for fact in facts)
-        assert [fact.share for fact in facts] == pytest.approx(
-            [abs(fact.influence) / total for fact in facts], rel=1e-12
-        )
+        totals = [support if fact.influence > 0 else opposition for fact in facts]
+        shares = [fact.influence / total for fact, total in zip(facts, totals, strict=True)]
+        assert [fact.share for fact in facts] == pytest.approx(shares, rel=1e-9)
+    of_role = nations.explain("egypt", "embassy", "usa", role="subject").facts
+    assert {fact.share for fact in of_role} == {None}, "other facts support it too"
+
+
+def _positive(influence: float) -> bool:
+    return influence > 0
+
+
+def _negative(influence: float) -> bool:
+    return influence < 0
 
 
 def test_nothing_left_and_nothing_adjacent_are_said(nations: whereof.Run) -> None:

@@ -12,16 +12,12 @@ import pytest
 from trained import train
 
 import whereof
-from whereof.explain import (
-    ExplainOptions,
-    Explanation,
-    Failed,
-    as_questions,
-    explain_many,
-    rank_many,
-    top_questions,
-    true_questions,
-)
+from whereof.explain.explain import explain_many, rank_many
+from whereof.explain.explanation import Explanation
+from whereof.explain.options import ExplainOptions
+from whereof.predict.answers import Failed
+from whereof.predict.prediction import Listed, list_predictions, predictions_of_split
+from whereof.predict.scored import Trained
 
 NAMES: list[tuple[str | None, ...]] = [
     ("egypt", "embassy", "usa"),
@@ -34,6 +30,11 @@ NAMES: list[tuple[str | None, ...]] = [
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return train(tmp_path_factory.mktemp("runs") / "run", inverse=True)
+
+
+def of_split(true: bool, trained: Trained, split: str, asks: str = "object") -> list[Listed]:
+    inverse = trained.config.inverse
+    return predictions_of_split(trained.dataset, split, asks, inverse=inverse, true=true)
 
 
 def timeless(results: Any) -> list[Any]:
@@ -57,8 +58,8 @@ def test_ids_alone_are_those_of_explanations(
     run: whereof.Run, method: str, top: int | str | None
 ) -> None:
     options = ExplainOptions(method=method, top=top)
-    explained = explain_many(run._trained, as_questions(NAMES), options)
-    ranked = rank_many(run._trained, as_questions(NAMES), options)
+    explained = explain_many(run._trained, list_predictions(NAMES), options)
+    ranked = rank_many(run._trained, list_predictions(NAMES), options)
     for whole, alone in zip(explained, ranked, strict=True):
         assert not isinstance(whole, Failed)
         assert not isinstance(alone, Failed)
@@ -68,8 +69,8 @@ def test_ids_alone_are_those_of_explanations(
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_any_number_of_threads_gives_the_same(run: whereof.Run, threads: int) -> None:
-    questions = true_questions(run._trained, "test")[:40]
-    found = explain_many(run._trained, questions, ExplainOptions(top=3), threads)
+    listed = of_split(True, run._trained, "test")[:40]
+    found = explain_many(run._trained, listed, ExplainOptions(top=3), threads)
     facts = run.dataset.test[:40]
     expected = [run.explain(*run.dataset.fact_names(fact), top=3) for fact in facts]
     assert timeless(found) == timeless(expected)
@@ -90,9 +91,9 @@ def test_one_thread_is_one(run: whereof.Run) -> None:
 
 
 def test_nations_has_143_top_predictions_and_201_true_ones(run: whereof.Run) -> None:
-    questions = top_questions(run._trained, "test")
-    assert len(questions) == 143
-    found = list(explain_many(run._trained, questions, ExplainOptions(top=1)))
+    listed = of_split(False, run._trained, "test")
+    assert len(listed) == 143
+    found = list(explain_many(run._trained, listed, ExplainOptions(top=1)))
     triples = [
         (r.prediction.subject, r.prediction.relation, r.prediction.object)
         for r in found
@@ -104,14 +105,14 @@ def test_nations_has_143_top_predictions_and_201_true_ones(run: whereof.Run) -> 
     assert {r.prediction.rank for r in found if isinstance(r, Explanation)} == {1}
     first = run.predict(*triples[0][:2], top=1, new=True).answers[0]
     assert first.entity == triples[0][2]
-    assert len(true_questions(run._trained, "test")) == 201
+    assert len(of_split(True, run._trained, "test")) == 201
 
 
 def test_subjects_may_be_asked_for(run: whereof.Run) -> None:
     pairs = {(int(r), int(o)) for _, r, o in run.dataset.valid}
-    questions = top_questions(run._trained, "valid", "subject")
-    assert len(questions) == len(pairs)
-    found = next(explain_many(run._trained, questions, ExplainOptions(asks="subject")))
+    listed = of_split(False, run._trained, "valid", "subject")
+    assert len(listed) == len(pairs)
+    found = next(explain_many(run._trained, listed, ExplainOptions(asks="subject")))
     assert isinstance(found, Explanation)
     names = run.dataset.fact_names(run.dataset.valid[0])
     assert found.prediction.asks == "subject"
@@ -122,7 +123,7 @@ def test_a_triple_counts_once(run: whereof.Run) -> None:
     data = run.dataset
     twice = replace(data, test=np.concatenate([data.test[:5], data.test[:3]]))
     trained = replace(run._trained, dataset=twice)
-    assert len(true_questions(trained, "test")) == 5
+    assert len(of_split(True, trained, "test")) == 5
 
 
 def test_a_bad_prediction_is_a_record(run: whereof.Run) -> None:
@@ -141,7 +142,9 @@ def test_a_bad_prediction_is_a_record(run: whereof.Run) -> None:
 def test_a_failed_question_of_ids_has_names(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("a\tr\tb\na\tr\tc\na\tr\ta\nb\tr\tc\n")
     run = whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=1)
-    found = list(explain_many(run._trained, top_questions(run._trained, "train"), ExplainOptions()))
+    found = list(
+        explain_many(run._trained, of_split(False, run._trained, "train"), ExplainOptions())
+    )
     failed = next(result for result in found if isinstance(result, Failed))
     assert (failed.line, failed.prediction) == (1, ("a", "r", None))
     assert "every answer is known" in failed.message
@@ -163,9 +166,9 @@ def test_what_fails_for_all_is_refused_at_once(run: whereof.Run, tmp_path: Path)
     with pytest.raises(whereof.WhereofError, match="needs a trace"):
         bare.explain_many(NAMES)
     with pytest.raises(whereof.WhereofError, match="cannot be asked for subjects"):
-        top_questions(bare._trained, "test", "subject")
+        of_split(False, bare._trained, "test", "subject")
     with pytest.raises(whereof.WhereofError, match="unknown split 'tests'; choose from test"):
-        top_questions(run._trained, "tests")
+        of_split(False, run._trained, "tests")
 
 
 def test_predictions_are_read_as_explanations_are_taken(run: whereof.Run) -> None:

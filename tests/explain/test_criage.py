@@ -5,10 +5,10 @@ import pytest
 from models.formulas import FORMULAS
 
 import whereof
-from explain.gradients import make_run, situation_of
+from explain.gradients import make_run, scored_of
 from whereof.errors import WhereofError
-from whereof.explain._criage import DAMPING
-from whereof.explain._situation import Aim
+from whereof.explain.method import Aim
+from whereof.explain.methods.criage import DAMPING
 from whereof.models import MODELS
 
 DOTS = [name for name, model in MODELS.items() if model.match == "dot"]
@@ -38,10 +38,10 @@ def test_influence_is_what_the_formula_says(model: str, asks: str) -> None:
     run = make_run(model, loss="sigmoid", inverse=inverse)
     names = ("e0", "e3") if MODELS[model].two_way else ("e0", "r0", "e3")
     found = run.explain(*names, method="criage", asks=asks, of="probability", top=None)
-    situation = situation_of(run, *names, asks=asks)
-    slope = Aim("probability").slopes(situation)[situation.place]
-    given, target = situation.contest.given, situation.target
-    wanted = falls_by_hand(run, given, situation.contest.relation_row, target)
+    scored = scored_of(run, *names, asks=asks)
+    slope = Aim("probability").slopes(scored)[scored.place]
+    given, target = scored.given, scored.target
+    wanted = falls_by_hand(run, given, scored.relation_row, target)
     assert {fact.fact_id for fact in found.facts} == set(wanted)
     assert len(wanted) > 1
     for fact in found.facts:

@@ -8,12 +8,10 @@ import pytest
 from trained import train
 
 import whereof
-from explain.gradients import Oracle, make_rated_run, make_run, situation_of
+from explain.gradients import Oracle, make_rated_run, make_run, scored_of
 from whereof.errors import WhereofError
-from whereof.explain._losses import Losses
-from whereof.explain._methods import METHODS
-from whereof.explain._options import ExplainOptions
-from whereof.explain._situation import Aim
+from whereof.explain.losses import Losses
+from whereof.explain.method import Aim, Context, get_method
 from whereof.models import MODELS
 
 CASES = [
@@ -25,9 +23,9 @@ CASES = [
 
 def check(run: whereof.Run, names: tuple[str, ...], of: str, **options: Any) -> None:
     """Both similarities of all facts against the oracle's gradients."""
-    oracle, asked, aim = Oracle(run), ExplainOptions(of=of, **options), Aim(of)
-    situation = situation_of(run, *names, **options)
-    wanted = oracle.gradient(lambda x: oracle.value(x, situation, of))
+    oracle, aim = Oracle(run), Aim(of)
+    scored = scored_of(run, *names, **options)
+    wanted = oracle.gradient(lambda x: oracle.value(x, scored, of))
     losses = np.array(
         [
             oracle.gradient(lambda x, fact=fact: oracle.loss(x, fact))
@@ -37,9 +35,9 @@ def check(run: whereof.Run, names: tuple[str, ...], of: str, **options: Any) -> 
     fact_ids = np.arange(len(losses))
     products = -losses @ wanted
     lengths = np.linalg.norm(losses, axis=1) * np.linalg.norm(wanted)
-    dots = METHODS["gradient-dot"].estimate(situation, aim, fact_ids, asked)
+    dots = get_method("gradient-dot").estimate(scored, fact_ids, Context(aim))
     np.testing.assert_allclose(dots, products, rtol=1e-6, atol=1e-8)
-    cosines = METHODS["gradient-cos"].estimate(situation, aim, fact_ids, asked)
+    cosines = get_method("gradient-cos").estimate(scored, fact_ids, Context(aim))
     np.testing.assert_allclose(cosines, products / lengths, rtol=1e-6, atol=1e-7)
 
 
@@ -73,10 +71,10 @@ def test_cosine_is_zero_where_a_gradient_vanishes() -> None:
     """A query of nothing has no slopes, whatever those of the facts are."""
     run = make_run("distmult")
     run.entity_rows[0] = run.relation_rows[0] = 0
-    situation, fact_ids = situation_of(run, "e0", "r0", "e3"), np.arange(run.dataset.n_facts)
+    scored, fact_ids = scored_of(run, "e0", "r0", "e3"), np.arange(run.dataset.n_facts)
     assert Losses.of(run._trained).norms(fact_ids).max() > 0
-    aim, asked = Aim("probability"), ExplainOptions()
-    found = METHODS["gradient-cos"].estimate(situation, aim, fact_ids, asked)
+    aim = Aim("probability")
+    found = get_method("gradient-cos").estimate(scored, fact_ids, Context(aim))
     np.testing.assert_array_equal(found, 0)
 
 
@@ -113,25 +111,25 @@ def test_the_gradient_of_a_small_probability_keeps_its_digits() -> None:
             entity_rows=rows[0].astype(dtype),
             relation_rows=rows[1].astype(dtype),
         )
-        situation = situation_of(run, "a", "r", "c")
-        assert 0 < situation.probability < 1e-60
-        dot, aim = METHODS["gradient-dot"], Aim("probability")
-        found.append(dot.estimate(situation, aim, np.arange(3), ExplainOptions()))
+        scored = scored_of(run, "a", "r", "c")
+        assert 0 < scored.probability < 1e-60
+        dot, aim = get_method("gradient-dot"), Aim("probability")
+        found.append(dot.estimate(scored, np.arange(3), Context(aim)))
     assert np.abs(found[1]).min() > 0
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
 
 
 def test_facts_are_the_same_alone_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, asked = make_run("transe", inverse=True), ExplainOptions()
-    situation = situation_of(run, "e0", "r0", "e3")
+    run = make_run("transe", inverse=True)
+    scored = scored_of(run, "e0", "r0", "e3")
     aim, fact_ids = Aim("probability"), np.arange(run.dataset.n_facts)
 
     def both() -> list[Any]:
         names = ("gradient-dot", "gradient-cos")
-        return [METHODS[name].estimate(situation, aim, fact_ids, asked) for name in names]
+        return [get_method(name).estimate(scored, fact_ids, Context(aim)) for name in names]
 
     together = both()
-    monkeypatch.setattr("whereof.explain._losses._CELLS", 3 * run.dataset.n_entities)
+    monkeypatch.setattr("whereof.explain.losses._CELLS", 3 * run.dataset.n_entities)
     np.testing.assert_allclose(both(), together, rtol=1e-12)
 
 

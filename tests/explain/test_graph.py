@@ -9,7 +9,7 @@ from trained import train
 import whereof
 from explain.helpers import check_close, names_of, random_asks, random_run
 from explain.oracle import Ask, Oracle, quantity
-from whereof.explain import Graph
+from whereof.explain.explanation import Graph
 
 SHOWN = 5
 """Facts or pairs of each kind."""

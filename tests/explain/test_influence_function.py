@@ -12,23 +12,21 @@ import pytest
 from numpy.typing import NDArray
 
 import whereof
-from explain.gradients import FACTS, Oracle, make_rated_run, make_run, situation_of
+from explain.gradients import FACTS, Oracle, make_rated_run, make_run, scored_of
 from explain.helpers import random_run
-from whereof.explain import _influence_function as module
-from whereof.explain._influence_function import (
+from whereof.explain.losses import Losses
+from whereof.explain.method import Aim, Context, get_method
+from whereof.explain.methods import influence_function as module
+from whereof.explain.methods.influence_function import (
     Curvature,
     damped_hessian,
     dense,
     solve_by_conjugate_gradients,
 )
-from whereof.explain._losses import Losses
-from whereof.explain._methods import METHODS
-from whereof.explain._options import ExplainOptions
-from whereof.explain._situation import Aim
 from whereof.training.sampling import shuffled
 
 Vector = NDArray[np.float64]
-METHOD = METHODS["influence-function"]
+METHOD = get_method("influence-function")
 
 
 def curvature_by_formula(run: whereof.Run) -> Vector:
@@ -127,17 +125,17 @@ def test_influence_is_what_retraining_does(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "DAMPING", decay)
     everything = np.ones(len(FACTS))
     run = minimise(make_run("distmult"), everything, decay)
-    situation, asked = situation_of(run, "e0", "r0", "e3"), ExplainOptions()
+    scored = scored_of(run, "e0", "r0", "e3")
     aim, fact_ids = Aim("probability"), np.arange(len(FACTS))
-    found = METHOD.estimate(situation, aim, fact_ids, asked)
+    found = METHOD.estimate(scored, fact_ids, Context(aim))
     assert np.abs(found).max() > 0.01
     without = []
     for fact in fact_ids:
         for share in (1e-3, 1.0):
             weights = everything - share * (fact_ids == fact)
             again = minimise(run, weights, decay)
-            after = situation_of(again, "e0", "r0", "e3").probability
-            without.append((situation.probability - after) / share)
+            after = scored_of(again, "e0", "r0", "e3").probability
+            without.append((scored.probability - after) / share)
     little, whole = np.array(without).reshape(-1, 2).T
     np.testing.assert_allclose(found, little, atol=2e-3 * np.abs(found).max())
     assert np.corrcoef(found, whole)[0, 1] > 0.8
@@ -148,17 +146,17 @@ def test_an_indefinite_hessian_gives_way_to_its_gauss_newton_part(
 ) -> None:
     """And conjugate gradients come to the same as the dense matrix of it."""
     monkeypatch.setattr(module, "DAMPING", 0.5)
-    run, asked = make_run("complex", inverse=True), ExplainOptions()
+    run = make_run("complex", inverse=True)
     curvature = Curvature.of(run._trained, 0)
     size = run.entity_rows.size + run.relation_rows.size
     assert np.linalg.eigvalsh(dense(curvature.hessian, size)).min() < -0.5
     assert np.linalg.eigvalsh(dense(curvature.gauss_newton, size)).min() > -1e-9
-    situation, fact_ids = situation_of(run, "e0", "r0", "e3"), np.arange(len(FACTS))
+    scored, fact_ids = scored_of(run, "e0", "r0", "e3"), np.arange(len(FACTS))
     aim = Aim("probability")
-    exact = METHOD.estimate(situation, aim, fact_ids, asked)
+    exact = METHOD.estimate(scored, fact_ids, Context(aim))
     monkeypatch.setattr(module, "MOST_DENSE", 0)
     monkeypatch.setattr(module, "_MOST_STEPS", 200)
-    by_steps = METHOD.estimate(situation, aim, fact_ids, asked)
+    by_steps = METHOD.estimate(scored, fact_ids, Context(aim))
     np.testing.assert_allclose(by_steps, exact, rtol=1e-6)
 
 

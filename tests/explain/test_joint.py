@@ -9,7 +9,7 @@ from trained import train
 import whereof
 from explain.helpers import check_close, names_of, random_asks, random_run
 from explain.oracle import Ask, Oracle, quantity, rank_of
-from whereof.explain import Joint
+from whereof.explain.explanation import Joint
 from whereof.models import MODELS
 
 

@@ -8,8 +8,10 @@ import pytest
 from trained import train
 
 import whereof
-from whereof.explain import METHODS
-from whereof.explain._adjacent import SAME_ANSWER
+from whereof import registry
+from whereof.explain.method import ABILITIES, NEEDS, get_method
+
+METHODS = registry.names(registry.METHODS)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
 
@@ -21,7 +23,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_cited_and_documented(name: str) -> None:
-    method = METHODS[name]
+    method = get_method(name)
+    assert method.needs <= NEEDS.keys()
+    assert method.can <= ABILITIES.keys()
     assert method.name == name
     assert any(str(year) in method.citation for year in range(1990, 2100)), "a citation has a year"
     page = " ".join(PAGE.read_text("utf-8").split())
@@ -37,7 +41,7 @@ def test_every_method_has_a_number_for_every_fact(run: whereof.Run, name: str, a
     assert found.method == name
     ids = [fact.fact_id for fact in found.facts]
     assert len(set(ids)) == len(ids)
-    if name in SAME_ANSWER:
+    if get_method(name).same_answer:
         place = "subject" if asks == "subject" else "object"
         answer = {"subject": "egypt", "object": "usa"}[place]
         assert {getattr(fact, place) for fact in found.facts} == {answer}
@@ -47,7 +51,7 @@ def test_every_method_has_a_number_for_every_fact(run: whereof.Run, name: str, a
     assert any(fact.influence > 0 for fact in found.facts)
     influences = [fact.influence for fact in found.facts]
     assert influences == sorted(influences, reverse=True)
-    tells = METHODS[name].rolls_back or METHODS[name].retrains
+    tells = "standings" in get_method(name).can
     for fact in found.facts:
         assert (fact.probability_without is not None) == tells
         assert (fact.top_answer_changes is not None) == tells

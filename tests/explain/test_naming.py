@@ -9,8 +9,8 @@ from trained import train
 import whereof
 from explain.helpers import check_all_facts, random_asks, random_run
 from explain.oracle import Ask
-from whereof.explain import ExplainOptions
-from whereof.explain._naming import find_facts
+from whereof.explain.adjacent import find_facts
+from whereof.explain.options import ExplainOptions
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from trained import train
 
 import whereof
-from whereof.explain import ExplainOptions
+from whereof.explain.options import ExplainOptions
 from whereof.run._files import describe
 from whereof.run._manifest import Manifest
 

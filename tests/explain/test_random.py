@@ -4,7 +4,7 @@ import numpy as np
 
 import whereof
 from explain.gradients import make_run
-from whereof.explain import Explanation
+from whereof.explain.explanation import Explanation
 
 
 def draws(found: Explanation) -> dict[int, float]:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import whereof
 from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
-from whereof.explain._rollback import Rollback
-from whereof.explain._search import rank, search
-from whereof.explain._sets import Sets
+from whereof.explain.method import rank_influences
+from whereof.explain.rollback import Rollback, Sets
+from whereof.explain.search import search
 from whereof.models import MODELS
 
 FEW = 1 << 15
@@ -37,10 +37,10 @@ def _world(n_entities: int = 1500, **world: object) -> whereof.Run:
 
 
 def _adjacent(rollback: Rollback) -> Sets:
-    situation = rollback.situation
-    ends = [situation.subject, situation.object]
-    sets = Sets.each(situation.trained.adjacency.adjacent(ends, situation.relation))
-    assert len(sets) * len(situation.contest.scores) > FEW
+    scored = rollback.scored
+    ends = [scored.subject, scored.object]
+    sets = Sets.each(scored.trained.adjacency.adjacent(ends, scored.relation))
+    assert len(sets) * len(scored.scores) > FEW
     return sets
 
 
@@ -94,11 +94,11 @@ def test_searching_is_ranking_all(
     rollback = rollback_of(
         run, names_of(run, ask), of, candidates=[f"e{entity}" for entity in listed]
     )
-    situation = rollback.situation
-    ends = [situation.subject, situation.object]
-    sets = Sets.each(situation.trained.adjacency.adjacent(ends, situation.relation))
+    scored = rollback.scored
+    ends = [scored.subject, scored.object]
+    sets = Sets.each(scored.trained.adjacency.adjacent(ends, scored.relation))
     found = search(rollback, sets, top, opposing=opposing)
-    wanted = rank(rollback.outcomes(sets).influences, top, opposing=opposing)
+    wanted = rank_influences(rollback.outcomes(sets).influences, top, opposing=opposing)
     assert found.chosen.tolist() == wanted.chosen.tolist()
     assert found.influences.tolist() == wanted.influences.tolist()
 
@@ -188,12 +188,12 @@ def test_pairs_are_searched_like_facts(model: str) -> None:
 
 def test_rank_takes_the_asked_sign_and_number() -> None:
     influences = np.array([0.0, 2.0, -1.0, 2.0, -3.0, 1.0])
-    assert rank(influences, None, opposing=False).chosen.tolist() == [1, 3, 5, 0, 2, 4]
-    assert rank(influences, None, opposing=True).chosen.tolist() == [4, 2, 0, 5, 1, 3]
-    assert rank(influences, "all", opposing=False).chosen.tolist() == [1, 3, 5]
-    assert rank(influences, "all", opposing=True).chosen.tolist() == [4, 2]
-    assert rank(influences, 1, opposing=False).chosen.tolist() == [1]
-    assert rank(influences, 9, opposing=True).influences.tolist() == [-3.0, -1.0]
+    assert rank_influences(influences, None, opposing=False).chosen.tolist() == [1, 3, 5, 0, 2, 4]
+    assert rank_influences(influences, None, opposing=True).chosen.tolist() == [4, 2, 0, 5, 1, 3]
+    assert rank_influences(influences, "all", opposing=False).chosen.tolist() == [1, 3, 5]
+    assert rank_influences(influences, "all", opposing=True).chosen.tolist() == [4, 2]
+    assert rank_influences(influences, 1, opposing=False).chosen.tolist() == [1]
+    assert rank_influences(influences, 9, opposing=True).influences.tolist() == [-3.0, -1.0]
 
 
 @pytest.mark.parametrize("heaviest", [5.0, 8.0, 12.0, 16.0])
@@ -238,7 +238,7 @@ def test_scores_too_far_apart_for_probabilities_are_searched_all_the_same() -> N
     )
     (ask,) = random_asks(far, 1)
     names = names_of(far, ask)
-    assert np.ptp(rollback_of(far, names, "loss").situation.contest.scores) > 745
+    assert np.ptp(rollback_of(far, names, "loss").scored.scores) > 745
     for of in ("probability", "loss"):
         quick, full = (far.explain(*names, of=of, exhaustive=all_) for all_ in (False, True))
         assert quick.facts == full.facts

@@ -14,7 +14,7 @@ from trained import train
 
 import whereof
 from whereof.files import write_answers
-from whereof.predict import Answers
+from whereof.predict.answers import Answers
 
 QUERIES = [("egypt", "embassy"), ("_", "embassy", "usa"), ("egypt", "embassy", "cuba")]
 COLUMNS = ["subject", "relation", "object", "asks"]

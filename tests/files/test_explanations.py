@@ -17,8 +17,9 @@ from trained import train
 
 import whereof
 from whereof.errors import Interrupted
-from whereof.explain import ExplainOptions, explain_many
-from whereof.files import Task, find_questions, write_explanations
+from whereof.explain.explain import explain_many
+from whereof.explain.options import ExplainOptions
+from whereof.files import Task, find_predictions, write_explanations
 from whereof.files._explanations import _keep
 from whereof.files._journal import open_journal
 
@@ -165,7 +166,7 @@ def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None
     out, options = tmp_path / "e.jsonl", ExplainOptions()
     with pytest.raises(Interrupted):
         run.explain_file("true", out, events=Recorded(3))
-    questions = find_questions(run._trained, "true", "test", None, "object")
+    questions = find_predictions(run._trained, "true", "test", None, "object")
     about = {"run": run._folder.fingerprint, "device": "cuda"}
     explain = partial(explain_many, run._trained, options=options)
     with pytest.raises(whereof.WhereofError, match="has another device: finish it as it was begun"):

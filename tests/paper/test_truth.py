@@ -14,8 +14,7 @@ from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.options import EvaluateOptions
 from whereof.events import Events
-from whereof.explain._backing import CoreScoring
-from whereof.explain._situation import Situation
+from whereof.explain.rollback import CoreScoring
 from whereof.paper import Paper, PaperOptions
 from whereof.paper._budget import make_budget
 from whereof.paper._measuring import Measuring
@@ -25,6 +24,7 @@ from whereof.paper._runs import Runs
 from whereof.paper._tables import make_tables
 from whereof.paper._text import grid
 from whereof.paper._truth import check_same_rows, measure_truth
+from whereof.predict.scored import ScoredPrediction
 from whereof.retrain import EngineOptions, choose_engine
 
 PART = Part(
@@ -83,9 +83,9 @@ def test_the_other_credit_is_explained_where_the_run_is(measured: Measured) -> N
     document, measuring, _ = measured
     run, asked = measuring.runs.open(PART), set[str]()
 
-    def backing(situation: Situation) -> CoreScoring:
-        asked.add(situation.trained.config.credit)
-        return CoreScoring(situation)
+    def backing(scored: ScoredPrediction) -> CoreScoring:
+        asked.add(scored.trained.config.credit)
+        return CoreScoring(scored)
 
     with open_case(run, measuring.engine, Recorded()) as case:
         elsewhere = replace(case, trained=replace(case.trained, backing=backing))

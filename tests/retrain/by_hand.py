@@ -1,6 +1,7 @@
 """Retraining by hand: the recipe alone, and its rows asked as any run is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import whereof
 from whereof.api._cases import _recipe
 from whereof.api._opened import make_scorer
-from whereof.predict import find_query, predict
+from whereof.predict.answers import predict
+from whereof.predict.prediction import find_prediction
 from whereof.training.results import Parameters
 
 EGYPT = ("egypt", "embassy", "usa")
@@ -38,8 +40,9 @@ def stands(
     query = list(names)
     query[asked] = "_"
     scorer = make_scorer(run.model, rows, run.dataset, run.config)
-    found = find_query(run.dataset, query, inverse=run.config.inverse)
-    scored = {a.entity: a for a in predict(scorer, run.dataset, found, None).answers}
+    found = find_prediction(run.dataset, query, inverse=run.config.inverse)
+    trained = replace(run._trained, scorer=scorer)
+    scored = {a.entity: a for a in predict(trained, found, None).answers}
     mine = scored[names[asked]]
     known = _known(run, names, asked) - {mine.entity}
     others = [answer for name, answer in scored.items() if name not in known]

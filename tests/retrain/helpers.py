@@ -1,7 +1,7 @@
 """Small things to retrain, and engines that count."""
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import trained
 import whereof
 from whereof.api._cases import _recipe
 from whereof.events import Events
-from whereof.predict import Place, Predictions, Standings
+from whereof.predict.prediction import Prediction
+from whereof.predict.standing import Predictions, Standings
 from whereof.retrain import Engine, Job, Journal, Retrainer
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
@@ -34,10 +35,10 @@ class Subject:
 
 
 def subject_of(run: whereof.Run, n: int = 4) -> Subject:
-    places = [Place(int(s), int(r), int(o)) for s, r, o in run.dataset.train[:n]]
+    places = [Prediction(int(s), int(r), int(o)) for s, r, o in run.dataset.train[:n]]
     if run.config.inverse:
-        places += [Place(p.target, p.relation, p.given, asks_subject=True) for p in places]
-    return Subject(_recipe(run), Predictions.of(run.scorer, run.dataset, places))
+        places += [replace(p, asks="subject") for p in places]
+    return Subject(_recipe(run), Predictions.of(run._trained, places))
 
 
 def make_subject(folder: Path, **settings: Any) -> Subject:

@@ -114,7 +114,7 @@ def test_seeds_are_runs_of_their_own_each_with_its_control(tmp_path: Path) -> No
     assert (found.before, found.actual) == (found.seeds[0].before, found.seeds[0].actual)
     assert len({each.before.probability for each in found.seeds}) == 3
     assert found.n_retrainings == 6
-    summary, falls = found.summary, [s.before.worth - s.actual.worth for s in found.seeds]
+    summary, falls = found.summary, [s.before.value - s.actual.value for s in found.seeds]
     assert summary is not None
     assert summary.fall.mean == pytest.approx(np.mean(falls))
     assert summary.fall.std == pytest.approx(np.std(falls, ddof=1))

@@ -4,18 +4,21 @@ from typing import Any
 
 import pytest
 
-from whereof.explain import Prediction
+from whereof.explain.explanation import NamedPrediction
+from whereof.predict.standing import Standing
 from whereof.retrain import Verdict
-from whereof.retrain._verdict import OfSeed, Stand, Summary
+from whereof.retrain.verdict import OfSeed, Summary
 
 
-def stand(probability: float | None, top: str, score: float = 1.0) -> Stand:
-    return Stand(probability, score, 1, top, {"top_answer": top.upper()})
+def stand(probability: float | None, top: str, score: float = 1.0) -> Standing:
+    return Standing(probability, score, 1, top, {"top_answer": top.upper()})
 
 
-def verdict(before: Stand, predicted: Stand | None, actual: Stand, **changes: Any) -> Verdict:
+def verdict(
+    before: Standing, predicted: Standing | None, actual: Standing, **changes: Any
+) -> Verdict:
     names = {"subject": "a", "relation": "r", "object": "b"}
-    prediction = Prediction(
+    prediction = NamedPrediction(
         **names,
         probability=before.probability,
         rank=1,
@@ -85,7 +88,7 @@ def verdict(before: Stand, predicted: Stand | None, actual: Stand, **changes: An
     ],
 )
 def test_a_verdict_in_words(
-    before: Stand, predicted: Stand | None, actual: Stand, words: str
+    before: Standing, predicted: Standing | None, actual: Standing, words: str
 ) -> None:
     assert str(verdict(before, predicted, actual)) == words
 

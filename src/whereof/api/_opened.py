@@ -11,19 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from whereof.data import Dataset
 from whereof.errors import WhereofError
 from whereof.models import Model
+from whereof.registry import METHODS, names
 from whereof.run import ArrayRun, Arrays, RunFolder, gather_arrays
 from whereof.training import TrainConfig
 from whereof.training.results import Parameters
 from whereof.types import Rows
 
 if TYPE_CHECKING:
-    from whereof.explain import Trained
     from whereof.models.scoring import Scorer
+    from whereof.predict.scored import Trained
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
-
-_ON_CARD = ("rollback", "rollback-o")
-"""Methods that score removals, which a card can do."""
 
 
 class Opened:
@@ -135,7 +133,7 @@ class Opened:
 
     @cached_property
     def _trained(self) -> "Trained":
-        from whereof.explain import Trained
+        from whereof.predict.scored import Trained
 
         folder = self._folder
         return Trained(
@@ -149,13 +147,15 @@ class Opened:
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The same, with removals scored on a device, cpu or cuda, for a method that can."""
+        from whereof.explain.method import get_method
         from whereof.training import MachineOptions
 
         if MachineOptions(device=device).device == "cpu":
             return self._trained
-        if method not in _ON_CARD:
+        if "device" not in get_method(method).can:
+            able = [name for name in names(METHODS) if "device" in get_method(name).can]
             raise WhereofError(
-                f"device cuda is for {' and '.join(_ON_CARD)}, not {method}; leave it out"
+                f"device cuda is for {' and '.join(able)}, not {method}; leave it out"
             )
         return self._trained_on_card
 

@@ -85,8 +85,8 @@ def _explanations(run: "Run", examples: int) -> Iterator[dict[str, Any]]:
 
 
 def _answers(run: "Run", queries: Sequence[tuple[str, ...]]) -> Iterator[list[dict[str, Any]]]:
-    for answers in run.predict_many(queries, top=1, new=True):
-        yield answers.to_dict()["answers"]
+    for query in queries:
+        yield run.predict(*query, top=1, new=True).to_dict()["answers"]
 
 
 def _queries(run: "Run") -> list[tuple[str, ...]]:

@@ -11,8 +11,8 @@ from whereof.events import Events
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
-    from whereof.explain import Explanation, Standing
-    from whereof.predict import Predictions
+    from whereof.explain.explanation import Explanation
+    from whereof.predict.standing import Predictions, Standing
     from whereof.retrain import Case, EngineOptions, Verdict
     from whereof.types import FactIds
 
@@ -33,7 +33,8 @@ def verify(
     run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
 ) -> "Verdict":
     """See `Run.verify`."""
-    from whereof.retrain import VerifyOptions, verify
+    from whereof.retrain.options import VerifyOptions
+    from whereof.retrain.verify import verify
 
     if options.get("facts") is not None and "top" in options:
         raise WhereofError("facts names what is removed; leave out top")
@@ -47,12 +48,14 @@ def explain_exactly(
     run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
 ) -> "Explanation":
     """An explanation by a method that retrains."""
-    from whereof.explain import ExplainOptions, explain
+    from whereof.explain.explain import explain
+    from whereof.explain.options import ExplainOptions
 
     engine = take_engine(options)
     chosen = ExplainOptions.from_dict(options)
     with open_cases(run, engine, events) as opened:
-        return explain(opened.own().explained_by(chosen.method), names, chosen)
+        case = opened.own()
+        return explain(case.trained, names, chosen, case)
 
 
 def retrain(
@@ -65,7 +68,7 @@ def retrain(
     """See `Run.retrain`; what is wrong is said at once."""
     import numpy as np
 
-    from whereof.explain import find_facts
+    from whereof.explain.adjacent import find_facts
 
     engine = take_engine(options)
     if options:
@@ -106,17 +109,20 @@ def _rows(case: "Case", sets: "Sequence[FactIds]") -> Iterator[Retrained]:
 def _standings(
     case: "Case", sets: "Sequence[FactIds]", predictions: "Predictions"
 ) -> Iterator[Retrained]:
+    from whereof.predict.standing import name_standings
     from whereof.retrain import Job
 
     every = range(len(predictions))
     found = case.retrainer.ask(predictions, [Job.of(facts, every) for facts in sets])
-    yield Retrained((), None, case.name_standings(found.control))
+    yield Retrained((), None, name_standings(case.trained, found.control))
     for facts, standings in zip(sets, found.jobs, strict=True):
-        yield Retrained(tuple(facts.tolist()), None, case.name_standings(standings))
+        yield Retrained(tuple(facts.tolist()), None, name_standings(case.trained, standings))
 
 
 def _find(case: "Case", predictions: Sequence[Sequence[str | None]]) -> "Predictions":
-    from whereof.explain import ExplainOptions, find_situation
+    from whereof.explain.explain import find_scored
+    from whereof.explain.options import ExplainOptions
 
     options = ExplainOptions()
-    return case.predictions(find_situation(case.trained, names, options) for names in predictions)
+    found = (find_scored(case.trained, names, options) for names in predictions)
+    return case.predictions(each.prediction for each in found)

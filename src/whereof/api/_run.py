@@ -1,10 +1,12 @@
 """What a run answers: each a call into a room below."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from whereof import registry
 from whereof.api._opened import Opened
 from whereof.api.keywords import (
     EngineKeywords,
@@ -18,9 +20,9 @@ from whereof.events import Events
 if TYPE_CHECKING:
     from whereof.api._retraining import Retrained
     from whereof.evaluate.evaluation import Evaluation
-    from whereof.explain import Explanation, Failed
+    from whereof.explain.explanation import Explanation
     from whereof.files import Written, WrittenExplanations
-    from whereof.predict import Answers
+    from whereof.predict.answers import Answers, Failed
     from whereof.retrain import Verdict
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
@@ -36,25 +38,29 @@ class Run(Opened):
         triple for that one answer; two-way runs leave the relation out. `new` leaves out answers
         known from training or validation.
         """
-        from whereof.predict import check_top, find_query, predict
+        from whereof.predict.answers import check_top, predict
+        from whereof.predict.prediction import find_prediction
 
         check_top(top)
-        query = find_query(self.dataset, names, inverse=self.config.inverse)
-        return predict(self.scorer, self.dataset, query, top, new=new)
+        inverse = self.config.inverse
+        asked = find_prediction(self.dataset, names, inverse=inverse, query=True)
+        return predict(self._trained, asked, top, new=new)
 
     def predict_many(
         self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False
-    ) -> Iterator["Answers"]:
+    ) -> Iterator["Answers | Failed"]:
         """Answers to many queries, in their order, computed while they are taken.
 
-        Each query is what `predict` takes; the answers are the same, on all cores.
+        Each query is what `predict` takes; a text is a query of one name. The answers are the
+        same, on all cores. A query that cannot be answered becomes a `whereof.Failed` with `line`,
+        its number from 1 on, and `message`, and the others go on.
         """
-        from whereof.predict import check_top, find_query, predict_many
+        from whereof.predict.answers import check_top, predict_many
+        from whereof.predict.prediction import find_prediction
 
         check_top(top)
-        data, inverse = self.dataset, self.config.inverse
-        found = (find_query(data, names, inverse=inverse) for names in queries)
-        return predict_many(self.scorer, data, found, top, new=new)
+        find = partial(find_prediction, self.dataset, inverse=self.config.inverse, query=True)
+        return predict_many(self._trained, queries, find, top, new=new)
 
     def predict_file(
         self,
@@ -86,11 +92,12 @@ class Run(Opened):
             Receives how many queries are answered, and may stop the work.
         """
         from whereof.files import read_queries, write_answers
-        from whereof.predict import check_top, predict_many
+        from whereof.predict.answers import check_top, in_order, predict
 
         check_top(top)
         found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
-        answers = predict_many(self.scorer, self.dataset, found, top, new=new)
+        trained, threads = self._trained, os.cpu_count() or 1
+        answers = in_order(lambda _, asked: predict(trained, asked, top, new=new), found, threads)
         return write_answers(Path(out), answers, len(found), force=force, events=events)
 
     def explain(
@@ -113,10 +120,13 @@ class Run(Opened):
             top=None every adjacent fact is listed. The method retrain also takes those of
             `whereof.EngineOptions`.
         """
-        from whereof.explain import METHODS, ExplainOptions, explain
+        from whereof.explain.explain import explain
+        from whereof.explain.method import get_method
+        from whereof.explain.options import ExplainOptions
 
         given: dict[str, Any] = {**options}
-        if str(given.get("method")) in METHODS and METHODS[given["method"]].retrains:
+        method = str(given.get("method", ExplainOptions.method))
+        if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
             from whereof.api._retraining import explain_exactly
 
             return explain_exactly(self, names, events, given)
@@ -137,11 +147,13 @@ class Run(Opened):
         cannot be explained becomes a `whereof.Failed` with `line`, its number from 1 on, and
         `message`, and the others go on.
         """
-        from whereof.explain import ExplainOptions, as_questions, explain_many
+        from whereof.explain.explain import explain_many
+        from whereof.explain.options import ExplainOptions
+        from whereof.predict.prediction import list_predictions
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
-        return explain_many(trained, as_questions(predictions), chosen, threads)
+        return explain_many(trained, list_predictions(predictions), chosen, threads)
 
     def explain_file(
         self,
@@ -188,16 +200,17 @@ class Run(Opened):
         **options
             As `explain` takes them.
         """
-        from whereof.explain import ExplainOptions, explain_many
-        from whereof.files import Task, find_questions, write_explanations
+        from whereof.explain.explain import explain_many
+        from whereof.explain.options import ExplainOptions
+        from whereof.files import Task, find_predictions, write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
-        questions = find_questions(trained, predictions, split, limit, chosen.asks)
+        found = find_predictions(trained, predictions, split, limit, chosen.asks)
         task = Task(Path(out), force=force, resume=resume)
         explain = partial(explain_many, trained, options=chosen, threads=threads)
         about = {"run": self._folder.fingerprint, "device": device}
-        return write_explanations(explain, questions, chosen, task, **about, events=events)
+        return write_explanations(explain, found, chosen, task, **about, events=events)
 
     def evaluate(
         self, *, events: Events | None = None, **options: Unpack[EvaluateKeywords]

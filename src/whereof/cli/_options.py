@@ -12,7 +12,7 @@ from whereof.cli._completion import complete_model
 from whereof.data import ReadOptions
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.explain import ExplainOptions
+from whereof.explain.options import ExplainOptions
 from whereof.retrain import EngineOptions, VerifyOptions
 from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig

@@ -23,7 +23,7 @@ def command(out: Path | None, as_json: bool) -> None:
     from whereof import api
     from whereof.cli._screen import program
     from whereof.cli.progress import TerminalEvents
-    from whereof.explain import ExplainOptions
+    from whereof.explain.options import ExplainOptions
     from whereof.present.explanation import show_explanation
     from whereof.present.metrics import metrics_table
     from whereof.present.run import answers_table

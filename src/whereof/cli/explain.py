@@ -19,7 +19,7 @@ from whereof.cli._options import (
     setting_options,
 )
 from whereof.errors import WhereofError
-from whereof.explain import ExplainOptions
+from whereof.explain.options import ExplainOptions
 
 _FILE = click.Path(path_type=Path)
 _BULK: dict[str, Any] = {"cls": GroupedOption, "group": "In bulk"}
@@ -93,10 +93,18 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
             _explain_many(opened, settings, as_json, options | {"events": events})
 
 
+def _retrains(settings: dict[str, Any]) -> bool:
+    if settings.get("method") is None:
+        return False
+    from whereof.explain.method import get_method
+
+    return "retraining" in get_method(settings["method"]).needs
+
+
 def _check(
     prediction: tuple[str, ...], settings: dict[str, Any], as_json: bool, options: dict[str, Any]
 ) -> None:
-    many, retrains = options["predictions"] is not None, settings["method"] == "retrain"
+    many, retrains = options["predictions"] is not None, _retrains(settings)
     if bool(prediction) == many:
         raise WhereofError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
@@ -141,6 +149,7 @@ def _candidates(wanted: str | list[str]) -> str | list[str]:
 def _explain_one(
     run: Any, names: tuple[str, ...], settings: dict[str, Any], as_json: bool, files: dict[str, Any]
 ) -> None:
+    from whereof.explain.method import get_method
     from whereof.files import facts_csv
     from whereof.present.explanation import show_explanation
     from whereof.present.terminal import console
@@ -149,7 +158,7 @@ def _explain_one(
     _check_free(files)
     drawn = files["html"] or files["svg"]
     # Pictures have the graph too where its facts, which are rolled back, go with those listed.
-    rolled_back = run.trace is not None and options.method.startswith("rollback")
+    rolled_back = run.trace is not None and "groups" in get_method(options.method).can
     graph = options.graph or bool(drawn and rolled_back)
     explanation = _explained(run, names, settings | {"graph": graph}, files)
     shown = explanation if options.graph else replace(explanation, graph=None)
@@ -165,7 +174,7 @@ def _explain_one(
 def _explained(
     run: Any, names: tuple[str, ...], settings: dict[str, Any], files: dict[str, Any]
 ) -> Any:
-    if settings.get("method") != "retrain":
+    if not _retrains(settings):
         return run.explain(*names, **settings)
     engine = {name: files[name] for name in ENGINES if files[name] is not None}
     return run.explain(*names, events=files["events"], **settings, **engine)

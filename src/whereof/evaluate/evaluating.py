@@ -15,8 +15,8 @@ from whereof.evaluate.protocol import Protocol, Work, count_retrainings, no_resu
 from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
-from whereof.explain import METHODS
-from whereof.predict import Predictions, stand_alike
+from whereof.explain.method import get_method
+from whereof.predict.standing import Predictions, stand_alike
 from whereof.retrain import Case, Job, Outcomes, Retrainer
 
 Variants = Mapping[str, Mapping[str, Sequence[Case]]]
@@ -74,7 +74,7 @@ def _check_without_trace(
     asked: Sequence[Protocol], needed: Sequence[str], options: EvaluateOptions
 ) -> None:
     """Refuse what needs a trace, and name all of it."""
-    traced = [name for name in dict.fromkeys(needed) if METHODS[name].rolls_back]
+    traced = [name for name in dict.fromkeys(needed) if "trace" in get_method(name).needs]
     lacking = [each.name for each in asked if set(each.uses) & set(traced)]
     if any(each.by_method for each in asked):
         lacking += [name for name in traced if name in options.methods]

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from whereof import registry
 from whereof.errors import WhereofError
-from whereof.explain import METHODS
+from whereof.registry import METHODS, names
 from whereof.settings import Settings, choice, number
 from whereof.training import TrainConfig
-
-EVALUATED = tuple(name for name, method in METHODS.items() if not method.retrains)
-"""Methods that estimate. Methods that retrain are what estimates are checked against."""
 
 _Words = str | list | tuple  # type: ignore[type-arg]
 _Own = TypeVar("_Own", bound=Settings)
@@ -154,12 +152,12 @@ class EvaluateOptions(Settings):
 
 def _methods(words: Sequence[str]) -> tuple[str, ...]:
     for method in words:
-        if method in METHODS and METHODS[method].retrains:
+        if method in names(METHODS) and method not in evaluated():
             raise WhereofError(
                 f"method {method!r} retrains, so there is nothing to check it against; "
-                f"choose from {', '.join(EVALUATED)}"
+                f"choose from {', '.join(evaluated())}"
             )
-    return _known("method", words, EVALUATED)
+    return _known("method", words, evaluated())
 
 
 def _listed(name: str, value: _Words | int) -> tuple[str, ...]:
@@ -197,3 +195,11 @@ def _size(word: str) -> int | str:
     if not word.isdecimal() or int(word) < 1:
         raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, with commas between")
     return int(word)
+
+
+@cache
+def evaluated() -> tuple[str, ...]:
+    """Methods that estimate. Those that retrain are what estimates are checked against."""
+    from whereof.explain.method import get_method  # compiled code is loaded when needed
+
+    return tuple(name for name in names(METHODS) if "retraining" not in get_method(name).needs)

@@ -15,27 +15,17 @@ from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Retraining
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize
-from whereof.explain import (
-    METHODS,
-    Asked,
-    ExplainedFact,
-    ExplainOptions,
-    Explanation,
-    Failed,
-    Question,
-    Situation,
-    Trained,
-    explain_many,
-    rank_many,
-    situate,
-)
-from whereof.explain._adjacent import filter_facts, find_adjacent
-from whereof.explain._explaining import RankedFacts
-from whereof.explain._naming import find_prediction
-from whereof.explain._rollback import Rollback
-from whereof.explain._sets import Sets
-from whereof.files import find_questions
-from whereof.predict import Predictions, Standings
+from whereof.explain.adjacent import filter_facts, find_adjacent
+from whereof.explain.explain import RankedFacts, explain_many, rank_many, score_answer
+from whereof.explain.explanation import ExplainedFact, Explanation
+from whereof.explain.method import get_method
+from whereof.explain.options import ExplainOptions
+from whereof.explain.rollback import Rollback, Sets
+from whereof.files import find_predictions
+from whereof.predict.answers import Failed
+from whereof.predict.prediction import Listed, Prediction
+from whereof.predict.scored import Trained
+from whereof.predict.standing import Predictions, Standings
 from whereof.retrain import Case, Job, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
@@ -43,12 +33,8 @@ from whereof.units import show
 Size = int | str
 """The number of facts that are removed, or `all` that support."""
 
-Query = tuple[int, int, str]
-"""The given entity, the relation, and the place that is asked for."""
 _Noted = TypeVar("_Noted", Explanation, RankedFacts)
-_Ask = Callable[
-    [Trained, Iterable[Question], ExplainOptions, int | None], Iterator[_Noted | Failed]
-]
+_Ask = Callable[[Trained, Iterable[Listed], ExplainOptions, int | None], Iterator[_Noted | Failed]]
 _Asking = tuple[str, int | str]
 """A method, and how many facts of each explanation."""
 
@@ -58,7 +44,7 @@ class Sample:
     """Predictions in one case; every protocol looks at the same ones."""
 
     case: Case
-    situations: tuple[Situation, ...]
+    predictions: tuple[Prediction, ...]
     threads: int | None = None
     seed: int = 0
     """Of what methods draw at random; the case's own is added."""
@@ -77,27 +63,27 @@ class Sample:
     )
 
     @cached_property
-    def predictions(self) -> Predictions:
-        return self.case.predictions(self.situations)
+    def arrays(self) -> Predictions:
+        """The predictions as retraining takes them."""
+        return self.case.predictions(self.predictions)
 
     @cached_property
     def stored(self) -> Standings:
         """(n_predictions,) how they stand in the run as it was stored."""
-        return self.case.stand(self.predictions)
+        return self.case.stand(self.arrays)
 
     @cached_property
     def n_adjacent(self) -> NDArray[np.int64]:
         """(n_predictions,) facts that share an entity or the relation with each."""
-        return np.array([len(find_adjacent(each)) for each in self.situations], np.int64)
+        return np.array([len(self.adjacent(number)) for number in range(len(self))], np.int64)
 
     @property
-    def queries(self) -> Sequence[Query]:
-        """Of every prediction, what is given and what is asked."""
-        contests = (each.contest for each in self.situations)
-        return [(contest.given, contest.relation, contest.asks) for contest in contests]
+    def queries(self) -> Sequence[Prediction]:
+        """The question that each prediction answers."""
+        return [each.answered(None) for each in self.predictions]
 
     def __len__(self) -> int:
-        return len(self.situations)
+        return len(self.predictions)
 
     @property
     def n_facts(self) -> int:
@@ -113,18 +99,19 @@ class Sample:
 
     def adjacent(self, number: int) -> FactIds:
         """The facts that share an entity or the relation with a prediction, ascending."""
-        return find_adjacent(self.situations[number])
+        return find_adjacent(self.case.trained, self.predictions[number])
 
     def name(self, number: int) -> tuple[str, str | None, str, str]:
         """Subject, relation, object, and which is asked for; two-way data have no relation."""
-        situation, data = self.situations[number], self.case.trained.dataset
-        name = data.entities.name
-        relation = None if data.two_way else data.relations.name(situation.relation)
-        return name(situation.subject), relation, name(situation.object), situation.contest.asks
+        prediction = self.predictions[number]
+        subject, *relation, object_ = prediction.names(self.case.trained.dataset)
+        assert subject is not None
+        assert object_ is not None
+        return subject, relation[0] if relation else None, object_, prediction.asks
 
     def ask(self, jobs: Sequence[Job]) -> Outcomes:
         """The predictions after retrainings, and in the control."""
-        return self.case.retrainer.ask(self.predictions, jobs)
+        return self.case.retrainer.ask(self.arrays, jobs)
 
     def outputs(self, standings: Standings) -> Numbers:
         """What influence is measured on: probabilities or, for models of ratings, ratings."""
@@ -137,16 +124,14 @@ class Sample:
     def rolled_back(self, number: int, sets: Sequence[FactIds]) -> Numbers:
         """(n_sets,) the output of one prediction with each set of facts rolled back together."""
         # Scored again: a sample that kept the scores of every answer would fill the memory.
-        candidates = self.situations[number].contest.candidates
-        situation = situate(self.case.trained, self.asked(number), candidates)
+        scored = self.case.trained.score(self.predictions[number])
         bounds = np.cumsum([0, *map(len, sets)])
         fact_ids = np.concatenate([np.zeros(0, np.int64), *sets])
-        after = Rollback(situation, self._unit).outcomes(Sets(fact_ids, bounds))
-        return after.scores if self.case.trained.learned_ratings else after.probabilities
+        return self.outputs(Rollback(scored, self._unit).outcomes(Sets(fact_ids, bounds)).standings)
 
     def predicted(self, method: str, sets: Sequence[FactIds]) -> Sequence[float | None]:
         """Per prediction, the output with its facts rolled back; None if a method does not."""
-        if not METHODS[method].rolls_back:
+        if "groups" not in get_method(method).can:
             return [None] * len(sets)
         return [float(self.rolled_back(number, [ids])[0]) for number, ids in enumerate(sets)]
 
@@ -223,7 +208,7 @@ class Sample:
         return ()
 
     def _work_out(self, method: str, top: int | str) -> Sequence[FactIds]:
-        numbers = range(len(self.situations))
+        numbers = range(len(self.predictions))
         if method not in self.seconds:
             list(self._ids(numbers[:1], method, top))  # kernels are loaded
         start = time.perf_counter()
@@ -241,7 +226,7 @@ class Sample:
     def influences(self, method: str) -> NDArray[np.float64]:
         """(n_predictions, n_facts) by a method, worked out once; 0 where it does not look."""
         if method not in self._influences:
-            found = np.zeros((len(self.situations), self.case.trained.dataset.n_facts))
+            found = np.zeros((len(self.predictions), self.case.trained.dataset.n_facts))
             for row, mine in zip(found, self._rows(method), strict=True):
                 row[:] = mine
             self._influences[method] = found
@@ -252,23 +237,17 @@ class Sample:
         if method not in self._adjacent_influences:
             known = self._influences.get(method)
             rows = self._rows(method) if known is None else known
-            pairs = zip(self.situations, rows, strict=True)
-            near = tuple(row[find_adjacent(situation)] for situation, row in pairs)
+            pairs = zip(self.predictions, rows, strict=True)
+            near = tuple(row[find_adjacent(self.case.trained, each)] for each, row in pairs)
             self._adjacent_influences[method] = near
         return self._adjacent_influences[method]
 
     def _rows(self, method: str) -> Iterator[Numbers]:
         """Of every prediction, (n_facts,)."""
-        for facts in self._facts(range(len(self.situations)), method):
+        for facts in self._facts(range(len(self.predictions)), method):
             row = np.zeros(self.case.trained.dataset.n_facts)
             row[[fact.fact_id for fact in facts]] = [fact.influence for fact in facts]
             yield row
-
-    def asked(self, number: int) -> Asked:
-        """A prediction by ids."""
-        situation = self.situations[number]
-        contest = situation.contest
-        return Asked(contest.given, contest.relation, contest.asks, situation.target)
 
     def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> Iterator[FactIds]:
         for found in self._found(numbers, method, top, rank_many):
@@ -284,8 +263,8 @@ class Sample:
     ) -> Iterator[_Noted | None]:
         """Explanations; None of predictions without facts that the method looks at."""
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
-        questions = (Question(n + 1, self.asked(n)) for n in numbers)
-        answers = ask(self.case.trained, questions, options, self.threads)
+        listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
+        answers = ask(self.case.trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
             if isinstance(found, Failed):
                 self._check_nothing_there(number, method, found)
@@ -296,9 +275,9 @@ class Sample:
 
     def _check_nothing_there(self, number: int, method: str, failed: Failed) -> None:
         """A prediction without facts that a method looks at is no error; others are."""
-        situation = self.situations[number]
+        trained, prediction = self.case.trained, self.predictions[number]
         options = ExplainOptions(method=method)
-        if len(filter_facts(situation, find_adjacent(situation), options)):
+        if len(filter_facts(trained, prediction, self.adjacent(number), options)):
             named = method in failed.message
             raise WhereofError(failed.message if named else f"{method}: {failed.message}")
 
@@ -310,55 +289,48 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     same queries in every case, and kept in the order of appearance.
     """
     trained, wanted = case.trained, options.predictions
-    questions = find_questions(trained, wanted, options.split, None, "object")
-    found: dict[tuple[int, int, int, str], tuple[int, Situation]] = {}
+    listed = find_predictions(trained, wanted, options.split, None, "object")
+    found: dict[Prediction, int] = {}
     others = list[int]()
-    for number in _order(len(questions), options):
-        situation = _situation(trained, questions[number], wanted)
-        if situation is None:
+    for number in _order(len(listed), options):
+        prediction = _prediction(trained, listed[number], wanted)
+        if prediction is None:
             continue
-        if (n_adjacent := _unasked(situation, options)) is not None:
+        if (n_adjacent := _unasked(trained, prediction, options)) is not None:
             others.append(n_adjacent)
             continue
-        found.setdefault(_key(situation), (number, situation))
+        found.setdefault(prediction, number)
         if len(found) == options.limit:
             break
     if not found:
         raise _nothing(options, others)
-    in_order = sorted(found.values(), key=lambda each: each[0])
-    situations = tuple(situation for _, situation in in_order)
-    return Sample(case, situations, threads, options.seed)
+    return Sample(case, tuple(sorted(found, key=found.__getitem__)), threads, options.seed)
 
 
-def _order(n_questions: int, options: EvaluateOptions) -> Sequence[int] | Iterator[int]:
+def _order(n_listed: int, options: EvaluateOptions) -> Sequence[int] | Iterator[int]:
     """In order or, with a limit, at random."""
     if options.limit is None:
-        return range(n_questions)
-    return map(int, np.random.default_rng(options.seed).permutation(n_questions))
+        return range(n_listed)
+    return map(int, np.random.default_rng(options.seed).permutation(n_listed))
 
 
-def _situation(trained: Trained, question: Question, wanted: str) -> Situation | None:
-    """A question's prediction; None for a query of a split that has no new answer."""
-    asked, from_file = question.places, not isinstance(question.places, Asked)
+def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | None:
+    """A prediction with its answer; None for a question of a split that has no new answer."""
     try:
-        if not isinstance(asked, Asked):
-            asked = find_prediction(trained, asked, ExplainOptions())
-        situation = situate(trained, asked, trained.all_candidates(asked.asks))
+        asked = listed.find(trained.dataset, inverse=trained.config.inverse)
+        return score_answer(trained, asked).prediction
     except WhereofError as error:
-        if from_file:
-            raise WhereofError(f"{Path(wanted)}:{question.line}: {error}") from None
+        if not isinstance(listed.asked, Prediction):
+            raise WhereofError(f"{Path(wanted)}:{listed.line}: {error}") from None
         return None
-    # Scores that found the answer are not kept: a sample may be large.
-    whole = Asked(asked.given, asked.relation, asked.asks, situation.target)
-    return situate(trained, whole, situation.contest.candidates)
 
 
-def _unasked(situation: Situation, options: EvaluateOptions) -> int | None:
+def _unasked(trained: Trained, prediction: Prediction, options: EvaluateOptions) -> int | None:
     """The number of adjacent facts, where it is outside the asked range; otherwise None."""
     least, most = options.least_adjacent, options.most_adjacent
     if least is None and most is None:
         return None
-    n_adjacent = len(find_adjacent(situation))
+    n_adjacent = len(find_adjacent(trained, prediction))
     is_asked = (least or 0) <= n_adjacent and (most is None or n_adjacent <= most)
     return None if is_asked else n_adjacent
 
@@ -377,17 +349,13 @@ def _nothing(options: EvaluateOptions, others: Sequence[int]) -> WhereofError:
     )
 
 
-def _key(situation: Situation) -> tuple[int, int, int, str]:
-    return (situation.subject, situation.relation, situation.object, situation.contest.asks)
-
-
 _GIVES_SIZES = "rollback"
 """Random facts at k all are as many as this method's."""
 
 
 def draws_at_random(method: str) -> bool:
     """Whether a method draws facts at random, and so is what others are compared with."""
-    return method == "random"
+    return get_method(method).draws
 
 
 def size_text(k: Size) -> str:

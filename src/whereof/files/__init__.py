@@ -10,7 +10,7 @@ from whereof.files._evaluations import (
 )
 from whereof.files._explanations import WrittenExplanations, facts_csv, write_explanations
 from whereof.files._journal import Task
-from whereof.files._reading import find_questions, read_queries
+from whereof.files._reading import find_predictions, read_queries
 from whereof.files._writing import check_free, write_text
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "check_retrainings",
     "facts_csv",
     "find_evaluations",
-    "find_questions",
+    "find_predictions",
     "read_queries",
     "save_evaluation",
     "save_influences",

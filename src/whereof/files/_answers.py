@@ -11,7 +11,7 @@ from whereof.errors import Interrupted
 from whereof.events import Advanced, Events
 from whereof.files._formats import Layout, find_format
 from whereof.files._writing import check_free, new_file
-from whereof.predict import Answer, Answers
+from whereof.predict.answers import Answer, Answers
 
 _FIELDS = tuple(field.name for field in fields(Answer))
 _TYPES = {"probability": "float64", "score": "float64", "rank": "int64"}

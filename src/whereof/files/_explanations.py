@@ -10,20 +10,16 @@ from typing import Any
 from whereof._version import __version__
 from whereof.errors import Interrupted
 from whereof.events import Advanced, Events
-from whereof.explain import (
-    FACT_COLUMNS,
-    ExplainOptions,
-    Explanation,
-    Failed,
-    Question,
-    fact_row,
-)
+from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
+from whereof.explain.options import ExplainOptions
 from whereof.files._formats import Layout, find_format, write_commas
 from whereof.files._journal import Journal, Task, open_journal
 from whereof.files._writing import new_file
+from whereof.predict.answers import Failed
+from whereof.predict.prediction import Listed
 
-Explain = Callable[[Sequence[Question]], Iterator[Explanation | Failed]]
-"""Explains questions in their order; what none could be explained with is refused at once."""
+Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
+"""Explains predictions in their order; what none could be explained with is refused at once."""
 
 Document = dict[str, Any]
 """What is kept of an explanation: plain values, without the time it took."""
@@ -80,7 +76,7 @@ class WrittenExplanations:
 
 def write_explanations(
     explain: Explain,
-    questions: Sequence[Question],
+    predictions: Sequence[Listed],
     options: ExplainOptions,
     task: Task,
     *,
@@ -88,7 +84,7 @@ def write_explanations(
     device: str = "cpu",
     events: Events | None = None,
 ) -> WrittenExplanations:
-    """Explain questions into a file, in the format that its name ends in.
+    """Explain predictions into a file, in the format that its name ends in.
 
     What is finished is kept in a journal, and a later call for the same goes on after it: `run`,
     `device` and `options`, by which `explain` works, tell calls apart.
@@ -96,21 +92,21 @@ def write_explanations(
     start, fill = time.perf_counter(), find_format(task.path, _LAYOUT)
     events = events or Events()
     explain(())  # says what is wrong before anything is written
-    with open_journal(task, _header(run, device, questions, options)) as journal:
+    with open_journal(task, _header(run, device, predictions, options)) as journal:
         n_resumed, n_facts = journal.n_done, 0
-        for result in explain(questions[n_resumed:]):
-            _keep(journal, questions[journal.n_done].line, result)
-            events.emit(Advanced(journal.n_done, len(questions), "predictions"))
+        for result in explain(predictions[n_resumed:]):
+            _keep(journal, predictions[journal.n_done].line, result)
+            events.emit(Advanced(journal.n_done, len(predictions), "predictions"))
             if events.should_stop():
                 raise Interrupted("interrupted; the same command continues where it stopped")
         failed = tuple(_failed(record) for record in journal.records() if "failed" in record)
-        if len(failed) < len(questions):
+        if len(failed) < len(predictions):
             with new_file(task.path, fill) as write:
                 for document in (each for each in journal.records() if "failed" not in each):
                     write(document)
                     n_facts += len(document["facts"])
     seconds = time.perf_counter() - start
-    n_predictions = len(questions) - len(failed)
+    n_predictions = len(predictions) - len(failed)
     return WrittenExplanations(str(task.path), n_predictions, n_facts, n_resumed, failed, seconds)
 
 
@@ -122,10 +118,10 @@ def facts_csv(explanation: Explanation) -> str:
 
 
 def _header(
-    run: str, device: str, questions: Sequence[Question], options: ExplainOptions
+    run: str, device: str, predictions: Sequence[Listed], options: ExplainOptions
 ) -> dict[str, Any]:
     """What must be the same in a later call that goes on."""
-    asked = hashlib.sha256(repr([(each.line, each.places) for each in questions]).encode())
+    asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
     return {
         "whereof version": __version__,
         "run": run,

@@ -7,20 +7,26 @@ from pathlib import Path
 from whereof.data import Dataset
 from whereof.data.text import read_lines
 from whereof.errors import WhereofError
-from whereof.explain import Question, Trained, top_questions, true_questions
-from whereof.predict import OPEN, Query, find_query
+from whereof.predict.prediction import (
+    OPEN,
+    Listed,
+    Prediction,
+    find_prediction,
+    predictions_of_split,
+)
+from whereof.predict.scored import Trained
 
 _MANY = 20
 """Bad lines that are counted: finding near names for each takes a while."""
 
 
-def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Query]:
+def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Prediction]:
     """Queries shaped as on the command line, all found before any is answered."""
-    queries: list[Query] = []
+    queries: list[Prediction] = []
     faults: list[str] = []
     for number, cells in _rows(path):
         try:
-            queries.append(find_query(dataset, cells, inverse=inverse))
+            queries.append(find_prediction(dataset, cells, inverse=inverse, query=True))
         except WhereofError as error:
             faults.append(f"{path}:{number}: {error}")
         if len(faults) > _MANY:
@@ -32,29 +38,27 @@ def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Query]:
     return queries
 
 
-def read_predictions(path: Path) -> list[Question]:
+def read_predictions(path: Path) -> list[Listed]:
     """Predictions shaped as on the command line; what is wrong with one shows when it is found."""
-    questions = [Question(number, tuple(cells)) for number, cells in _rows(path)]
-    if not questions:
+    listed = [Listed(number, tuple(cells)) for number, cells in _rows(path)]
+    if not listed:
         raise WhereofError(
             f"{path}: no prediction in it; write one a line, its names separated by TAB"
         )
-    return questions
+    return listed
 
 
-def find_questions(
+def find_predictions(
     trained: Trained, predictions: str | Path, split: str, limit: int | None, asks: str
-) -> list[Question]:
+) -> list[Listed]:
     """The first predictions of a split, `top` or `true`, or of a file."""
     if limit is not None and (isinstance(limit, bool) or limit < 1):
         raise WhereofError(f"limit is {limit!r}; give a number from 1 on")
-    if predictions == "top":
-        questions = top_questions(trained, split, asks)
-    elif predictions == "true":
-        questions = true_questions(trained, split, asks)
-    else:
-        questions = read_predictions(Path(predictions))
-    return questions[:limit]
+    if predictions not in ("top", "true"):
+        return read_predictions(Path(predictions))[:limit]
+    inverse, true = trained.config.inverse, predictions == "true"
+    found = predictions_of_split(trained.dataset, split, asks, inverse=inverse, true=true)
+    return found[:limit]
 
 
 def _others(n_bad: int) -> str:

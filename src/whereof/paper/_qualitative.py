@@ -11,7 +11,7 @@ from whereof.paper._records import Figure, Row, Table
 from whereof.paper._results import Document, Results, make_table
 
 if TYPE_CHECKING:
-    from whereof.explain import ExplainedFact, Explanation
+    from whereof.explain.explanation import ExplainedFact, Explanation
 
 _SHOWN = 3
 

@@ -51,7 +51,7 @@ def measure_truth(case: Case, other: Run, options: EvaluateOptions) -> Document:
     truth = find_truth(sample, options)
     # Explained where the run itself is: on the card, or by the processor.
     traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
-    orders = find_orders(Sample(traced, sample.situations), "rollback", truth)
+    orders = find_orders(Sample(traced, sample.predictions), "rollback", truth)
     return {"other_credit": orders, "labels": _labels(other, orders)}
 
 

@@ -7,8 +7,10 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from whereof._extras import need
-from whereof.explain import METHODS, ExplainedFact, ExplainOptions, Explanation, Joint
-from whereof.explain import Path as GraphPath
+from whereof.explain.explanation import ExplainedFact, Explanation, Joint
+from whereof.explain.explanation import Path as GraphPath
+from whereof.explain.method import get_method
+from whereof.explain.options import ExplainOptions
 from whereof.present.names import (
     fact_text,
     has_falls,
@@ -363,7 +365,7 @@ def _next(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
             yield "--opposing"
         if isinstance(options.top, int) and len(explanation.facts) == options.top:
             yield "--top all"
-    if not options.stability and METHODS[explanation.method].rolls_back:
+    if not options.stability and "groups" in get_method(explanation.method).can:
         yield "--stability"
     yield "--json"
 

@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from whereof.explain import ExplainedFact, Explanation
-from whereof.explain import Prediction as NamedPrediction
+from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.present.names import (
     fact_text,
     fall_text,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from whereof.explain import Explanation
+from whereof.explain.explanation import Explanation
 from whereof.present.graph import Edge, EntityBox, Scene, Words, lay_out
 from whereof.present.names import measure_text, prediction_text
 from whereof.present.svg import (

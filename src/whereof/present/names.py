@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from whereof.explain import Explanation
+from whereof.explain.explanation import Explanation
 from whereof.units import count, percent, show
 
 PLACES = ("subject", "relation", "object")

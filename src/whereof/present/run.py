@@ -10,7 +10,7 @@ import msgspec
 from rich.cells import cell_len
 from rich.console import Console
 
-from whereof.predict import Answer, Answers
+from whereof.predict.answers import Answer, Answers
 from whereof.present.metrics import (
     best_value,
     metric_names,

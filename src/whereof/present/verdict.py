@@ -61,9 +61,9 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 
 
 def _course(before: Any, actual: Any) -> str:
-    if before.worth == actual.worth:
+    if before.value == actual.value:
         return f"stays at {_amount(before)}"
-    verb = "falls" if actual.worth < before.worth else "rises"
+    verb = "falls" if actual.value < before.value else "rises"
     if _amount(before) == _amount(actual):
         return f"hardly {verb}, at {_amount(before)}"
     return f"really {verb} from {_amount(before)} to {_amount(actual)}"
@@ -132,7 +132,7 @@ def _outcome(verdict: Verdict) -> Table:
         Column("top_answer", "top answer"),
     ]
     lines = [
-        (name, each.worth, each.rank, _top_cell(each, top))
+        (name, each.value, each.rank, _top_cell(each, top))
         for name, each in rows.items()
         if each is not None
     ]
@@ -161,7 +161,7 @@ def _each(verdict: Verdict, most: int | None) -> Table:
     if any(fact.predicted is not None for fact in each):
         columns.append(_worth_column(verdict, "predicted", "predicted"))
         rows = [
-            [*row, None if fact.predicted is None else fact.predicted.worth]
+            [*row, None if fact.predicted is None else fact.predicted.value]
             for row, fact in zip(rows, each, strict=True)
         ]
     columns += [
@@ -172,7 +172,7 @@ def _each(verdict: Verdict, most: int | None) -> Table:
     rows = [
         [
             *row,
-            fact.actual.worth,
+            fact.actual.value,
             fact.actual.rank,
             Cell("*" if fact.actual.top_answer != top else "", tone="changed"),
         ]
@@ -210,8 +210,8 @@ def _seeds(verdict: Verdict) -> Table:
     ]
     rows: list[Sequence[Any]] = [
         (
-            *(str(each.seed), each.before.worth, each.actual.worth),
-            *(each.before.worth - each.actual.worth, _top(each.before)),
+            *(str(each.seed), each.before.value, each.actual.value),
+            *(each.before.value - each.actual.value, _top(each.before)),
             _top_cell(each.actual, each.before.top_answer),
         )
         for each in seeds
@@ -237,7 +237,7 @@ def _label(fact: Named, place: str) -> str:
 
 
 def _amount(stand: Any) -> str:
-    return _value(stand.worth, is_rated(stand))
+    return _value(stand.value, is_rated(stand))
 
 
 def _value(value: float, rated: bool) -> str:

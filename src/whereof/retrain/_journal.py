@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import code_digest
-from whereof.predict import STANDING, Standings
+from whereof.predict.standing import STANDING, Standings
 from whereof.retrain._protocol import Engine, removed_key
 from whereof.retrain.recipe import Recipe
 from whereof.training.step import STEP_VERSION

@@ -13,7 +13,7 @@ import numba
 from llvmlite.binding import get_host_cpu_name
 
 from whereof.errors import Interrupted
-from whereof.predict import Predictions, Standings
+from whereof.predict.standing import Predictions, Standings
 from whereof.retrain._protocol import Job
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters

@@ -9,7 +9,7 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
-from whereof.predict import Predictions, Standings
+from whereof.predict.standing import Predictions, Standings
 from whereof.retrain._journal import Journal
 from whereof.retrain._protocol import Engine, Job
 from whereof.retrain.recipe import Recipe

@@ -42,7 +42,7 @@ def test_scores_are_those_of_the_definition_with_margins(
             assert row.score == pytest.approx(np.mean([np.mean(mine) for mine in scores]))
             assert row.interval[0] < row.score < row.interval[1]
             assert (row.n_subsets, row.n_seeds) == (n_subsets, 2)
-        n_predictions = len(one.situations) + len(two.situations)
+        n_predictions = len(one.predictions) + len(two.predictions)
     assert len(found.retrainings) == n_subsets * n_predictions
     assert {len(r.removed) for r in found.retrainings} == {N_FACTS // 2}
 

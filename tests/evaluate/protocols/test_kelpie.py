@@ -30,7 +30,7 @@ def test_falls_are_those_of_the_definition(
             hits, mrr, sizes, counts = [], [], [], []
             for run, sample in zip(runs, (one, two), strict=True):
                 firsts = np.flatnonzero(ranks(sample, retrain(sample, [])) == 1)[:limit]
-                assert 0 < len(firsts) < len(sample.situations)
+                assert 0 < len(firsts) < len(sample.predictions)
                 estimated = influences(run, sample, row.method)[firsts]
                 union = {i for e in estimated for i in np.argsort(-e, kind="stable")[: row.k]}
                 after = ranks(sample, retrain(sample, [*union]))[firsts]

@@ -28,8 +28,8 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Found
 from whereof.evaluate.protocols.leave_one_out import _share_of_best, find_truth
 from whereof.evaluate.sample import Sample
-from whereof.explain import Asked, situate
 from whereof.files import find_evaluations
+from whereof.predict.prediction import Prediction
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
 ALL = EvaluateOptions(protocols="leave-one-out", methods=METHODS)
@@ -52,7 +52,7 @@ def test_rows_are_those_of_the_definition(small_run: Small) -> None:
                 truth = control[:, None] - np.array(alone).T
                 np.testing.assert_allclose(find_truth(sample, ALL).matrix, truth.T, atol=1e-12)
                 estimated = influences(run, sample, row.method)
-                pairs = list(zip(estimated, truth, sample.situations, strict=True))
+                pairs = list(zip(estimated, truth, sample.predictions, strict=True))
                 masks = [is_adjacent(run, situation) for _, _, situation in pairs]
                 near.append(
                     [spearman(e[m], t[m]) for (e, t, _), m in zip(pairs, masks, strict=True)]
@@ -124,9 +124,9 @@ def test_orders_are_those_of_the_definition(small_run: Small) -> None:
         truth = find_truth(sample, ALL)
         for row in leave_one_out([sample]).results["leave_one_out"]:
             estimated = influences(run, sample, row.method)
-            assert len(row.orders) == len(sample.situations)
+            assert len(row.orders) == len(sample.predictions)
             for number, order in enumerate(row.orders):
-                situation = sample.situations[number]
+                situation = sample.predictions[number]
                 (near,) = is_adjacent(run, situation).nonzero()
                 drops, mine = truth.drops[number], estimated[number, near]
                 ranked = sorted(range(len(near)), key=lambda i: -mine[i])
@@ -153,7 +153,7 @@ def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(
         every = leave_one_out([sample])
     with sampled(train(tmp_path / "again")) as sample:
         asked = find_truth(sample, ALL.replace(adjacent_only=True))
-        near = np.array([is_adjacent(run, situation) for situation in sample.situations]).T
+        near = np.array([is_adjacent(run, situation) for situation in sample.predictions]).T
         assert [ids.tolist() for ids in asked.adjacent] == [[*np.flatnonzero(m)] for m in near.T]
         assert not near.all()
         found = leave_one_out([sample], adjacent_only=True)
@@ -208,7 +208,7 @@ def test_influences_of_adjacent_facts_are_those_of_all(small_run: Small, first: 
         if first == "whole":
             sample.influences("rollback")
         mine, whole = sample.adjacent_influences("rollback"), sample.influences("rollback")
-        for number, situation in enumerate(sample.situations):
+        for number, situation in enumerate(sample.predictions):
             near = is_adjacent(run, situation)
             assert np.array_equal(mine[number], whole[number, near])
             assert not whole[number, ~near].any()
@@ -216,16 +216,12 @@ def test_influences_of_adjacent_facts_are_those_of_all(small_run: Small, first: 
 
 def test_a_method_without_a_supporting_fact_drops_nothing(small_run: Small) -> None:
     with sampled(small_run()) as tested:
-        trained = tested.case.trained
         places = product(range(8), range(3), range(8))
-        situations = tuple(
-            situate(trained, Asked(s, r, "object", o), trained.all_candidates("object"))
-            for s, r, o in places
-        )
-        sample = Sample(tested.case, situations)
+        predictions = tuple(Prediction(s, r, o) for s, r, o in places)
+        sample = Sample(tested.case, predictions)
         (row,) = leave_one_out([sample], methods="rollback-o").results["leave_one_out"]
         supports = sample.influences("rollback-o").max(axis=1) > 0
-    assert 0 < supports.sum() < len(situations)
+    assert 0 < supports.sum() < len(predictions)
     assert [order.first_fact is not None for order in row.orders] == supports.tolist()
     assert all(order.first_drop == 0 for order in row.orders if order.first_fact is None)
 

@@ -13,12 +13,14 @@ from explain.helpers import names_of, random_asks, random_run, sets_of, with_fac
 from trained import train
 
 import whereof
-from whereof.explain import ExplainOptions, Explanation, Trained, as_questions, explain_many
-from whereof.explain._naming import find_situation
-from whereof.explain._rollback import Outcomes, Rollback
-from whereof.explain._search import search
-from whereof.explain._sets import Sets
+from whereof.explain.explain import explain_many, find_scored
+from whereof.explain.explanation import Explanation
+from whereof.explain.options import ExplainOptions
+from whereof.explain.rollback import Rollback, RolledBack, Sets
+from whereof.explain.search import search
 from whereof.models import MODELS
+from whereof.predict.prediction import list_predictions
+from whereof.predict.scored import Trained
 from whereof.retrain.cuda._card import open_card
 from whereof.retrain.cuda._rolling_back import CardBacking
 
@@ -36,7 +38,7 @@ def backing(request: pytest.FixtureRequest) -> Backing:
 
 
 def rolled_back(trained: Trained, names: Any, of: str = "probability", **options: Any) -> Rollback:
-    return Rollback(find_situation(trained, names, ExplainOptions(**options)), of)
+    return Rollback(find_scored(trained, names, ExplainOptions(**options)), of)
 
 
 def wide(run: whereof.Run) -> Trained:
@@ -56,12 +58,16 @@ def some_sets(run: whereof.Run, seed: int = 0) -> Sets:
     return sets_of([*([fact] for fact in range(n_facts)), *several, range(n_facts), []])
 
 
-def check_same(found: Outcomes, wanted: Outcomes, tolerance: float = 1e-10) -> None:
-    for name in ("influences", "probabilities", "scores"):
-        mine, theirs = getattr(found, name), getattr(wanted, name)
+def column(outcomes: RolledBack, name: str) -> Any:
+    return outcomes.influences if name == "influence" else outcomes.standings[name]
+
+
+def check_same(found: RolledBack, wanted: RolledBack, tolerance: float = 1e-10) -> None:
+    for name in ("influence", "probability", "score"):
+        mine, theirs = column(found, name), column(wanted, name)
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=1e-13, err_msg=name)
-    np.testing.assert_array_equal(found.ranks, wanted.ranks)
-    np.testing.assert_array_equal(found.tops, wanted.tops)
+    for name in ("rank", "top"):
+        np.testing.assert_array_equal(column(found, name), column(wanted, name))
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -79,7 +85,7 @@ def test_every_model_to_all_digits(model: str, precision: str, backing: Backing)
             wanted = rolled_back(cores, names, of, asks=ask.asks).outcomes(sets)
             found = rolled_back(card, names, of, asks=ask.asks).outcomes(sets)
             check_same(found, wanted)
-            ranks |= set(wanted.ranks.tolist())
+            ranks |= set(wanted.standings["rank"].tolist())
     assert len(ranks) > 2
 
 
@@ -102,7 +108,7 @@ def test_scores_that_change_by_hundreds(model: str, size: float, backing: Backin
     for ask in random_asks(run, 6):
         wanted = rolled_back(wide(run), names_of(run, ask)).outcomes(sets)
         check_same(rolled_back(card, names_of(run, ask)).outcomes(sets), wanted)
-        least = min(least, wanted.probabilities.min())
+        least = min(least, wanted.standings["probability"].min())
     assert least < 1e-40
 
 
@@ -157,7 +163,7 @@ def test_blocks_of_any_size_give_the_same(model: str, backing: Backing) -> None:
 def test_no_sets_at_all(backing: Backing) -> None:
     run = random_run("distmult")
     found = rolled_back(replace(run._trained, backing=backing()), ("e0", "r0", "e1"))
-    assert len(found.outcomes(sets_of([])).tops) == 0
+    assert len(found.outcomes(sets_of([])).standings) == 0
 
 
 @pytest.mark.parametrize("opposing", [False, True])
@@ -182,8 +188,8 @@ def test_threads_share_the_card(backing: Backing) -> None:
     options = ExplainOptions(top=None, graph=True, stability=True)
     card = replace(run._trained, backing=backing())
     for mine, theirs in zip(
-        explain_many(card, as_questions(names), options, 4),
-        explain_many(run._trained, as_questions(names), options, 1),
+        explain_many(card, list_predictions(names), options, 4),
+        explain_many(run._trained, list_predictions(names), options, 1),
         strict=True,
     ):
         assert isinstance(mine, Explanation)

@@ -21,7 +21,7 @@ from whereof.evaluate.statistics import (
     seeds_mean,
     spread,
 )
-from whereof.predict import Standings
+from whereof.predict.standing import Standings
 from whereof.retrain import Job
 from whereof.table import Cell, Column, Table
 from whereof.types import FactIds, Numbers

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import Diverged, Interrupted
-from whereof.predict import STANDING, Predictions, Standings
+from whereof.predict.standing import STANDING, Predictions, Standings
 from whereof.retrain._local import machine_identity, processor_name
 from whereof.retrain._protocol import Job
 from whereof.retrain.cuda._card import Card, open_card

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.explain._backing import After
-from whereof.explain._changes import Changes
-from whereof.explain._situation import Situation
-from whereof.explain._trained import Candidates
+from whereof.explain.rollback import Changes, Rescored
+from whereof.predict.scored import Candidates, ScoredPrediction
 from whereof.retrain.cuda._card import open_card
 
 _MEMORY = 1 << 29
@@ -41,8 +39,8 @@ class CardBacking:
         self.xp, self.memory, self.lock = xp, memory, Lock()
         self._kept: dict[Candidates, Any] = {}
 
-    def __call__(self, situation: Situation) -> "CardScoring":
-        return CardScoring(self, situation)
+    def __call__(self, scored: ScoredPrediction) -> "CardScoring":
+        return CardScoring(self, scored)
 
     def rows(self, candidates: Candidates) -> Any:
         """Rows of candidates on the card; those asked for last stay there."""
@@ -59,12 +57,12 @@ class CardScoring:
     dtype = np.dtype(np.float64)
     is_quick = True
 
-    def __init__(self, backing: CardBacking, situation: Situation) -> None:
+    def __init__(self, backing: CardBacking, scored: ScoredPrediction) -> None:
         self._backing, self._xp = backing, backing.xp
-        self._situation, self._contest = situation, situation.contest
-        self._match = situation.trained.scorer.model.match
+        self._scored = scored
+        self._match = scored.trained.scorer.model.match
 
-    def after(self, changes: Changes) -> After:
+    def after(self, changes: Changes) -> Rescored:
         n_sets = len(changes.moved)
         log_sums = np.empty(n_sets)
         tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
@@ -72,11 +70,11 @@ class CardScoring:
             for block in self._blocks(n_sets):
                 found = map(_fetched, self._after(changes, block))
                 log_sums[block], tops[block], ranks[block] = found
-        return After(log_sums, tops, ranks)
+        return Rescored(log_sums, tops, ranks)
 
     def _blocks(self, n_sets: int) -> Iterator[slice]:
         """As many removals at a time as memory is to hold."""
-        scores = _ARRAYS * 8 * len(self._contest.candidates.ids)
+        scores = _ARRAYS * 8 * len(self._scored.candidates.ids)
         size = max(self._backing.memory // scores, 1)
         for start in range(0, n_sets, size):
             yield slice(start, min(start + size, n_sets))
@@ -85,10 +83,10 @@ class CardScoring:
         """Log sums, tops and ranks of a block, on the card."""
         xp, x = self._xp, self._changed_scores(changes, block)
         log_sums = self._log_sums(x)
-        x *= self._situation.trained.scorer.scale
+        x *= self._scored.trained.scorer.scale
         x += self._contenders
         xp.fmax(x, -np.inf, out=x)  # what is not a number is not on top
-        mine = x[:, self._situation.place, None]
+        mine = x[:, self._scored.place, None]
         return log_sums, x.argmax(axis=1), 1 + (x > mine).sum(axis=1)
 
     def _changed_scores(self, changes: Changes, block: slice) -> Any:
@@ -103,7 +101,7 @@ class CardScoring:
         removals, own = _own_places(changes.n_own[block], changes.own.shape[1])
         places, values = changes.own[block][removals, own], changes.own_changes[block]
         x[asarray(removals), asarray(places)] = asarray(values[removals, own])
-        x[:, self._situation.place] = asarray(changes.target[block])
+        x[:, self._scored.place] = asarray(changes.target[block])
         return x
 
     def _distances(self, queries: Any) -> Any:
@@ -141,23 +139,23 @@ class CardScoring:
 
     @cached_property
     def _distances_before(self) -> Any:
-        return self._distances(self._contest.query[None])
+        return self._distances(self._scored.query[None])
 
     @property
     def _rows(self) -> Any:
-        return self._backing.rows(self._contest.candidates)
+        return self._backing.rows(self._scored.candidates)
 
     @cached_property
     def _probabilities(self) -> Any:
-        return self._xp.asarray(self._contest.probabilities)
+        return self._xp.asarray(self._scored.probabilities)
 
     @cached_property
     def _log_probabilities(self) -> Any:
-        return self._xp.asarray(self._contest.log_probabilities)
+        return self._xp.asarray(self._scored.log_probabilities)
 
     @cached_property
     def _contenders(self) -> Any:
-        return self._xp.asarray(self._situation.contenders)
+        return self._xp.asarray(self._scored.contenders)
 
 
 def _own_places(n_own: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,0 +1,123 @@
+"""Which facts: those that share something with a prediction, or those that are named."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data import Dataset
+from whereof.errors import WhereofError
+from whereof.explain.method import get_method
+from whereof.explain.options import ExplainOptions, as_list
+from whereof.predict.prediction import Prediction
+from whereof.predict.scored import Trained
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
+
+PARTS = ("subject", "relation", "object", "rival")
+"""Parts of a prediction that a fact can share; the rival is the answer of a contrast."""
+
+
+def find_adjacent(trained: Trained, prediction: Prediction, rival: int | None = None) -> FactIds:
+    """Every fact that has the prediction's subject, relation or object, or the rival."""
+    entities = (prediction.subject, prediction.object, rival)
+    present = [entity for entity in entities if entity is not None]
+    return trained.adjacency.adjacent(present, prediction.relation)
+
+
+def shared_parts(
+    trained: Trained, prediction: Prediction, fact_ids: FactIds, rival: int | None = None
+) -> NDArray[np.bool_]:
+    """(n, 4) which of PARTS facts share with a prediction; entities count in either place."""
+    data = trained.dataset
+    facts = data.train[fact_ids]
+    shared = np.zeros((len(facts), len(PARTS)), bool)
+    for column, entity in ((0, prediction.subject), (2, prediction.object), (3, rival)):
+        if entity is not None:
+            shared[:, column] = (facts[:, SUBJECT] == entity) | (facts[:, OBJECT] == entity)
+    shared[:, 1] = not data.two_way and facts[:, RELATION] == prediction.relation
+    return shared
+
+
+def role_of(parts: Sequence[str]) -> str:
+    """One word for what a fact shares: a part, several, or none."""
+    if len(parts) > 1:
+        return "several"
+    return parts[0] if parts else "none"
+
+
+def filter_facts(
+    trained: Trained,
+    prediction: Prediction,
+    fact_ids: FactIds,
+    options: ExplainOptions,
+    rival: int | None = None,
+) -> FactIds:
+    """The facts that the method, roles, relations and entities ask for."""
+    data = trained.dataset
+    relations, entities = as_list(options.relation), as_list(options.entity)
+    if relations and data.two_way:
+        raise WhereofError("two-way data has no relations to choose from; leave out relation")
+    if get_method(options.method).same_answer:
+        column = SUBJECT if prediction.asks == "subject" else OBJECT
+        fact_ids = fact_ids[data.train[fact_ids, column] == prediction.target]
+    if options.role is not None:
+        shared = shared_parts(trained, prediction, fact_ids, rival)
+        several = options.role == "several"
+        keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
+        fact_ids = fact_ids[keep]
+    if relations:
+        ids = [data.relations.find(str(name)) for name in relations]
+        fact_ids = fact_ids[np.isin(data.train[fact_ids, RELATION], ids)]
+    if entities:
+        ids = [data.entities.find(str(name)) for name in entities]
+        fact_ids = fact_ids[np.isin(data.train[fact_ids][:, [SUBJECT, OBJECT]], ids).any(axis=1)]
+    return fact_ids
+
+
+def find_facts(trained: Trained, wanted: Any) -> FactIds:
+    """Training facts by id or by names, each once, in the order given."""
+    found = [_find_fact(trained, text) for text in _split_ids(wanted)]
+    return np.array(list(dict.fromkeys(found)), np.int64)
+
+
+def _split_ids(wanted: Any) -> list[Any]:
+    """Several ids may stand in one text, by commas or blanks."""
+    texts: list[Any] = []
+    for item in as_list(wanted):
+        parts = str(item).replace(",", " ").split()
+        texts += parts if parts and all(part.isdecimal() for part in parts) else [item]
+    return texts
+
+
+def _find_fact(trained: Trained, text: Any) -> int:
+    data = trained.dataset
+    if str(text).isdecimal():
+        if int(text) >= data.n_facts:
+            raise WhereofError(f"no fact has id {text}; ids go from 0 to {data.n_facts - 1}")
+        return int(text)
+    names = _split_names(text, data)
+    subject = data.entities.find(names[0], data.subjects)
+    object_ = data.entities.find(names[-1], data.objects)
+    relation = 0 if data.two_way else data.relations.find(names[1])
+    ids = trained.adjacency.facts_of_entity(subject)
+    facts = data.train[ids]
+    same = (facts == (subject, relation, object_)).all(axis=1)
+    if not same.any():
+        raise WhereofError(f"{' '.join(names)} is not a training fact")
+    return int(ids[same][0])
+
+
+def _split_names(text: Any, data: Dataset) -> list[str]:
+    """The names of a fact, however they are kept apart."""
+    size = 2 if data.two_way else 3
+    if not isinstance(text, str):
+        names = [str(name) for name in text] if isinstance(text, list | tuple) else [str(text)]
+        ways = [names]
+    else:
+        ways = [[name.strip() for name in text.split(mark)] for mark in ("\t", ",", None)]
+    for names in ways:
+        if len(names) == size:
+            return names
+    shape = "SUBJECT,OBJECT" if data.two_way else "SUBJECT,RELATION,OBJECT"
+    raise WhereofError(f"{text!r} is not a fact; give its id, or {shape}")

@@ -1,0 +1,133 @@
+"""Bounds on the sum over all candidates after a removal, with few of them scored, or none.
+
+The sum is S = sum over c of p_c e^(x_c), with p the probabilities before and x_c the change of a
+candidate's score. Where a candidate keeps its row, a dot product changes by x = d . e, with d the
+change of the query: under p a random variable. K(t) = log E e^(tx) has K(0) = 0, K'(0) = E x,
+K'' = Var x and |K'''| <= R K'', R being the range of x; so K''(t) <= K''(0) e^(Rt), and
+
+    E x <= log E e^x <= E x + Var x (e^R - R - 1) / R^2,
+
+the left by Jensen. Hoeffding's lemma gives E x + R^2 / 8 on the right as well. R is at most 2 |d|
+times the farthest row's distance from their mean. Distances change by no more than the query moves.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whereof.explain._rollback_kernels import Changes, log_sums, quadratic_forms, score_queries
+from whereof.models.match import DOT
+from whereof.predict.scored import ScoredPrediction
+from whereof.types import Numbers, Rows
+
+Bounds = tuple[Numbers, Numbers]
+"""(n,) each: what log S is at least and at most."""
+
+_EXPONENTIALS = 1e-12
+"""How far a sum of exponentials can be off, as a part of it."""
+_HEAVY = 1024
+"""Candidates, the most probable ones, that close bounds score."""
+
+
+@dataclass(frozen=True, eq=False)
+class WideBounds:
+    """Bounds without any scoring: the variance by the trace of the rows' covariance."""
+
+    scored: ScoredPrediction
+    mean_row: Numbers
+    """(width,) mean of the candidates' rows under the softmax."""
+
+    def log_sums(self, changes: Changes) -> Bounds:
+        if self.scored.trained.scorer.model.match == "dot":
+            excess = _excess(self._spread * changes.size**2, _ranges(self.scored, changes))
+            low, high = changes.mean, changes.mean + excess
+        else:
+            low, high = -changes.size, changes.size
+        slack = _slack(changes, self.scored)
+        with np.errstate(over="ignore"):
+            return _logs(np.exp(low - slack), np.exp(high + slack), changes)
+
+    @property
+    def _spread(self) -> float:
+        """The trace of the rows' covariance under the softmax: no direction varies more."""
+        mean = float(self.scored.probabilities @ self.scored.candidates.squares)
+        return max(mean - float(self.mean_row @ self.mean_row), 0.0) + 1e-6 * mean
+
+
+class CloseBounds:
+    """Bounds for dot products: heavy candidates are scored, and only the light ones bounded.
+
+    A light candidate has at most the probability of the last heavy one, so that the light ones'
+    second moment along d is at most that times d^T G d, with G the scatter matrix of all rows.
+    """
+
+    def __init__(self, scored: ScoredPrediction) -> None:
+        self.scored = scored
+        probabilities, rows = scored.probabilities, scored.candidates.rows
+        n_heavy = min(_HEAVY, len(probabilities))
+        heavy = np.argpartition(probabilities, -n_heavy)[-n_heavy:]
+        self._rows: Rows = rows[heavy]
+        self._weights = probabilities[heavy]
+        self._most = float(self._weights.min())
+        self._mass = max(1.0 - float(self._weights.sum()), 0.0)
+
+    def log_sums(self, changes: Changes) -> Bounds:
+        x = np.empty((len(changes.moved), len(self._rows)), self._rows.dtype)
+        score_queries(DOT, self._rows, self._weights, changes.queries, np.arange(len(x)), x)
+        heavy, slack = np.empty(len(x)), _slack(changes, self.scored)
+        log_sums(x, self._weights, np.log(self._weights), heavy)
+        low, high = self._light(x, changes, slack)
+        with np.errstate(over="ignore"):
+            return _logs(np.exp(heavy - slack) + low, np.exp(heavy + slack) + high, changes)
+
+    def _light(self, x: Rows, changes: Changes, slack: Numbers) -> tuple[Numbers | float, Numbers]:
+        """What the light candidates add to the sum at least and at most."""
+        # No score changes by more.
+        most = changes.size * self.scored.candidates.reach + slack
+        with np.errstate(over="ignore"):
+            if self._mass < 1e-6:  # their mean would be rounding
+                return 0.0, (self._mass + 1e-12) * np.exp(most)
+            # No product by BLAS: its own threads get in the way of those that share the work.
+            mean = (changes.mean - np.einsum("ij,j->i", x, self._weights)) / self._mass
+            moment = np.empty(len(x))
+            quadratic_forms(changes.queries, self.scored.candidates.scatter, moment)
+            excess = _excess(self._most * moment / self._mass, _ranges(self.scored, changes))
+            loose = slack / self._mass
+            low = np.clip(mean - loose, -most, most)
+            high = np.clip(mean + loose + excess, -most, most)
+            return self._mass * np.exp(low), self._mass * np.exp(high)
+
+
+def _ranges(scored: ScoredPrediction, changes: Changes) -> Numbers:
+    return np.asarray(2 * changes.size * scored.candidates.radius)
+
+
+def _excess(variances: Numbers, ranges: Numbers) -> Numbers:
+    """How far log E e^x can lie above E x."""
+    some = np.clip(ranges, 1e-3, 700.0)  # below, the digits of the numerator would go
+    growth = np.where(ranges < 1e-3, 0.51, (np.expm1(some) - some) / some**2)
+    return np.minimum(variances * growth, ranges**2 / 8)
+
+
+def _slack(changes: Changes, scored: ScoredPrediction) -> Numbers:
+    """What rounding can make of the change of a score, and of a sum of exponentials.
+
+    A product of vectors is off by no more than its width times the precision times both norms.
+    """
+    width, reach = changes.queries.shape[1] + 2, scored.candidates.reach
+    rounding = width * np.finfo(changes.queries.dtype).eps * changes.size * reach
+    return np.asarray(rounding + _EXPONENTIALS * (1 + reach))
+
+
+def _precision(changes: Changes) -> float:
+    """Of scores, and of their exponentials."""
+    return float(np.finfo(changes.queries.dtype).eps) + _EXPONENTIALS
+
+
+def _logs(floor: Numbers, ceiling: Numbers, changes: Changes) -> Bounds:
+    """Logarithms, with what candidates whose own rows change add to the sum."""
+    tiny, rough = np.finfo(np.float64).tiny, _precision(changes) * changes.correction_size
+    with np.errstate(invalid="ignore", over="ignore"):
+        floor = np.nan_to_num(floor + changes.correction - rough, nan=0.0)
+        ceiling = np.nan_to_num(ceiling + changes.correction + rough, nan=np.inf)
+    return np.log(np.maximum(floor, tiny)), np.log(np.maximum(ceiling, tiny))

@@ -1,0 +1,307 @@
+"""What an explanation says: plain records that people can sort, save and draw."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+from whereof._extras import need
+from whereof.data import Dataset
+from whereof.explain.adjacent import PARTS, role_of, shared_parts
+from whereof.explain.method import Ranked
+from whereof.predict.scored import ScoredPrediction
+from whereof.predict.standing import Standing, name_standings
+from whereof.registry import render
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedPrediction(Standing):
+    """A prediction with names, and its standing with all facts."""
+
+    subject: str
+    relation: str | None
+    """None in two-way data."""
+    object: str
+    asks: str
+    """The place whose candidates compete: object or subject."""
+    labels: dict[str, str | None]
+    """Labels of subject, relation, object and top answer, or their names."""
+    n_candidates: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Standing):
+    """The answer that the prediction is compared with, and its standing."""
+
+    answer: str
+    label: str
+    log_ratio: float
+    """log of the prediction's probability over that of the answer: the difference of scores, or of
+    ratings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedFact:
+    """A training fact with its names. Subclasses add what else is known of it."""
+
+    fact_id: int
+    subject: str
+    relation: str | None
+    object: str
+    labels: dict[str, str | None]
+    """Labels of subject, relation and object, or their names."""
+    rating: float | None = None
+    """What the user gave the item, in data that says so."""
+    source: str | None = None
+    """Where the fact came from, in data that says so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainedFact(NamedFact):
+    """A fact and its influence on the prediction."""
+
+    role: str
+    """What it shares with the prediction: subject, relation or object; several of these; rival,
+    only the other answer of a contrast; or none, for a named fact that shares nothing."""
+    parts: tuple[str, ...]
+    """Everything it shares with the prediction: subject, relation, object, rival."""
+    influence: float
+    rank: int
+    """From 1 on, in the order of the list."""
+    share: float | None
+    """Its part of the influence of all facts of its sign; None where not all were scored."""
+    probability_without: float | None
+    score_without: float | None
+    top_answer_without: str | None
+    """The label is `top_answer_without` in `labels`."""
+    top_answer_changes: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint(Standing):
+    """The standing of the prediction after several facts are rolled back together."""
+
+    fact_ids: tuple[int, ...]
+    influence: float
+    """Of all together; not the sum of what each does alone."""
+    sum_of_single: float
+    top_answer_changes: bool
+
+
+@dataclass(frozen=True)
+class Path:
+    """Two facts that join the prediction's entities through a third."""
+
+    entity: str
+    label: str
+    facts: tuple[ExplainedFact, ExplainedFact]
+    """That of the subject's side first."""
+    influence: float
+    """Of both together."""
+    probability_without: float | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The explanation graph of the paper: what ties the prediction to the data."""
+
+    between: tuple[ExplainedFact, ...]
+    """Facts between the same two entities, in either direction."""
+    same_relation: tuple[ExplainedFact, ...]
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The facts that made the model say so, ranked."""
+
+    prediction: NamedPrediction
+    method: str
+    of: str
+    """What influence is on: probability, score, loss or log_ratio."""
+    n_adjacent: int
+    seconds: float
+    facts: tuple[ExplainedFact, ...]
+    contrast: Contrast | None = None
+    without: Joint | None = None
+    stability: tuple[Joint, ...] | None = None
+    """Without the strongest 1, 3 and 10 supporting facts, as far as there are that many."""
+    graph: Graph | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `whereof explain --json` prints: plain values only."""
+        document: dict[str, Any] = as_plain(self)
+        if self.contrast is not None:
+            for name in ("top_answer", "labels"):
+                del document["contrast"][name]
+        return document
+
+    def to_pandas(self) -> Any:
+        """One row a fact, strongest first."""
+        pandas = need("pandas", "pandas", "tables of pandas")
+        rows = [fact_row(as_plain(fact)) for fact in self.facts]
+        return pandas.DataFrame(rows, columns=FACT_COLUMNS)
+
+    def __str__(self) -> str:
+        """What is explained and how it stands, then one line a fact."""
+        stands = self.prediction
+        worth = (
+            f"score {stands.score:.3f}"
+            if stands.probability is None
+            else f"probability {stands.probability:.4g}"
+        )
+        lines = [f"{_words(stands.labels)}: {worth}, rank {stands.rank} of {stands.n_candidates}"]
+        lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return str(render("explanation-html", self))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Influences as bars, with matplotlib; returns the axes."""
+        return render("explanation-plot", self, ax)
+
+
+def _words(labels: dict[str, str | None]) -> str:
+    return " ".join(filter(None, (labels[place] for place in _PLACES)))
+
+
+_LEAVES = (str, int, float, bool, type(None))
+
+
+def as_plain(value: Any) -> Any:
+    """Records as dicts and tuples as lists, all the way down; dataclasses' own way is slow."""
+    if type(value) in _LEAVES:
+        return value
+    if isinstance(value, tuple):
+        return [as_plain(item) for item in value]
+    fields = value if isinstance(value, dict) else vars(value)
+    return {name: as_plain(item) for name, item in fields.items()}
+
+
+FACT_COLUMNS = (
+    "fact_id",
+    "subject",
+    "relation",
+    "object",
+    "role",
+    "influence",
+    "probability_without",
+    "top_answer_changes",
+    "rank",
+    "share",
+    "top_answer_without",
+    "score_without",
+    "parts",
+    "subject_label",
+    "relation_label",
+    "object_label",
+    "rating",
+    "source",
+)
+"""Of tables with one row a fact."""
+_PLACES = ("subject", "relation", "object")
+
+
+def fact_row(fact: dict[str, Any]) -> tuple[Any, ...]:
+    """What a plain fact has in each of FACT_COLUMNS."""
+    cells = fact | {f"{place}_label": fact["labels"][place] for place in _PLACES}
+    cells["parts"] = "+".join(fact["parts"])
+    return tuple(cells[name] for name in FACT_COLUMNS)
+
+
+class Describer:
+    """Gives names to what belongs to one prediction."""
+
+    def __init__(self, scored: ScoredPrediction, rival: int | None = None) -> None:
+        self.scored, self.rival = scored, rival
+        self._dataset = scored.trained.dataset
+
+    def prediction(self) -> NamedPrediction:
+        """The prediction with its standing."""
+        scored, stands = self.scored, vars(self.scored.standing)
+        fact = (scored.subject, scored.relation, scored.object)
+        names = name_fact(self._dataset, fact)
+        return NamedPrediction(
+            **stands | names | {"labels": names["labels"] | stands["labels"]},
+            asks=scored.asks,
+            n_candidates=len(scored.candidates.ids),
+        )
+
+    def facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+        """Facts in the order of the list."""
+        shared = shared_parts(self.scored.trained, self.scored.prediction, fact_ids, self.rival)
+        without = self._without(ranked)
+        return tuple(
+            self._fact(int(fact_id), index, tuple(compress(PARTS, shared[index])), ranked, without)
+            for index, fact_id in enumerate(fact_ids)
+        )
+
+    def _fact(
+        self,
+        fact_id: int,
+        index: int,
+        parts: tuple[str, ...],
+        ranked: Ranked,
+        without: Sequence[Standing | None],
+    ) -> ExplainedFact:
+        influence, stands = float(ranked.influences[index]), without[index]
+        named = describe_fact(self._dataset, fact_id)
+        label = None if stands is None else stands.top_label
+        return ExplainedFact(
+            **named | {"labels": named["labels"] | {"top_answer_without": label}},
+            role=role_of(parts),
+            parts=parts,
+            influence=influence,
+            rank=index + 1,
+            share=_share(influence, ranked.totals),
+            probability_without=None if stands is None else stands.probability,
+            score_without=None if stands is None else stands.score,
+            top_answer_without=None if stands is None else stands.top_answer,
+            top_answer_changes=None if stands is None else self._changes(ranked, index),
+        )
+
+    def _without(self, ranked: Ranked) -> Sequence[Standing | None]:
+        if ranked.standings is None:
+            return [None] * len(ranked.influences)
+        return name_standings(self.scored.trained, ranked.standings)
+
+    def _changes(self, ranked: Ranked, index: int) -> bool:
+        assert ranked.standings is not None
+        before = self.scored.candidates.ids[self.scored.top]
+        top = before if ranked.top_before is None else ranked.top_before
+        return bool(ranked.standings["top"][index] != top)
+
+
+def _share(influence: float, totals: tuple[float, float] | None) -> float | None:
+    if totals is None:
+        return None
+    return influence / (totals[influence <= 0] or 1.0)
+
+
+def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
+    """The fields of a `NamedFact`."""
+    sources, ratings = data.sources, data.ratings
+    return {
+        "fact_id": fact_id,
+        **name_fact(data, data.train[fact_id]),
+        "rating": None if ratings is None else float(ratings.train[fact_id]),
+        "source": None if sources is None else sources.names[sources.codes[fact_id]],
+    }
+
+
+def name_fact(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:
+    """Subject, relation and object of a fact, and their labels."""
+    subject, *relation, object_ = data.fact_names(fact)
+    return {
+        "subject": subject,
+        "relation": relation[0] if relation else None,
+        "object": object_,
+        "labels": {
+            "subject": data.entities.label(fact[SUBJECT]),
+            "relation": None if data.two_way else data.relations.label(fact[RELATION]),
+            "object": data.entities.label(fact[OBJECT]),
+        },
+    }

@@ -1,0 +1,98 @@
+"""The explanation graph of the paper: what ties a prediction's entities to each other.
+
+(i) Facts between the same two entities, (ii) facts of the same relation, (iii) pairs of facts that
+join the two entities through a third, ranked by what both together do.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.explain.adjacent import find_adjacent
+from whereof.explain.explanation import Describer, ExplainedFact, Graph, Path
+from whereof.explain.method import Ranked
+from whereof.explain.rollback import Rollback, Sets
+from whereof.explain.search import search
+from whereof.predict.scored import ScoredPrediction
+from whereof.predict.standing import Standings
+from whereof.types import OBJECT, SUBJECT, FactIds
+
+_SHOWN = 5
+"""Facts or pairs of each kind."""
+
+
+def find_graph(rollback: Rollback, describer: Describer) -> Graph:
+    """The supporters of each kind, strongest first."""
+    scored = rollback.scored
+    adjacent = find_adjacent(scored.trained, scored.prediction)
+    facts = scored.trained.dataset.train[adjacent]
+    ends = {scored.subject, scored.object}
+    joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
+    # A self-loop of one of two entities does not join them.
+    joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
+    same_relation = scored.trained.adjacency.facts_of_relation(scored.relation)
+    return Graph(
+        between=_strongest(rollback, describer, adjacent[joins]),
+        same_relation=_strongest(rollback, describer, same_relation.astype(np.int64)),
+        paths=_paths(rollback, describer),
+    )
+
+
+def _strongest(
+    rollback: Rollback, describer: Describer, fact_ids: FactIds
+) -> tuple[ExplainedFact, ...]:
+    ranked = search(rollback, Sets.each(fact_ids), _SHOWN)
+    return describer.facts(fact_ids[ranked.chosen], replace(ranked, totals=None))
+
+
+def _paths(rollback: Rollback, describer: Describer) -> tuple[Path, ...]:
+    pairs = _find_pairs(rollback.scored)
+    sets = Sets(pairs.ravel(), np.arange(0, 2 * len(pairs) + 1, 2))
+    ranked = search(rollback, sets, _SHOWN)
+    assert ranked.standings is not None
+    together = zip(pairs[ranked.chosen], ranked.influences, ranked.standings, strict=True)
+    return tuple(_path(rollback, describer, *each) for each in together)
+
+
+def _path(
+    rollback: Rollback, describer: Describer, pair: FactIds, influence: float, after: Standings
+) -> Path:
+    scored = rollback.scored
+    data = scored.trained.dataset
+    alone = rollback.outcomes(Sets.each(pair))
+    ranked = Ranked(np.arange(2), alone.influences, standings=alone.standings)
+    first, second = describer.facts(pair, ranked)
+    middle = int(_other_ends(scored, pair[:1], scored.subject)[0])
+    return Path(
+        entity=data.entities.name(middle),
+        label=data.entities.label(middle),
+        facts=(first, second),
+        influence=float(influence),
+        probability_without=scored.shown(float(after["probability"])),
+    )
+
+
+def _find_pairs(scored: ScoredPrediction) -> FactIds:
+    """(n_pairs, 2) facts of the subject and of the object that meet in a third entity."""
+    ends = [scored.subject, scored.object]
+    sides = []
+    for entity in ends:
+        ids = scored.trained.adjacency.facts_of_entity(entity).astype(np.int64)
+        others = _other_ends(scored, ids, entity)
+        away = ~np.isin(others, ends)
+        order = np.argsort(others[away], kind="stable")
+        sides.append((ids[away][order], others[away][order]))
+    (first, meets), (second, met) = sides
+    if scored.subject == scored.object:
+        return np.empty((0, 2), np.int64)
+    starts, stops = np.searchsorted(met, meets, "left"), np.searchsorted(met, meets, "right")
+    counts = stops - starts
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.column_stack([np.repeat(first, counts), second[np.repeat(starts, counts) + within]])
+
+
+def _other_ends(scored: ScoredPrediction, fact_ids: FactIds, entity: int) -> NDArray[np.int64]:
+    """The entity at the other end of each fact of an entity."""
+    facts = scored.trained.dataset.train[fact_ids].astype(np.int64)
+    return np.where(facts[:, SUBJECT] == entity, facts[:, OBJECT], facts[:, SUBJECT])

@@ -1,0 +1,313 @@
+"""The training losses of facts over all candidates, and their gradients by all parameters.
+
+Negatives are not sampled: the loss of a fact compares its answer with every candidate. With inverse
+relations a fact has two losses, one for its object and one for its subject, which add up.
+Regularisation is left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof._jit import row_function
+from whereof.data import Dataset
+from whereof.errors import WhereofError
+from whereof.explain._gradient_kernels import (
+    FactGradients,
+    Pulled,
+    Tables,
+    add_rows,
+    pull_queries,
+    pull_to_queries,
+    pull_to_rows,
+    push_distances,
+    push_queries,
+    sum_squares,
+    turn_into_slopes,
+)
+from whereof.models.match import MATCH_IDS, score_rows
+from whereof.models.scoring import Scorer
+from whereof.predict.scored import Trained
+from whereof.training.losses import LOSS_IDS
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
+
+_CELLS = 1 << 22
+"""Scores that are held in memory at a time."""
+
+
+def zeros(scorer: Scorer) -> Tables:
+    """A zero for every parameter, in double precision."""
+    return Tables(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Queries that ask for an answer among the same candidates."""
+
+    given: NDArray[Any]
+    """(n,) the entities that are not asked for."""
+    relations: NDArray[Any]
+    """(n,) rows of relations."""
+    vectors: Rows
+    """(n, query width)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Jacobian:
+    """The slopes of some candidates' scores by all parameters, for any query.
+
+    The scores are the model's own, not placed on a scale of ratings. Numbers are of the precision
+    of the rows.
+    """
+
+    scorer: Scorer
+    candidates: slice | NDArray[np.int64]
+    """Rows of the candidates, each once."""
+
+    def queries(self, given: NDArray[Any], relations: NDArray[Any]) -> Queries:
+        return Queries(given, relations, self.scorer.queries(given, relations))
+
+    def scores(self, queries: Queries) -> Rows:
+        """(n, n_candidates) as the model has them."""
+        q = queries.vectors
+        if self._is_dot:
+            scores: Rows = q[:, : self._width] @ self._rows.T
+            return self._offset(scores, q)
+        out = np.empty((len(q), len(self._rows)), self._rows.dtype)
+        ids = np.arange(len(self._rows))
+        for vector, row in zip(q, out, strict=True):
+            score_rows(self._kind, vector, self._rows, ids, self._width, row)
+        return out
+
+    def push(self, queries: Queries, direction: Tables) -> Rows:
+        """(n, n_candidates) what scores change by as the parameters go along a direction."""
+        q, d_rows = queries.vectors, direction.entities[self.candidates]
+        d_rows = d_rows.astype(q.dtype, copy=False)
+        dq = self._push_queries(queries, direction)
+        if self._is_dot:
+            width = self._width
+            change: Rows = dq[:, :width] @ self._rows.T
+            change += q[:, :width] @ d_rows.T
+            return self._offset(change, dq)
+        out = np.empty((len(q), len(self._rows)), q.dtype)
+        push_distances(self._kind, q, dq, self._rows, d_rows, out)
+        return out
+
+    def pull(self, queries: Queries, weights: Rows, out: Tables) -> None:
+        """Add the gradient of the scores' weighted sum; weights: (n, n_candidates)."""
+        q = queries.vectors
+        pulled = self.pull_to_given(queries, weights)
+        add_rows(queries.given, pulled.given, out.entities)
+        add_rows(queries.relations, pulled.relations, out.relations)
+        if self._is_dot:
+            d_rows = weights.T @ q[:, : self._width]
+        else:
+            d_rows = np.zeros(self._rows.shape)
+            pull_to_rows(self._kind, q, self._rows, weights, d_rows)
+        out.entities[self.candidates] += d_rows
+
+    def pull_to_given(self, queries: Queries, weights: Rows) -> Pulled:
+        """The part of that gradient that goes through the queries, one by one."""
+        q, rows = queries.vectors, self._tables
+        dq = np.zeros_like(q)
+        if self._is_dot:
+            dq[:, : self._width] = weights @ self._rows
+            dq[:, self._width :] = weights.sum(axis=1, keepdims=True)
+        else:
+            pull_to_queries(self._kind, q, self._rows, weights, dq)
+        pulled = self._room(len(q))
+        vjp = row_function(self.scorer.model.query_vjp, 5, q.dtype.name)
+        pull_queries(vjp, rows, queries.given, queries.relations, dq, pulled)
+        return pulled
+
+    def _push_queries(self, queries: Queries, direction: Tables) -> Rows:
+        out = np.empty_like(queries.vectors)
+        vjp = row_function(self.scorer.model.query_vjp, 5, out.dtype.name)
+        d_query, pulled = np.zeros(out.shape[1], out.dtype), self._room(1)
+        given, relations = queries.given, queries.relations
+        push_queries(vjp, self._tables, direction, given, relations, d_query, pulled, out)
+        return out
+
+    def _room(self, n: int) -> Pulled:
+        """Room for the gradients of n queries' rows."""
+        shapes = ((n, table.shape[1]) for table in self._tables)
+        return Pulled(*(np.zeros(shape, self._rows.dtype) for shape in shapes))
+
+    def _offset(self, scores: Rows, queries: Rows) -> Rows:
+        """Add what a query carries beyond the width of a row."""
+        if queries.shape[1] > self._width:
+            scores += queries[:, self._width :]
+        return scores
+
+    @cached_property
+    def _rows(self) -> Rows:
+        """(n_candidates, width)."""
+        return self.scorer.entity_rows[self.candidates]
+
+    @property
+    def _tables(self) -> Tables:
+        return Tables(self.scorer.entity_rows, self.scorer.relation_rows)
+
+    @property
+    def _width(self) -> int:
+        return int(self._rows.shape[1])
+
+    @property
+    def _kind(self) -> int:
+        return MATCH_IDS[self.scorer.model.match]
+
+    @property
+    def _is_dot(self) -> bool:
+        return self.scorer.model.match == "dot"
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some facts in one direction, against all candidates of that direction."""
+
+    jacobian: Jacobian
+    queries: Queries
+    answers: NDArray[np.int64]
+    """(n,) where the true one stands among the candidates."""
+    slopes: Rows
+    """(n, n_candidates) of the loss by every score."""
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """The losses of all training facts under some parameters."""
+
+    scorer: Scorer
+    dataset: Dataset
+    loss: str
+    inverse: bool
+
+    @classmethod
+    def of(cls, trained: Trained) -> "Losses":
+        """Those of a run under its own parameters."""
+        config = trained.config
+        if config.loss == "squared" and trained.dataset.ratings is None:
+            raise WhereofError(
+                "this run learned ratings and does not hold them, so its losses are not known; "
+                "choose another method, such as rollback"
+            )
+        return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
+
+    def products(self, fact_ids: FactIds, direction: Tables) -> Numbers:
+        """(n,) gradient of every fact's loss times a direction of the parameters."""
+        size = max((float(np.abs(part).max(initial=0)) for part in direction), default=0.0)
+        if size == 0:
+            return np.zeros(len(fact_ids))
+        # In single precision a direction may be too small to be multiplied.
+        unit = Tables(*(part / size for part in direction))
+        out = np.zeros(len(fact_ids))
+        for part, blocks in self._blocks(fact_ids):
+            for block in blocks:
+                changes = block.jacobian.push(block.queries, unit)
+                out[part] += np.einsum("ij,ij->i", block.slopes, changes)
+        return size * out
+
+    def norms(self, fact_ids: FactIds) -> Numbers:
+        """(n,) length of the gradient of every fact's loss."""
+        squares, entity_rows = np.zeros(len(fact_ids)), self.scorer.entity_rows
+        kind = MATCH_IDS[self.scorer.model.match]
+        room = np.empty(entity_rows.shape[1], entity_rows.dtype)
+        for part, blocks in self._blocks(fact_ids):
+            gradients, relation_squares = self._gradients(blocks)
+            sum_squares(kind, entity_rows, gradients, room, squares[part])
+            squares[part] += relation_squares
+        return np.sqrt(squares)
+
+    def gradient(self, fact_ids: FactIds) -> Tables:
+        """The gradient of the sum of these facts' losses."""
+        out = zeros(self.scorer)
+        for _, blocks in self._blocks(fact_ids):
+            for block in blocks:
+                block.jacobian.pull(block.queries, block.slopes, out)
+        return out
+
+    def curve(self, fact_ids: FactIds, direction: Tables) -> Tables:
+        """A direction times the Gauss-Newton part of the Hessian of these facts' losses.
+
+        That part is J^T C J, with J the slopes of the scores and C the second derivatives of the
+        loss by them, and takes no direction to its opposite. The Hessian has the curvature of
+        the scores themselves besides.
+        """
+        out = zeros(self.scorer)
+        for _, blocks in self._blocks(fact_ids):
+            for block in blocks:
+                changes = block.jacobian.push(block.queries, direction)
+                block.jacobian.pull(block.queries, self._bend(block, changes), out)
+        return out
+
+    def _bend(self, block: _Block, changes: Rows) -> Rows:
+        """Changes of scores times the second derivatives of the loss by the scores."""
+        each = np.arange(len(changes))
+        if self.loss == "squared":
+            bent = np.zeros_like(changes)
+            bent[each, block.answers] = changes[each, block.answers]
+            return bent
+        n = 1 if self.loss == "softmax" else changes.shape[1]
+        p = n * block.slopes
+        p[each, block.answers] += 1
+        if self.loss == "softmax":
+            changes -= np.einsum("ij,ij->i", p, changes)[:, None]
+            return np.asarray(p * changes)
+        return np.asarray(p * (1 - p) * changes / n)
+
+    def _gradients(self, blocks: list[_Block]) -> tuple[FactGradients, Numbers]:
+        """Gradients of a block's facts in all directions, and the relations' squared norms."""
+        n = len(blocks[0].answers)
+        entity_rows = self.scorer.entity_rows
+        weights = np.zeros((len(blocks), n, len(entity_rows)), entity_rows.dtype)
+        pulled = [block.jacobian.pull_to_given(block.queries, block.slopes) for block in blocks]
+        for block, row in zip(blocks, weights, strict=True):
+            row[:, block.jacobian.candidates] = block.slopes
+        queries = np.stack([block.queries.vectors for block in blocks])
+        vectors = queries[:, :, : entity_rows.shape[1]]
+        gradients = FactGradients(
+            given=np.stack([block.queries.given for block in blocks]),
+            queries=queries,
+            products=np.einsum("dik,eik->ide", vectors, vectors),
+            weights=weights,
+            d_given=np.stack([part.given for part in pulled]),
+        )
+        relations = np.stack([part.relations for part in pulled]).astype(np.float64)
+        return gradients, np.einsum("dij,dij->i", relations, relations)
+
+    def _blocks(self, fact_ids: FactIds) -> Iterator[tuple[slice, list[_Block]]]:
+        """Which facts, and they in every direction; few enough to be held in memory."""
+        size = max(_CELLS // len(self.scorer.entity_rows), 1)
+        for start in range(0, len(fact_ids), size):
+            part = slice(start, min(start + size, len(fact_ids)))
+            yield part, [self._block(fact_ids[part], d) for d in range(1 + self.inverse)]
+
+    def _block(self, fact_ids: FactIds, direction: int) -> _Block:
+        data, jacobian = self.dataset, self._jacobians[direction]
+        facts = data.train[fact_ids]
+        given, asked = (OBJECT, SUBJECT) if direction else (SUBJECT, OBJECT)
+        relations = facts[:, RELATION] + direction * data.inverse_offset
+        queries = jacobian.queries(np.ascontiguousarray(facts[:, given]), relations)
+        places = data.subjects if direction else data.objects
+        answers = facts[:, asked].astype(np.int64) - places.start
+        slopes = jacobian.scores(queries)
+        turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
+        return _Block(jacobian, queries, answers, slopes)
+
+    @cached_property
+    def _jacobians(self) -> tuple[Jacobian, Jacobian]:
+        places = (self.dataset.objects, self.dataset.subjects)
+        forward, back = (Jacobian(self.scorer, slice(p.start, p.stop)) for p in places)
+        return forward, back
+
+    @cached_property
+    def _targets(self) -> Numbers:
+        """(n_facts,) what the squared loss takes scores to."""
+        ratings = self.dataset.ratings
+        if self.loss == "squared" and ratings is not None:
+            return ratings.standardised()
+        return np.zeros(self.dataset.n_facts)

@@ -1,0 +1,187 @@
+"""What a method is: how it estimates influence, what that needs, and what it can do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.errors import WhereofError
+from whereof.predict.prediction import Prediction
+from whereof.predict.scored import Arrays, ScoredPrediction, Trained
+from whereof.predict.standing import Standings
+from whereof.registry import METHODS, load
+from whereof.types import FactIds, Numbers
+
+NEEDS = {
+    "trace": "the trace of the run",
+    "checkpoints": "checkpoints kept in training",
+    "recipe": "the settings that the run was trained with",
+    "retraining": "retraining the model",
+    "sigmoid loss": "a run trained with the sigmoid loss",
+}
+"""What a method can need."""
+ABILITIES = {
+    "groups": "estimates what several facts do together",
+    "contrast": "compares two answers",
+    "device": "runs on a GPU",
+    "standings": "tells probability, rank and top answer without a fact",
+    "non-adjacent facts": "also rates facts that share nothing with the prediction",
+}
+"""What a method can be able to do."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The quantity that influence is measured on."""
+
+    of: str
+    """probability, score or loss of the prediction; log_ratio of a contrast."""
+    rival: int | None = None
+    """The entity that is the other answer of a contrast."""
+
+    def __post_init__(self) -> None:
+        assert (self.of == "log_ratio") == (self.rival is not None)
+
+    def rival_place(self, scored: ScoredPrediction) -> int | None:
+        """The position of the other answer among the candidates."""
+        return None if self.rival is None else scored.place_of(self.rival)
+
+    def slopes(self, scored: ScoredPrediction) -> Numbers:
+        """(n_candidates,) derivative of the quantity by every candidate's score."""
+        place, rival = scored.place, self.rival_place(scored)
+        slopes = np.zeros(len(scored.scores))
+        slopes[place] = 1
+        if rival is not None:
+            slopes[rival] -= 1
+        elif self.of == "loss" and scored.trained.config.loss == "sigmoid":
+            slopes[place] = 1 / (1 + np.exp(scored.scores[place]))
+        elif self.of != "score":
+            slopes -= scored.probabilities
+            slopes *= scored.probability if self.of == "probability" else 1.0
+        return slopes
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a method is given beside the prediction and the facts."""
+
+    aim: Aim
+    seed: int = 0
+    """For what the method draws at random."""
+    exhaustive: bool = False
+    """Whether to score every fact against every candidate, with no shortcut."""
+    prepared: Arrays = field(default_factory=dict)
+    """What `prepare` returned."""
+    retrainer: Any = None
+    """A `whereof.retrain` Case, for a method that needs retraining."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Some of many facts, or sets of facts, strongest first."""
+
+    chosen: NDArray[np.int64]
+    """(n,) their positions."""
+    influences: Numbers
+    """(n,)"""
+    totals: tuple[float, float] | None = None
+    """The sum of all supporting and of all opposing influences; None where some were skipped."""
+    standings: Standings | None = None
+    """(n,) of the prediction without each, where the method can tell."""
+    top_before: int | None = None
+    """The top answer with all facts; None where the parameters of the run give it."""
+    notes: tuple[str, ...] = ()
+
+
+class Method:
+    """A way to estimate influence. A subclass says what it is and defines `estimate`."""
+
+    name: str
+    title: str
+    citation: str
+    needs: frozenset[str] = frozenset()
+    """Some of NEEDS."""
+    can: frozenset[str] = frozenset()
+    """Some of ABILITIES."""
+    draws: bool = False
+    """Whether its numbers are random draws, which say nothing about influence."""
+    same_answer: bool = False
+    """Whether it rates only facts with the same answer in the same place."""
+    prepares: str | None = None
+    """Whether `prepare` has work to do: once a `run`, or once for a list of `predictions`."""
+
+    def prepare(self, trained: Trained, predictions: Sequence[Prediction], events: Any) -> Arrays:
+        """Arrays that all estimates share. They are stored in the run and passed in the context."""
+        return {}
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """(n_facts,) influence of each fact on the quantity that `context.aim` names."""
+        raise NotImplementedError
+
+    def rank(
+        self,
+        scored: ScoredPrediction,
+        fact_ids: FactIds,
+        context: Context,
+        top: int | str | None,
+        *,
+        opposing: bool = False,
+    ) -> Ranked:
+        """The strongest facts; see `rank_influences`."""
+        return rank_influences(self.estimate(scored, fact_ids, context), top, opposing=opposing)
+
+    def check(self, trained: Trained) -> None:
+        """Refuse a run that lacks what the method needs."""
+        if "trace" in self.needs:
+            trained.need_trace(self.name)
+
+    def notes(self, trained: Trained) -> tuple[str, ...]:
+        """What a reader of its explanations should know."""
+        loss = trained.config.loss
+        if "sigmoid loss" in self.needs and loss != "sigmoid":
+            return (f"{self.name} supposes the sigmoid loss; this run was trained with {loss}",)
+        return ()
+
+
+def get_method(name: str) -> Method:
+    """The method of that name."""
+    method: Method = load(METHODS, name, Method)
+    return method
+
+
+def prepare(
+    method: Method, trained: Trained, predictions: Sequence[Prediction], events: Any = None
+) -> Arrays:
+    """What a method prepares, from the run's store where it is there already."""
+    if method.prepares is None:
+        return {}
+    asked = sorted(map(repr, predictions)) if method.prepares == "predictions" else []
+    digest = blake2b("\n".join(asked).encode(), digest_size=8).hexdigest()
+    found: Mapping[str, NDArray[Any]] = trained.store.get(
+        f"{method.name}-{digest}", lambda: method.prepare(trained, predictions, events)
+    )
+    return found
+
+
+def rank_influences(influences: Numbers, top: int | str | None, *, opposing: bool) -> Ranked:
+    """The order of influences: the `top` strongest, "all" of the asked sign, or with None any.
+
+    Facts are in the order of their ids, so ties go to the lower one.
+    """
+    if not np.isfinite(influences).all():
+        raise WhereofError(
+            "influences are not finite: the parameters or the trace contain NaN, infinity or "
+            "numbers that are too large"
+        )
+    signed = -influences if opposing else influences
+    order = np.argsort(-signed, kind="stable")
+    if top is not None:
+        order = order[signed[order] > 0]
+    if isinstance(top, int):
+        order = order[:top]
+    supports = influences > 0
+    totals = float(influences[supports].sum()), float(influences[~supports].sum())
+    return Ranked(order, influences[order], totals)

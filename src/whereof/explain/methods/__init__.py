@@ -1,0 +1,1 @@
+"""The methods that estimate influence from the run as it is, without training again."""

@@ -1,0 +1,113 @@
+"""Influence by gradients: how a training step on a fact would move what is explained.
+
+A step of gradient descent on fact i moves the parameters along -grad L_i, with L_i its training
+loss (see `losses`), and so what is explained, f, by -grad L_i . grad f for a rate of 1. Facts whose
+steps raise f support it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from whereof.errors import WhereofError
+from whereof.explain._gradient_kernels import Tables
+from whereof.explain.losses import Jacobian, Losses, zeros
+from whereof.explain.method import Aim, Context, Method
+from whereof.predict.scored import ScoredPrediction, Store, Trained
+from whereof.training.results import Checkpoint
+from whereof.training.timeline import Timeline
+from whereof.types import FactIds, Numbers
+
+SIMILARITY = "Charpiat et al., Input Similarity from the Neural Network Perspective, NeurIPS 2019"
+
+
+class GradientDot(Method):
+    """-grad L_i . grad f."""
+
+    name = "gradient-dot"
+    title = "Dot product of gradients"
+    citation = SIMILARITY
+    can = frozenset({"contrast", "non-adjacent facts"})
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """See `Method`."""
+        gradient = gradient_of(scored, context.aim)
+        return -Losses.of(scored.trained).products(fact_ids, gradient)
+
+
+class GradientCos(Method):
+    """The cosine of the angle between -grad L_i and grad f; 0 where either vanishes."""
+
+    name = "gradient-cos"
+    title = "Cosine of gradients"
+    citation = SIMILARITY
+    can = frozenset({"contrast", "non-adjacent facts"})
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """See `Method`."""
+        gradient, losses = gradient_of(scored, context.aim), Losses.of(scored.trained)
+        size = np.sqrt(sum(float(np.vdot(part, part)) for part in gradient))
+        lengths = losses.norms(fact_ids) * size
+        products = losses.products(fact_ids, gradient)
+        cosines = np.zeros(len(fact_ids))
+        np.divide(-products, lengths, out=cosines, where=lengths > 0)
+        # Rounding must not take a cosine past 1.
+        return np.clip(cosines, -1, 1)
+
+
+class TracIn(Method):
+    """Sum over the kept checkpoints of rate * -grad L_i . grad f, all as they were then."""
+
+    name = "tracin"
+    title = "TracIn over kept checkpoints"
+    citation = (
+        "Pruthi et al., Estimating Training Data Influence by Tracing Gradient Descent, "
+        "NeurIPS 2020"
+    )
+    needs = frozenset({"checkpoints"})
+    can = frozenset({"contrast", "non-adjacent facts"})
+
+    def check(self, trained: Trained) -> None:
+        """See `Method`."""
+        if not trained.read_checkpoints():
+            raise WhereofError(
+                "method tracin needs checkpoints and this run kept none; train it with "
+                "--keep-checkpoints N, or choose another method, such as gradient-dot"
+            )
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """See `Method`."""
+        trained, config = scored.trained, scored.trained.config
+        checkpoints, nothing = trained.read_checkpoints(), np.zeros(0, np.bool_)
+        n_directions = 1 + config.inverse
+        timeline = Timeline(config, trained.dataset.n_facts, n_directions, removed=nothing)
+        rates = timeline.rates(np.array([checkpoint.updates for checkpoint in checkpoints]))
+        total = np.zeros(len(fact_ids))
+        for checkpoint, rate in zip(checkpoints, rates, strict=True):
+            then = _as_of(checkpoint, scored)
+            total += rate * GRADIENT_DOT.estimate(then, fact_ids, context)
+        return total
+
+
+GRADIENT_DOT, GRADIENT_COS, TRACIN = GradientDot(), GradientCos(), TracIn()
+
+
+def gradient_of(scored: ScoredPrediction, aim: Aim) -> Tables:
+    """The gradient by all parameters of what is explained."""
+    scorer, slopes = scored.trained.scorer, aim.slopes(scored)
+    jacobian = Jacobian(scorer, scored.candidates.ids)
+    queries = jacobian.queries(np.array([scored.given]), np.array([scored.relation_row]))
+    out = zeros(scorer)
+    size = float(np.abs(slopes).max(initial=0)) or 1.0
+    # In single precision the slope of a small probability may be lost.
+    weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
+    jacobian.pull(queries, weights, out)
+    scale = size * scorer.scale
+    return Tables(scale * out.entities, scale * out.relations)
+
+
+def _as_of(checkpoint: Checkpoint, scored: ScoredPrediction) -> ScoredPrediction:
+    """The same prediction under the parameters of a checkpoint."""
+    scorer = replace(scored.trained.scorer, **vars(checkpoint.parameters))
+    then = replace(scored.trained, scorer=scorer, store=Store())
+    return then.score(scored.prediction, then.candidates(scored.candidates.ids))

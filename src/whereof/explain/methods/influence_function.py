@@ -1,0 +1,170 @@
+"""Influence functions: what the parameters would be, to first order, had a fact been left out.
+
+At a minimum of the summed loss, leaving out fact i moves the parameters by H^-1 grad L_i, with H
+the Hessian of the sum; so f falls by -grad f^T H^-1 grad L_i. All facts share one solve,
+s = (H + damping)^-1 grad f, and fact i has -s . grad L_i.
+
+H is taken
+- for few parameters as it is, by differences of gradients, as a dense matrix. Training stops where
+  it stops, mostly not at a minimum: where H with its damping is not positive definite, its
+  Gauss-Newton part, which is never negative, takes its place;
+- for many parameters as its Gauss-Newton part, which is never formed: conjugate gradients ask only
+  for its products with vectors. They stop after a fixed number of these, which damps what they
+  have not reached.
+
+Of many facts, some thousand that are drawn by the seed stand for all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whereof.explain._gradient_kernels import Tables
+from whereof.explain.losses import Losses
+from whereof.explain.method import Context, Method
+from whereof.explain.methods.gradient import gradient_of
+from whereof.models.scoring import Scorer
+from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.training.sampling import CURVATURE_STREAM, shuffled
+from whereof.types import FactIds, Numbers
+
+DAMPING = 1.0
+"""Added to the curvature of every parameter, as weight decay of that strength would."""
+MOST_DENSE = 2000
+"""Parameters up to which the Hessian is a dense matrix."""
+_MOST_FACTS = 2048
+"""Facts that the Hessian is taken from at most."""
+_MOST_STEPS = 40
+"""Of conjugate gradients."""
+_CLOSE = 1e-8
+"""What is left of the right-hand side, as a share, when conjugate gradients stop."""
+_STEP = 1e-5
+"""Of differences, in every parameter."""
+
+
+class InfluenceFunction(Method):
+    """-grad f^T (H + damping)^-1 grad L_i."""
+
+    name = "influence-function"
+    title = "Influence function"
+    citation = (
+        "Koh and Liang, Understanding Black-box Predictions via Influence Functions, ICML 2017"
+    )
+    can = frozenset({"contrast", "non-adjacent facts"})
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """See `Method`."""
+        trained = scored.trained
+        gradient = flatten(gradient_of(scored, context.aim))
+        if len(gradient) <= MOST_DENSE:
+            solved = np.asarray(np.linalg.solve(damped_hessian(trained, context.seed), gradient))
+        else:
+            curvature = Curvature.of(trained, context.seed)
+            solved = solve_by_conjugate_gradients(curvature.gauss_newton, gradient, DAMPING)
+        direction = unflatten(solved, trained.scorer)
+        return -Losses.of(trained).products(fact_ids, direction)
+
+
+INFLUENCE_FUNCTION = InfluenceFunction()
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Second derivatives of the summed training loss, as products with vectors."""
+
+    losses: Losses
+    fact_ids: FactIds
+    """The facts that stand for all."""
+    weight: float
+    """How many facts each of them stands for."""
+
+    @classmethod
+    def of(cls, trained: Trained, seed: int) -> "Curvature":
+        n_facts = trained.dataset.n_facts
+        fact_ids = np.arange(n_facts)
+        if n_facts > _MOST_FACTS:
+            order = shuffled(np.uint64(seed), n_facts, 0, CURVATURE_STREAM)
+            fact_ids = np.sort(order[:_MOST_FACTS])
+        return cls(Losses.of(trained), fact_ids, n_facts / len(fact_ids))
+
+    def gauss_newton(self, vector: Numbers) -> Numbers:
+        """The Gauss-Newton part times a vector."""
+        direction = unflatten(vector, self.losses.scorer)
+        return self.weight * flatten(self.losses.curve(self.fact_ids, direction))
+
+    def hessian(self, vector: Numbers) -> Numbers:
+        """The Hessian times a vector, by central differences of the gradient."""
+        ahead, behind = self._gradient(_STEP * vector), self._gradient(-_STEP * vector)
+        return (ahead - behind) / (2 * _STEP)
+
+    def _gradient(self, change: Numbers) -> Numbers:
+        """The gradient of the summed loss where the parameters have changed."""
+        scorer = self.losses.scorer
+        there = _with_rows(scorer, unflatten(flatten(_rows(scorer)) + change, scorer))
+        return self.weight * flatten(replace(self.losses, scorer=there).gradient(self.fact_ids))
+
+
+def damped_hessian(trained: Trained, seed: int) -> Numbers:
+    """(n_parameters, n_parameters) a positive definite one; it serves every prediction."""
+    key = f"influence-function-hessian-{seed}"
+    return trained.store.get(key, lambda: {"hessian": _damped_hessian(trained, seed)})["hessian"]
+
+
+def _damped_hessian(trained: Trained, seed: int) -> Numbers:
+    curvature = Curvature.of(trained, seed)
+    scorer = curvature.losses.scorer
+    doubled = _with_rows(scorer, Tables(*(part.astype(np.float64) for part in _rows(scorer))))
+    curvature = replace(curvature, losses=replace(curvature.losses, scorer=doubled))
+    size = len(flatten(_rows(scorer)))
+    hessian = dense(curvature.hessian, size) + DAMPING * np.eye(size)
+    try:
+        np.linalg.cholesky(hessian)
+    except np.linalg.LinAlgError:
+        return dense(curvature.gauss_newton, size) + DAMPING * np.eye(size)
+    return hessian
+
+
+def dense(product: Callable[[Numbers], Numbers], size: int) -> Numbers:
+    """(size, size) a symmetric matrix, out of its products with unit vectors."""
+    matrix = np.array([product(unit) for unit in np.eye(size)])
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def solve_by_conjugate_gradients(
+    product: Callable[[Numbers], Numbers], wanted: Numbers, damping: float
+) -> Numbers:
+    """What a positive semidefinite matrix, with damping, takes to `wanted`; to some digits."""
+    found, rest = np.zeros_like(wanted), wanted.copy()
+    direction, square = rest.copy(), float(rest @ rest)
+    enough = _CLOSE**2 * square
+    for _ in range(_MOST_STEPS):
+        if square <= enough:
+            break
+        image = product(direction) + damping * direction
+        step = square / float(direction @ image)
+        found += step * direction
+        rest -= step * image
+        before, square = square, float(rest @ rest)
+        direction = rest + square / before * direction
+    return found
+
+
+def flatten(tables: Tables) -> Numbers:
+    """(n_parameters,) all numbers in a row."""
+    return np.concatenate([part.ravel() for part in tables]).astype(np.float64, copy=False)
+
+
+def unflatten(vector: Numbers, scorer: Scorer) -> Tables:
+    """The numbers in the shape of a scorer's rows."""
+    n = scorer.entity_rows.size
+    entities = vector[:n].reshape(scorer.entity_rows.shape)
+    return Tables(entities, vector[n:].reshape(scorer.relation_rows.shape))
+
+
+def _rows(scorer: Scorer) -> Tables:
+    return Tables(scorer.entity_rows, scorer.relation_rows)
+
+
+def _with_rows(scorer: Scorer, rows: Tables) -> Scorer:
+    return replace(scorer, entity_rows=rows.entities, relation_rows=rows.relations)

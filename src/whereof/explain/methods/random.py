@@ -1,0 +1,44 @@
+"""Adjacent facts in a random order: the paper's NH, which any method should beat."""
+
+import numpy as np
+
+from whereof._jit import kernel
+from whereof.explain.method import Context, Method
+from whereof.explain.methods.rollback import PAPER
+from whereof.predict.scored import ScoredPrediction
+from whereof.training.sampling import RANDOM_STREAM, key_of
+from whereof.types import FactIds, Numbers
+
+_11 = np.uint64(11)
+
+
+class RandomMethod(Method):
+    """Draws between 0 and 1, keyed by seed, prediction and fact.
+
+    So a fact's draw does not depend on which other facts are there.
+    """
+
+    name = "random"
+    title = "Random adjacent facts"
+    citation = PAPER
+    can = frozenset({"contrast", "non-adjacent facts"})
+    draws = True
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """(n_facts,) draws."""
+        prediction = (scored.subject, scored.relation, scored.object)
+        out = np.empty(len(fact_ids))
+        _draw(np.uint64(context.seed), tuple(map(np.uint64, prediction)), fact_ids, out)
+        return out
+
+
+RANDOM = RandomMethod()
+
+
+@kernel
+def _draw(seed, prediction, fact_ids, out):
+    subject, relation, object_ = prediction
+    query = key_of(seed, RANDOM_STREAM, subject, relation)
+    for i in range(out.shape[0]):
+        key = key_of(query, RANDOM_STREAM, object_, np.uint64(fact_ids[i]))
+        out[i] = ((key >> _11) + 0.5) * 2.0**-53

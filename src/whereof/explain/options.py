@@ -1,0 +1,82 @@
+"""What is asked of an explanation: one table that feeds commands, docs and checks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from whereof.errors import WhereofError
+from whereof.registry import METHODS, names
+from whereof.settings import Settings, choice, number
+
+ROLES = ("subject", "relation", "object", "several")
+"""What a fact shares with the prediction: one of its parts, or more."""
+
+
+@dataclass(frozen=True)
+class ExplainOptions(Settings):
+    """How a prediction is explained, and which facts are listed; checked on making."""
+
+    method: str = choice("rollback", "how influence is estimated", "Method", *names(METHODS))
+    of: str | None = choice(
+        None,
+        "what influence is on  [default: probability; score for a model of ratings]",
+        "Method",
+        "probability",
+        "score",
+        "loss",
+    )
+    asks: str = choice(
+        "object", "the place whose candidates compete", "Method", "object", "subject"
+    )
+    candidates: str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None,
+        "objects, subjects, entities, seen (with that relation), or names by commas",
+        "Method",
+    )
+    instead_of: str | None = choice(
+        None, "explain why the prediction rather than this answer", "Method"
+    )
+    exhaustive: bool = choice(False, "score every fact against every candidate", "Method")
+    seed: int = number(0, "of what a method draws at random", "Method", 0)
+
+    top: int | str | None = choice(10, "number of facts, or `all`", "Facts")
+    opposing: bool = choice(False, "facts that oppose, strongest first", "Facts")
+    role: str | None = choice(None, "only facts that share this", "Facts", *ROLES)
+    relation: str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None, "only facts of this relation; may be given again", "Facts"
+    )
+    entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None, "only facts with this entity; may be given again", "Facts"
+    )
+    without: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None, "what if these facts were gone together: ids, or names by commas", "Facts"
+    )
+
+    stability: bool = choice(
+        False, "how the prediction stands without its top 1, 3 and 10 facts", "More"
+    )
+    graph: bool = choice(False, "facts that join the prediction's entities, and pairs", "More")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        top = self.top
+        if top not in (None, "all") and (isinstance(top, str) or top < 1):
+            raise WhereofError(f"top is {top!r}; give a number from 1 on, or all")
+        if self.instead_of is not None and self.of is not None:
+            raise WhereofError("instead_of asks for influence on the log of a ratio; leave out of")
+        if self.graph and not self._removes_groups():
+            raise WhereofError(f"graph requires method rollback, not {self.method}")
+        others = ("role", "relation", "entity", "opposing")
+        if self.without is not None and any(getattr(self, name) for name in others):
+            raise WhereofError(f"without names the facts itself; leave out {', '.join(others)}")
+
+    def _removes_groups(self) -> bool:
+        from whereof.explain.method import get_method  # compiled code is loaded when needed
+
+        return "groups" in get_method(self.method).can
+
+
+def as_list(value: Any) -> list[Any]:
+    """None, one value or several, as a list."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]

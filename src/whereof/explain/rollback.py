@@ -1,0 +1,387 @@
+"""Rollback: how a prediction changes when the traces of some facts are subtracted.
+
+With x_c the change of candidate c's score and p the probabilities before, the prediction's
+probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof._jit import row_function
+from whereof.explain._rollback_kernels import (
+    Changes,
+    Removals,
+    Scratch,
+    View,
+    log_sums,
+    mean_row,
+    roll_back,
+    score_after,
+    score_queries,
+    stand_after,
+)
+from whereof.explain.bounds import CloseBounds, WideBounds
+from whereof.models.match import DOT, MATCH_IDS
+from whereof.predict.scored import ScoredPrediction
+from whereof.predict.standing import STANDING, Standings
+from whereof.types import FactIds, Numbers
+
+__all__ = [
+    "Backing",
+    "Changes",
+    "CoreScoring",
+    "Rescored",
+    "Rollback",
+    "RolledBack",
+    "Scoring",
+    "Sets",
+]
+
+_CHUNK = 1 << 15
+"""Facts whose changes are held in memory at a time."""
+_BLOCK, _SCORES = 16, 1 << 18
+"""Removals that are scored against all candidates at a time, more if that makes few scores."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets of facts to be rolled back together: set i is fact_ids[bounds[i]:bounds[i + 1]]."""
+
+    fact_ids: FactIds
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def each(cls, fact_ids: FactIds) -> "Sets":
+        """Every fact alone."""
+        return cls(fact_ids, np.arange(len(fact_ids) + 1))
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def take(self, chosen: NDArray[np.int64]) -> "Sets":
+        """Some of the sets, in that order."""
+        starts, sizes = self.bounds[chosen], np.diff(self.bounds)[chosen]
+        bounds = np.append(0, np.cumsum(sizes))
+        within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
+        return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
+
+    def parts(self) -> Iterator["Sets"]:
+        """The sets in their order, as many at a time as memory is to hold; one part at least."""
+        size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
+        for start in range(0, max(len(self), 1), size):
+            bounds = self.bounds[start : start + size + 1]
+            yield Sets(self.fact_ids[bounds[0] : bounds[-1]], bounds - bounds[0])
+
+
+class Rescored(NamedTuple):
+    """All candidates scored again after each of some removals."""
+
+    log_sums: Numbers
+    """(n,) log S; exactly 0 where no score changes."""
+    tops: NDArray[np.int64]
+    """(n,) position of the top answer among the candidates."""
+    ranks: NDArray[np.int64]
+    """(n,) of the prediction's own answer."""
+
+
+class Scoring(Protocol):
+    """Scores all candidates of one prediction after removals."""
+
+    @property
+    def dtype(self) -> "np.dtype[np.floating]":
+        """The type of the queries in the changes that it takes."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether scoring every removal takes less time than bounds that rule some out."""
+
+    def after(self, changes: Changes) -> Rescored:
+        """Score all candidates after each removal."""
+
+
+Backing = Callable[[ScoredPrediction], Scoring]
+"""Prepares a prediction for scoring."""
+
+
+class CoreScoring:
+    """Scoring on a CPU core; every thread may have a prediction of its own."""
+
+    is_quick = False
+
+    def __init__(self, scored: ScoredPrediction) -> None:
+        self._scored = scored
+        self._kind = MATCH_IDS[scored.trained.scorer.model.match]
+        self._rows = scored.candidates.rows
+
+    @property
+    def dtype(self) -> "np.dtype[np.floating]":
+        """Differences of distances ask for more digits than their rows have."""
+        return self._rows.dtype if self._kind == DOT else np.dtype(np.float64)
+
+    def after(self, changes: Changes) -> Rescored:
+        scored, n_sets = self._scored, len(changes.moved)
+        log_sum, scale = np.empty(n_sets), scored.trained.scorer.scale
+        tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
+        place, contenders = scored.place, scored.contenders
+        for block, x in self._blocks(changes):
+            log_sums(x, *self._weights, log_sum[block])
+            stand_after(
+                x, contenders, place, scale, changes.target[block], tops[block], ranks[block]
+            )
+        return Rescored(log_sum - self._log_sum_before, tops, ranks)
+
+    def _blocks(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
+        """Blocks of removals with the change of every candidate's score by each of them."""
+        n_sets, n_candidates = len(changes.moved), len(self._rows)
+        size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
+        room = np.empty((size, n_candidates), self.dtype)
+        for start in range(0, n_sets, max(size, 1)):
+            block = slice(start, min(start + size, n_sets))
+            x = room[: block.stop - start]
+            chosen = np.arange(block.start, block.stop)
+            score_after(self._kind, self._rows, self._scores_before, chosen, changes, x)
+            yield block, x
+
+    @property
+    def _weights(self) -> tuple[Numbers, Numbers]:
+        """(n_candidates,) each: probabilities and their logarithms."""
+        return self._scored.probabilities, self._scored.log_probabilities
+
+    @cached_property
+    def _scores_before(self) -> Numbers:
+        """(n_candidates,) distances, rounded like those after a change; dot products ask for none.
+
+        So what does not change has a change of exactly 0.
+        """
+        rows, query = self._rows, self._scored.query
+        x, nothing = np.zeros((1, len(rows))), np.zeros(len(rows))
+        if self._kind != DOT:
+            score_queries(self._kind, rows, nothing, query[None], np.zeros(1, np.int64), x)
+        return np.asarray(x[0])
+
+    @cached_property
+    def _log_sum_before(self) -> float:
+        """The log of the sum of all probabilities, as near to 0 as rounding lets it."""
+        out = np.empty(1)
+        log_sums(np.zeros((1, len(self._rows)), self.dtype), *self._weights, out)
+        return float(out[0])
+
+
+class RolledBack(NamedTuple):
+    """What each of some removals does."""
+
+    influences: Numbers
+    """(n,)"""
+    standings: Standings
+    """(n,) of the prediction after each."""
+
+    def take(self, chosen: NDArray[np.int64]) -> "RolledBack":
+        return RolledBack(self.influences[chosen], self.standings[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Rollback:
+    """One prediction, from which facts are rolled back, and the quantity they influence."""
+
+    scored: ScoredPrediction
+    of: str
+    """probability, score, loss or log_ratio."""
+    rival: int | None = None
+    """For log_ratio: the position of the answer to compare with."""
+
+    @property
+    def has_close_bounds(self) -> bool:
+        return self.scored.trained.scorer.model.match == "dot"
+
+    @property
+    def scores_quickly(self) -> bool:
+        """Whether scoring every set takes less time than bounds that rule some out."""
+        return self._scoring.is_quick
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether influence needs no sum over all candidates."""
+        return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
+
+    @property
+    def _is_sigmoid_loss(self) -> bool:
+        return self.of == "loss" and self.scored.trained.config.loss == "sigmoid"
+
+    def changes(self, sets: Sets, target: int | None = None) -> Changes:
+        """What each set changes in the scores of the candidates."""
+        scored, view = self.scored, self._view
+        if target is not None:
+            view = view._replace(target=target)
+        trace, rows = _readable(scored.trained.need_trace(), sets.fact_ids)
+        facts = scored.trained.dataset.train
+        removals = Removals(sets.bounds, sets.fact_ids, rows, facts)
+        most = 2 * int(np.diff(sets.bounds).max(initial=0))
+        out = _room_for_changes(len(sets), most, len(view.query), self._scoring.dtype)
+        scratch = _room_for_one(most, view)
+        query = row_function(scored.trained.scorer.model.query, 3, "float64")
+        roll_back(
+            query,
+            view,
+            removals,
+            trace,
+            scored.probabilities,
+            self._mean_row,
+            scratch,
+            out,
+        )
+        return out
+
+    def bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
+        """(n_sets,) each: what influence is at least and at most.
+
+        Close bounds, which dot products have, cost more.
+        """
+        kind = self._close_bounds if close else self._wide_bounds
+        lower, upper = [], []
+        for part in sets.parts():
+            changes = self.changes(part)
+            low, high = kind.log_sums(changes)
+            lower.append(self._influence(changes, low))
+            upper.append(self._influence(changes, high))
+        return np.concatenate(lower), np.concatenate(upper)
+
+    def direct(self, sets: Sets) -> Numbers:
+        """(n_sets,) influence that needs no sum over all candidates."""
+        parts = [self._direct(part, self.changes(part)) for part in sets.parts()]
+        return np.concatenate([np.empty(0), *parts])
+
+    def outcomes(self, sets: Sets) -> RolledBack:
+        """How the prediction stands after every set."""
+        parts = zip(*map(self._outcomes, sets.parts()), strict=True)
+        return RolledBack(*map(np.concatenate, parts))
+
+    def _outcomes(self, sets: Sets) -> RolledBack:
+        scored, changes = self.scored, self.changes(sets)
+        scale, after = scored.trained.scorer.scale, self._scoring.after(changes)
+        out = np.empty(len(sets), STANDING)
+        out["probability"] = np.exp(self._log_probability + changes.target - after.log_sums)
+        before = float(scored.scores[scored.place])
+        out["score"] = before + scale * (changes.target + changes.offset)
+        out["rank"] = after.ranks
+        out["top"] = out["top_released"] = scored.candidates.ids[after.tops]
+        influences = (
+            self._direct(sets, changes)
+            if self.is_direct
+            else self._influence(changes, after.log_sums)
+        )
+        return RolledBack(influences, out)
+
+    def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
+        log_ratio = changes.target - log_sum
+        if self.of == "loss":
+            return np.asarray(-log_ratio) + 0.0  # no influence is 0, not -0
+        before = self.scored.probability
+        fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # digits of small ones kept
+        rises = log_ratio > 1.0
+        if rises.any():
+            after = np.exp(np.minimum(self._log_probability + log_ratio[rises], 0.0))
+            fall[rises] = before - after
+        return fall
+
+    def _direct(self, sets: Sets, changes: Changes) -> Numbers:
+        scale = self.scored.trained.scorer.scale
+        if self.of == "log_ratio":
+            other = self.changes(sets, target=self.rival)
+            return np.asarray(scale * (other.target - changes.target))
+        change = scale * (changes.target + changes.offset)
+        if self._is_sigmoid_loss:
+            before = float(self.scored.scores[self.scored.place])
+            return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
+        return np.asarray(-change) + 0.0
+
+    @cached_property
+    def _scoring(self) -> Scoring:
+        return (self.scored.trained.backing or CoreScoring)(self.scored)
+
+    @cached_property
+    def _view(self) -> View:
+        scored, trained = self.scored, self.scored.trained
+        slots = trained.slots
+        return View(
+            kind=MATCH_IDS[trained.scorer.model.match],
+            given=scored.given,
+            relation=-1 if trained.dataset.two_way else scored.relation,
+            given_row=scored.given_vector,
+            relation_row=scored.relation_vector,
+            query=scored.query,
+            rows=scored.candidates.rows,
+            places=scored.candidates.places,
+            target=scored.place,
+            relation_start=slots[3 if scored.asks == "subject" else 1].start,
+            object_start=slots[2].start,
+        )
+
+    @property
+    def _log_probability(self) -> float:
+        return float(self.scored.log_probabilities[self.scored.place])
+
+    @cached_property
+    def _mean_row(self) -> Numbers:
+        """(width,) mean of the candidates' rows under the softmax; distances do not ask."""
+        rows = self.scored.candidates.rows
+        mean = np.zeros(rows.shape[1])
+        if self._view.kind == DOT:
+            mean_row(rows, self.scored.probabilities, mean)
+        return mean
+
+    @cached_property
+    def _wide_bounds(self) -> WideBounds:
+        return WideBounds(self.scored, self._mean_row)
+
+    @cached_property
+    def _close_bounds(self) -> CloseBounds:
+        return CloseBounds(self.scored)
+
+
+def _readable(
+    trace: NDArray[Any], fact_ids: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """A trace that kernels can read, and where in it the facts stand."""
+    if trace.dtype == np.float16:  # compiled code knows no half precision
+        trace, fact_ids = trace[fact_ids].astype(np.float32), np.arange(len(fact_ids))
+    # One compiled kernel serves traces in memory and those mapped for reading alone.
+    view = np.asarray(trace).view()
+    view.flags.writeable = False
+    return view, fact_ids
+
+
+def _room_for_changes(
+    n_sets: int, most: int, query_width: int, dtype: "np.dtype[np.floating]"
+) -> Changes:
+    def numbers() -> Numbers:
+        return np.zeros(n_sets)
+
+    return Changes(
+        queries=np.empty((n_sets, query_width), dtype),
+        moved=np.empty(n_sets, np.bool_),
+        size=numbers(),
+        mean=numbers(),
+        target=numbers(),
+        offset=numbers(),
+        n_own=np.zeros(n_sets, np.int64),
+        own=np.empty((n_sets, most), np.int32),
+        own_changes=np.empty((n_sets, most)),
+        correction=numbers(),
+        correction_size=numbers(),
+    )
+
+
+def _room_for_one(most: int, view: View) -> Scratch:
+    return Scratch(
+        given_row=np.empty_like(view.given_row),
+        relation_row=np.empty_like(view.relation_row),
+        query=np.empty_like(view.query),
+        row=np.empty(view.rows.shape[1]),
+        own_rows=np.empty((0 if view.kind == DOT else most, view.rows.shape[1])),
+        own_of=np.full(len(view.rows), -1, np.int32),
+    )

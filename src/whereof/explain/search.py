@@ -1,0 +1,95 @@
+"""Which facts influence most: all of them scored, or only those that bounds do not rule out."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.explain.method import Ranked, rank_influences
+from whereof.explain.rollback import Rollback, RolledBack, Sets
+
+_BATCH = 16
+"""Sets that are scored before the bar for the next ones is raised."""
+_FAR = 600.0
+"""Between scores that lie farther apart, some probabilities are too small for bounds to see."""
+_FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
+"""Up to which bounds are not worth their while."""
+
+
+def search(
+    rollback: Rollback,
+    sets: Sets,
+    top: int | str | None,
+    *,
+    opposing: bool = False,
+    exhaustive: bool = False,
+) -> Ranked:
+    """The strongest sets of facts, by the shortest way that finds the same ones."""
+    scores = rollback.scored.scores
+    few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
+    if rollback.is_direct:
+        ranked = rank_influences(rollback.direct(sets), top, opposing=opposing)
+        return replace(ranked, standings=rollback.outcomes(sets.take(ranked.chosen)).standings)
+    exhaustive |= few or rollback.scores_quickly or bool(np.ptp(scores) > _FAR)
+    if not isinstance(top, int) or exhaustive:
+        return rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
+    return _find_strongest(rollback, sets, top, opposing=opposing)
+
+
+def rank_outcomes(outcomes: RolledBack, top: int | str | None, *, opposing: bool) -> Ranked:
+    """The order of influences, with how the prediction stands without each."""
+    ranked = rank_influences(outcomes.influences, top, opposing=opposing)
+    return replace(ranked, standings=outcomes.standings[ranked.chosen])
+
+
+def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool) -> Ranked:
+    """The same as ranking all exact influences, with few of them worked out.
+
+    Sets are scored in the order of what they can reach, until none that is left can reach the
+    `top` best so far.
+    """
+    queue, upper = _queue(rollback, sets, top, opposing=opposing)
+    scored: list[NDArray[np.int64]] = []
+    parts: list[RolledBack] = []
+    for start in range(0, max(len(queue), 1), _BATCH):
+        found = np.concatenate([part.influences for part in parts]) if parts else np.empty(0)
+        if start and upper[start] < _bar(-found if opposing else found, top):
+            break
+        scored.append(np.sort(queue[start : start + _BATCH]))  # traces are read in their order
+        parts.append(rollback.outcomes(sets.take(scored[-1])))
+    chosen = np.concatenate(scored)
+    in_order = np.argsort(chosen)
+    joined = RolledBack(*map(np.concatenate, zip(*parts, strict=True)))
+    ranked = rank_outcomes(joined.take(in_order), top, opposing=opposing)
+    totals = ranked.totals if len(chosen) == len(sets) else None
+    return replace(ranked, chosen=chosen[in_order][ranked.chosen], totals=totals)
+
+
+def _queue(
+    rollback: Rollback, sets: Sets, top: int, *, opposing: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The sets that can be among the `top` best, with what they reach at most, descending."""
+    lower, upper = _signed_bounds(rollback, sets, opposing=opposing)
+    reach = np.flatnonzero(upper >= _bar(lower, top))
+    if rollback.has_close_bounds and len(reach) > top:
+        close = _signed_bounds(rollback, sets.take(reach), opposing=opposing, close=True)
+        upper[reach] = np.minimum(upper[reach], close[1])
+        reach = reach[upper[reach] >= _bar(np.maximum(lower[reach], close[0]), top)]
+    queue = reach[np.argsort(-upper[reach], kind="stable")]
+    return queue, upper[queue]
+
+
+def _signed_bounds(
+    rollback: Rollback, sets: Sets, *, opposing: bool, close: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds on influence, turned round for facts that oppose."""
+    lower, upper = rollback.bounds(sets, close=close)
+    lower, upper = np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
+    return (-upper, -lower) if opposing else (lower, upper)
+
+
+def _bar(values: NDArray[np.float64], top: int) -> float:
+    """What a set must reach to be among the `top` best, and to count at all."""
+    if len(values) < top:
+        return 0.0
+    return max(float(np.partition(values, -top)[-top]), 0.0)

@@ -1,0 +1,186 @@
+"""Ranked answers to a question, and to many at once."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data import Vocabulary
+from whereof.errors import WhereofError
+from whereof.predict.prediction import Prediction
+from whereof.predict.scored import SPLITS, ScoredPrediction, Trained
+from whereof.types import Numbers
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One candidate.
+
+    `rank` skips objects already known from training and validation, other than this one.
+    """
+
+    entity: str
+    label: str
+    probability: float | None
+    """None for a model of ratings, whose scores are ratings."""
+    score: float
+    rank: int
+    known: str | None
+    """The split that holds it as a fact: train, valid or test."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers to a query, most probable first."""
+
+    query: dict[str, str | None]
+    """Names by place: subject, relation, object."""
+    labels: dict[str, str | None]
+    """Labels by place, or the names again."""
+    asks: str
+    """The place of the answers: subject or object."""
+    answers: tuple[Answer, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "query": dict(self.query),
+            "labels": dict(self.labels),
+            "asks": self.asks,
+            "answers": [dict(vars(answer)) for answer in self.answers],
+        }
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A prediction that has no result."""
+
+    line: int
+    """Its number in the file or list, from 1 on."""
+    prediction: tuple[str | None, ...]
+    """Its names, as far as it has them; None is an open place."""
+    message: str
+    """What is wrong, and what to do."""
+
+
+def check_top(top: int | None) -> None:
+    """Refuse a number of answers that is not one."""
+    if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
+        raise WhereofError(f"top is {top!r}; give a number from 1 on, or None for all")
+
+
+def predict(
+    trained: Trained, prediction: Prediction, top: int | None, *, new: bool = False
+) -> Answers:
+    """The `top` most probable candidates, or all; with `new`, only unknown ones.
+
+    A prediction with an answer gives that one answer.
+    """
+    scored = trained.score(prediction)
+    places = _best(scored, top, new=new)
+    ranks = _ranks(scored.scores[places], scored.new[places])
+    if prediction.target is not None:
+        mine = places == scored.place
+        places, ranks = places[mine], ranks[mine]
+    ids, entities = scored.candidates.ids[places], trained.dataset.entities
+    columns = (
+        map(entities.name, ids),
+        map(entities.label, ids),
+        map(scored.shown, scored.probabilities[places].tolist()),
+        scored.scores[places].tolist(),
+        ranks.tolist(),
+        (None if split < 0 else SPLITS[split] for split in scored.splits[places].tolist()),
+    )
+    return Answers(
+        _spell(trained, prediction, Vocabulary.name),
+        _spell(trained, prediction, Vocabulary.label),
+        prediction.asks,
+        tuple(map(Answer, *columns)),
+    )
+
+
+def predict_many(
+    trained: Trained,
+    predictions: Iterable[_Asked],
+    find: Callable[[_Asked], Prediction],
+    top: int | None,
+    threads: int | None = None,
+    *,
+    new: bool = False,
+) -> Iterator[Answers | Failed]:
+    """Answers in order, a few computed ahead; one that `find` refuses becomes `Failed`."""
+
+    def answer(line: int, asked: _Asked) -> Answers | Failed:
+        try:
+            return predict(trained, find(asked), top, new=new)
+        except WhereofError as error:
+            return Failed(line, names_of(asked), str(error))
+
+    return in_order(answer, predictions, threads or os.cpu_count() or 1)
+
+
+def in_order(
+    answer: Callable[[int, _Asked], _Answer], asked: Iterable[_Asked], threads: int
+) -> Iterator[_Answer]:
+    """Answers in the order they are asked for, numbered from 1 on; threads work a little ahead."""
+    pool, ahead = ThreadPoolExecutor(threads), deque[Future[_Answer]]()
+    try:
+        for line, each in enumerate(asked, 1):
+            ahead.append(pool.submit(answer, line, each))
+            if len(ahead) > 4 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def names_of(asked: Any) -> tuple[str | None, ...]:
+    """The names of what was asked, as far as it has them."""
+    if isinstance(asked, str) or not hasattr(asked, "__iter__"):
+        return (str(asked),)
+    return tuple(None if name is None else str(name) for name in asked)
+
+
+def _best(scored: ScoredPrediction, top: int | None, *, new: bool) -> NDArray[np.int64]:
+    """Positions of the best candidates, best first; ties in the order of ids.
+
+    An answer that is asked for is among them, and so is every better one.
+    """
+    scores, target = scored.scores, scored.prediction.target
+    among = np.flatnonzero(scored.new) if new else np.arange(len(scores))
+    if target is not None:
+        lowest, top = scores[scored.place], None
+    elif top is None or top >= len(among):
+        lowest = -np.inf
+    else:
+        lowest = np.partition(scores[among], -top)[-top]
+    best: NDArray[np.int64] = among[scores[among] >= lowest]
+    return np.asarray(best[np.argsort(-scores[best], kind="stable")][:top])
+
+
+def _ranks(scores: Numbers, new: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """1 + the number of new candidates that score higher; scores descend."""
+    n_new = np.append(0, np.cumsum(new))  # among the first 0, 1, 2, ...
+    n_higher = np.searchsorted(-scores, -scores, side="left")
+    return 1 + n_new[n_higher]
+
+
+def _spell(
+    trained: Trained, prediction: Prediction, word: Callable[[Vocabulary, int], str]
+) -> dict[str, str | None]:
+    """A prediction by place, in names or labels."""
+    data = trained.dataset
+    return {
+        "subject": None if prediction.subject is None else word(data.entities, prediction.subject),
+        "relation": None if data.two_way else word(data.relations, prediction.relation),
+        "object": None if prediction.object is None else word(data.entities, prediction.object),
+    }

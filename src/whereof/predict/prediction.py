@@ -1,0 +1,175 @@
+"""A prediction by ids, and the way from names to it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whereof.data import Dataset
+from whereof.errors import WhereofError
+from whereof.types import OBJECT, RELATION, SUBJECT
+
+OPEN = "_"
+"""Stands where the answer goes."""
+
+_SPLITS = ("test", "valid", "train")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A triple by ids. One place competes: its candidates are ranked against each other."""
+
+    subject: int | None
+    relation: int
+    object: int | None
+    asks: str = "object"
+    """The place whose candidates compete: object or subject. None there leaves the answer open."""
+
+    @classmethod
+    def of(
+        cls, given: int, relation: int, target: int | None, asks: str = "object"
+    ) -> "Prediction":
+        """The prediction of an answer, the target, for what is given."""
+        if asks == "subject":
+            return cls(target, relation, given, asks)
+        return cls(given, relation, target, asks)
+
+    @property
+    def given(self) -> int:
+        """The entity that does not compete."""
+        given = self.object if self.asks == "subject" else self.subject
+        assert given is not None
+        return given
+
+    @property
+    def target(self) -> int | None:
+        """The answer; None where it is open."""
+        return self.subject if self.asks == "subject" else self.object
+
+    def answered(self, target: int | None) -> "Prediction":
+        """The same question with this answer; with None, the question alone."""
+        return Prediction.of(self.given, self.relation, target, self.asks)
+
+    def relation_row(self, dataset: Dataset) -> int:
+        """The relation's row; that of the inverse relation where subjects compete."""
+        return self.relation + (dataset.inverse_offset if self.asks == "subject" else 0)
+
+    def candidates(self, dataset: Dataset) -> range:
+        """Every entity that can be the answer."""
+        return dataset.subjects if self.asks == "subject" else dataset.objects
+
+    def names(self, dataset: Dataset) -> tuple[str | None, ...]:
+        """Subject, relation and object by name; two-way data have no relation."""
+        name = dataset.entities.name
+        subject = None if self.subject is None else name(self.subject)
+        object_ = None if self.object is None else name(self.object)
+        relation = () if dataset.two_way else (dataset.relations.name(self.relation),)
+        return (subject, *relation, object_)
+
+
+def find_prediction(
+    dataset: Dataset,
+    names: Sequence[Any],
+    *,
+    inverse: bool,
+    asks: str = "object",
+    query: bool = False,
+) -> Prediction:
+    """The prediction that names spell. None or `_` leaves a place open.
+
+    inverse: whether the model learned inverse relations, so that subjects can compete.
+    query: whether the last name may be missing.
+    """
+    given = [names] if isinstance(names, str) else names  # a text is one name, never many
+    spelled = [OPEN if name is None else str(name) for name in given]
+    size = 2 if dataset.two_way else 3
+    padded = [*spelled, OPEN] if query and len(spelled) == size - 1 else spelled
+    if len(padded) != size or (query and padded[0] == padded[-1] == OPEN):
+        raise _shape_error(dataset, spelled, query=query)
+    subject, object_ = padded[0], padded[-1]
+    asks = "subject" if subject == OPEN else asks
+    check_asks(asks, inverse=inverse)
+    if subject == object_ == OPEN or (object_ == OPEN and asks == "subject"):
+        raise WhereofError("leave only the place open that is asked for")
+    if not dataset.two_way and padded[1] == OPEN:
+        raise WhereofError(
+            "relations cannot be asked for; name one, and leave S or O open"
+            if query
+            else "relations cannot be left open; name one"
+        )
+    return Prediction(
+        None if subject == OPEN else dataset.entities.find(subject, dataset.subjects),
+        0 if dataset.two_way else dataset.relations.find(padded[1]),
+        None if object_ == OPEN else dataset.entities.find(object_, dataset.objects),
+        asks,
+    )
+
+
+def check_asks(asks: str, *, inverse: bool) -> None:
+    """Refuse to ask for subjects where no inverse relation was learned."""
+    if asks == "subject" and not inverse:
+        raise WhereofError("this run cannot be asked for subjects; train one with --inverse")
+
+
+def _shape_error(dataset: Dataset, spelled: Sequence[str], *, query: bool) -> WhereofError:
+    got = " ".join(spelled) or "nothing"
+    if query:
+        shapes = ("S", "_ O", "S O") if dataset.two_way else ("S R", "_ R O", "S R O")
+        return WhereofError(f"a query is {', '.join(shapes)}; got {got}")
+    shape = "SUBJECT OBJECT" if dataset.two_way else "SUBJECT RELATION OBJECT"
+    return WhereofError(f"a prediction is {shape}; got {got}")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A prediction of a list, by names as they are typed or by ids."""
+
+    line: int
+    """Its number in the file or list, from 1 on."""
+    asked: "tuple[str | None, ...] | Prediction"
+
+    def find(self, dataset: Dataset, *, inverse: bool, asks: str = "object") -> Prediction:
+        """The prediction by ids."""
+        if isinstance(self.asked, Prediction):
+            return self.asked
+        return find_prediction(dataset, self.asked, inverse=inverse, asks=asks)
+
+    def names(self, dataset: Dataset) -> tuple[str | None, ...]:
+        """Its names, as far as it has them; None is an open place."""
+        if isinstance(self.asked, Prediction):
+            return self.asked.names(dataset)
+        return self.asked
+
+
+def list_predictions(predictions: Iterable[Sequence[Any]]) -> Iterator[Listed]:
+    """Predictions by names, numbered from 1 on."""
+    for line, names in enumerate(predictions, 1):
+        several = [names] if isinstance(names, str) else names
+        yield Listed(line, tuple(None if name is None else str(name) for name in several))
+
+
+def predictions_of_split(
+    dataset: Dataset, split: str, asks: str = "object", *, inverse: bool, true: bool
+) -> list[Listed]:
+    """Predictions of a split, each once, in order of first appearance.
+
+    true: the facts of the split; else its questions, with open answers.
+    """
+    check_asks(asks, inverse=inverse)
+    if split not in _SPLITS:
+        raise WhereofError(f"unknown split {split!r}; choose from {', '.join(_SPLITS)}")
+    facts = getattr(dataset, split)
+    if not len(facts):
+        raise WhereofError(
+            f"split {split} of this run has no facts; choose another, or hold some out in training "
+            "with test_fraction"
+        )
+    given = OBJECT if asks == "subject" else SUBJECT
+    columns = (given, RELATION, OBJECT + SUBJECT - given) if true else (given, RELATION)
+    first = np.unique(facts[:, columns], axis=0, return_index=True)[1]
+    rows = (facts[np.sort(first)][:, columns]).tolist()
+    return [
+        Listed(line, Prediction.of(row[0], row[1], row[2] if true else None, asks))
+        for line, row in enumerate(rows, 1)
+    ]

@@ -1,0 +1,408 @@
+"""A trained run, and its predictions with the scores of all their candidates."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data import Adjacency, Dataset
+from whereof.errors import WhereofError
+from whereof.models import Widths
+from whereof.models.scoring import Scorer
+from whereof.predict.prediction import Prediction
+from whereof.predict.standing import (
+    Ranking,
+    Standing,
+    make_queries,
+    rank_all,
+    score_all,
+    softmax,
+)
+from whereof.training.config import TrainConfig
+from whereof.training.results import Checkpoint, Parameters
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
+
+SPLITS = ("train", "valid", "test")
+
+Arrays = Mapping[str, NDArray[Any]]
+"""Arrays by name."""
+
+
+class Known(NamedTuple):
+    """The answers that the data holds for a question, those of training first."""
+
+    answers: NDArray[np.int64]
+    """(n,) entities."""
+    facts: NDArray[np.int64]
+    """(n,) the training fact that has the answer; -1 for one of validation, -2 for one of test."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The entities that compete for the answer, and what bounds need to know of their rows."""
+
+    ids: NDArray[np.int64]
+    """(n_candidates,) ascending."""
+    rows: Rows
+    """(n_candidates, width)"""
+    places: NDArray[np.int32]
+    """(n_entities,) the position of each entity among the candidates, or -1."""
+
+    @cached_property
+    def squares(self) -> Numbers:
+        """(n_candidates,) squared norms of the rows."""
+        return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64))
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a row."""
+        return float(np.sqrt(self.squares.max()))
+
+    @cached_property
+    def radius(self) -> float:
+        """The largest distance of a row from the mean of all."""
+        centre = self._centre
+        squares = self.squares - 2 * (self.rows @ centre) + centre @ centre
+        # Squares taken apart lose some digits: a bound must not be too small.
+        return float(np.sqrt(squares.max() + 1e-6 * self.squares.max()))
+
+    @cached_property
+    def scatter(self) -> Numbers:
+        """(width, width) sum over rows of (e - mean)(e - mean)^T, and a little more."""
+        centred = self.rows - self._centre.astype(self.rows.dtype)
+        scatter = (centred.T @ centred).astype(np.float64)
+        # Rounding must not make a bound too small.
+        return np.asarray(scatter + 1e-5 * np.trace(scatter) * np.eye(len(scatter)))
+
+    @cached_property
+    def _centre(self) -> Numbers:
+        return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
+
+
+class Store:
+    """Arrays that take long to compute, by key. This one keeps the last of them in memory."""
+
+    def __init__(self) -> None:
+        self._lock, self._key = Lock(), ""
+        self._arrays: Arrays = {}
+        self._scorer: Scorer | None = None
+
+    def serves(self, scorer: Scorer) -> bool:
+        """Whether it keeps the arrays of this scorer; the first that asks owns it."""
+        self._scorer = self._scorer or scorer
+        return self._scorer is scorer
+
+    def get(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a key, made if they are not there; threads wait for each other."""
+        with self._lock:
+            if key != self._key:
+                self._arrays, self._key = self._load(key, make), key
+            return self._arrays
+
+    def _load(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+        return make()
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained model with its facts, its trace and the index of which fact touches what."""
+
+    scorer: Scorer
+    dataset: Dataset
+    config: TrainConfig
+    adjacency: Adjacency
+    trace: NDArray[Any] | None
+    """(n_facts, trace width); None where none was kept."""
+    read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
+    """Reads the checkpoints of training that were kept."""
+    store: Store = field(default_factory=Store, repr=False)
+    """Keeps what methods prepare."""
+    backing: "Callable[[ScoredPrediction], Any] | None" = None
+    """Scores removals against all candidates; None for the cores of this machine."""
+
+    def __post_init__(self) -> None:
+        if not self.store.serves(self.scorer):
+            object.__setattr__(self, "store", Store())  # other parameters have other arrays
+        if self.trace is None:
+            return
+        wanted = (self.dataset.n_facts, self.slots[-1].stop)
+        if self.trace.shape != wanted:
+            raise WhereofError(
+                f"the trace is of shape {self.trace.shape} and these facts need {wanted}: "
+                "it is of other data or another model"
+            )
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(self.scorer.entity_rows, self.scorer.relation_rows)
+
+    @property
+    def widths(self) -> Widths:
+        return self.scorer.model.widths(self.config.dim)
+
+    @property
+    def slots(self) -> tuple[slice, ...]:
+        """A fact's parts of the trace: subject, relation, object, inverse relation."""
+        return self.widths.slots(1 + self.config.inverse)
+
+    @property
+    def learned_ratings(self) -> bool:
+        """Whether scores are ratings, so that probabilities mean nothing."""
+        return self.config.loss == "squared"
+
+    def need_trace(self, method: str = "rollback") -> NDArray[Any]:
+        """The trace, or an error that says what to do without one."""
+        if self.trace is None:
+            raise WhereofError(
+                f"{method} needs a trace and this run has none; train it without "
+                "--no-trace, or choose another method, such as gradient-dot"
+            )
+        return self.trace
+
+    def known(self, prediction: Prediction) -> Known:
+        """The answers to a question that training, validation and test facts hold."""
+        asked, given = (SUBJECT, OBJECT) if prediction.asks == "subject" else (OBJECT, SUBJECT)
+        ids = self.adjacency.facts_of_entity(prediction.given).astype(np.int64)
+        held_out, marks, starts = self._held_out[given]
+        first, last = np.searchsorted(starts, (prediction.given, prediction.given + 1))
+        found = []
+        for facts, by in (
+            (self.dataset.train[ids], ids),
+            (held_out[first:last], marks[first:last]),
+        ):
+            mine = (facts[:, given] == prediction.given) & (
+                facts[:, RELATION] == prediction.relation
+            )
+            found.append((facts[mine, asked].astype(np.int64), by[mine]))
+        return Known(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    @cached_property
+    def _held_out(self) -> dict[int, tuple[Facts, NDArray[np.int64], NDArray[np.int32]]]:
+        """By given column: facts of validation and test in its order, their marks, the column."""
+        data = self.dataset
+        facts = np.concatenate([data.valid, data.test])
+        marks = np.repeat(np.array([-1, -2]), (len(data.valid), len(data.test)))
+        orders = {
+            column: np.argsort(facts[:, column], kind="stable") for column in (SUBJECT, OBJECT)
+        }
+        return {
+            column: (facts[order], marks[order], facts[order, column].copy())
+            for column, order in orders.items()
+        }
+
+    def all_candidates(self, asks: str) -> Candidates:
+        """Every entity that can stand in the place that is asked for."""
+        return self._subjects if asks == "subject" else self._objects
+
+    @cached_property
+    def _objects(self) -> Candidates:
+        return self.candidates(self.dataset.objects)
+
+    @cached_property
+    def _subjects(self) -> Candidates:
+        return self.candidates(self.dataset.subjects)
+
+    def candidates(self, ids: range | NDArray[np.int64]) -> Candidates:
+        """These entities as candidates; a range takes no copy of its rows."""
+        rows = self.scorer.entity_rows
+        places = np.full(len(rows), -1, np.int32)
+        listed = np.unique(np.asarray(ids, np.int64))
+        places[listed] = np.arange(len(listed), dtype=np.int32)
+        mine = rows[ids.start : ids.stop] if isinstance(ids, range) else rows[listed]
+        return Candidates(listed, mine, places)
+
+    def score(
+        self, prediction: Prediction, candidates: Candidates | None = None
+    ) -> "ScoredPrediction":
+        """A prediction among candidates; by default, among all that can be the answer."""
+        return ScoredPrediction(
+            self, prediction, candidates or self.all_candidates(prediction.asks)
+        )
+
+
+_SHARED = ("query", "plain_scores", "scores", "_softmax", "log_probabilities", "splits", "new")
+"""What answers to the same question have in common."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPrediction:
+    """A prediction under a run's parameters. Its arrays are computed once, when first read."""
+
+    trained: Trained
+    prediction: Prediction
+    candidates: Candidates
+
+    def __post_init__(self) -> None:
+        target = self.prediction.target
+        if target is not None and self.candidates.places[target] < 0:
+            name = self.trained.dataset.entities.name(target)
+            raise WhereofError(
+                f"{name!r} is not among the {len(self.candidates.ids)} candidates; choose others"
+            )
+
+    def answered(self, target: int) -> "ScoredPrediction":
+        """Another answer to the same question; what was computed is shared."""
+        other = replace(self, prediction=self.prediction.answered(target))
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _SHARED})
+        return other
+
+    def top_answered(self) -> "ScoredPrediction":
+        """The top answer to the question: the best one not known from training or validation."""
+        if not self.new.any():
+            raise WhereofError("every answer is known from training or validation; name one")
+        top = np.where(self.new, self.scores, -np.inf).argmax()
+        return self.answered(int(self.candidates.ids[top]))
+
+    @property
+    def subject(self) -> int:
+        return self.target if self.asks == "subject" else self.given
+
+    @property
+    def object(self) -> int:
+        return self.given if self.asks == "subject" else self.target
+
+    @property
+    def relation(self) -> int:
+        return self.prediction.relation
+
+    @property
+    def given(self) -> int:
+        return self.prediction.given
+
+    @property
+    def asks(self) -> str:
+        return self.prediction.asks
+
+    @property
+    def target(self) -> int:
+        """The entity that is the answer."""
+        assert self.prediction.target is not None
+        return self.prediction.target
+
+    @property
+    def relation_row(self) -> int:
+        """The number of the relation's row."""
+        return self.prediction.relation_row(self.trained.dataset)
+
+    @property
+    def given_vector(self) -> Numbers:
+        return np.asarray(self.trained.scorer.entity_rows[self.given], np.float64)
+
+    @property
+    def relation_vector(self) -> Numbers:
+        return np.asarray(self.trained.scorer.relation_rows[self.relation_row], np.float64)
+
+    @cached_property
+    def query(self) -> Numbers:
+        """(query width,) the query vector."""
+        model, rows = self.trained.scorer.model, self.trained.parameters
+        given, relation = np.array([self.given]), np.array([self.relation_row])
+        return np.asarray(make_queries(model, rows, given, relation)[0])
+
+    @cached_property
+    def plain_scores(self) -> Numbers:
+        """(n_candidates,) as the model has them, not on the scale of ratings."""
+        rows = self.candidates.rows
+        whole = np.array([[0, len(rows)]])
+        return np.asarray(score_all(self.trained.scorer.model, self.query[None], rows, whole)[0])
+
+    @cached_property
+    def scores(self) -> Numbers:
+        """(n_candidates,)."""
+        scorer = self.trained.scorer
+        return np.asarray(self.plain_scores * scorer.scale + scorer.offset)
+
+    @cached_property
+    def _softmax(self) -> tuple[Numbers, float]:
+        found = softmax(self.plain_scores[None], np.array([len(self.plain_scores)]))
+        return found.exponentials[0] / found.totals[0], float(found.totals[0])
+
+    @property
+    def probabilities(self) -> Numbers:
+        """(n_candidates,) of the softmax."""
+        return self._softmax[0]
+
+    @cached_property
+    def log_probabilities(self) -> Numbers:
+        """(n_candidates,) also where a probability is too small to hold."""
+        return np.asarray(self.plain_scores - self.plain_scores.max() - np.log(self._softmax[1]))
+
+    @cached_property
+    def splits(self) -> NDArray[np.int8]:
+        """(n_candidates,) the first of SPLITS that holds each as the answer, or -1."""
+        known = self.trained.known(self.prediction)
+        places = self.candidates.places[known.answers]
+        splits = np.full(len(self.candidates.ids), -1, np.int8)
+        for mark in (-2, -1, 0):  # of test, of validation; a training fact comes before both
+            mine = (known.facts == mark) if mark else known.facts >= 0
+            splits[places[mine & (places >= 0)]] = -mark
+        return splits
+
+    @cached_property
+    def new(self) -> NDArray[np.bool_]:
+        """(n_candidates,) whether it is not known from training or validation."""
+        return np.isin(self.splits, (-1, SPLITS.index("test")))
+
+    @property
+    def place(self) -> int:
+        """The position of the answer among the candidates."""
+        return self.place_of(self.target)
+
+    def place_of(self, entity: int) -> int:
+        """The position of an entity among the candidates, or -1."""
+        return int(self.candidates.places[entity])
+
+    @property
+    def probability(self) -> float:
+        return float(self.probabilities[self.place])
+
+    @cached_property
+    def contenders(self) -> Numbers:
+        """(n_candidates,) scores of the answer and all new ones; the others at minus infinity."""
+        allowed = self.new.copy()
+        allowed[self.place] = True
+        return np.where(allowed, self.scores, -np.inf)
+
+    @cached_property
+    def _rank_and_top(self) -> tuple[int, int]:
+        known = np.flatnonzero(~self.new)
+        known = known[known != self.place].astype(np.int64)
+        ranking = Ranking(
+            np.array([self.place]),
+            np.array([len(self.scores)]),
+            known,
+            np.zeros(len(known), np.bool_),
+            np.array([[0, len(known)]]),
+        )
+        rank, top, _ = rank_all(self.plain_scores[None], ranking)[0].tolist()
+        return rank, top
+
+    @property
+    def top(self) -> int:
+        """The position of the top answer among the candidates."""
+        return self._rank_and_top[1]
+
+    @property
+    def standing(self) -> Standing:
+        """With all facts."""
+        rank, top = self._rank_and_top
+        return self.stand(self.probability, float(self.scores[self.place]), rank, top)
+
+    def stand(self, probability: float, score: float, rank: int, top: int) -> Standing:
+        """A standing of this prediction; top is the position of its top answer."""
+        entities, answer = self.trained.dataset.entities, self.candidates.ids[top]
+        return Standing(
+            self.shown(probability),
+            float(score),
+            int(rank),
+            entities.name(answer),
+            {"top_answer": entities.label(answer)},
+        )
+
+    def shown(self, probability: float) -> float | None:
+        """A probability, unless scores are ratings and it means nothing."""
+        return None if self.trained.learned_ratings else float(probability)

@@ -1,0 +1,85 @@
+"""Exact influence: every fact left out alone, and the model trained again without it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from whereof.errors import WhereofError
+from whereof.explain.method import Context, Method, Ranked, rank_influences
+from whereof.predict.scored import ScoredPrediction
+from whereof.predict.standing import Standings, stand_alike
+from whereof.retrain.case import Case
+from whereof.types import FactIds, Numbers
+
+_DIFFERS = (
+    "retraining with all facts does not lead to the stored run, as on another kind of "
+    "processor: influences are against that retraining"
+)
+
+
+class Retrain(Method):
+    """Leave-one-out retraining, compared with retraining with all facts."""
+
+    name = "retrain"
+    title = "Retraining without each fact"
+    citation = (
+        "Feldman and Zhang, What Neural Networks Memorize and Why: Discovering the Long Tail "
+        "via Influence Estimation, NeurIPS 2020"
+    )
+    needs = frozenset({"recipe", "retraining"})
+    can = frozenset({"contrast", "standings", "non-adjacent facts"})
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """See `Method`."""
+        ranked = self.rank(scored, fact_ids, context, None)
+        influences = np.empty(len(fact_ids))
+        influences[ranked.chosen] = ranked.influences
+        return influences
+
+    def rank(
+        self,
+        scored: ScoredPrediction,
+        fact_ids: FactIds,
+        context: Context,
+        top: int | str | None,
+        *,
+        opposing: bool = False,
+    ) -> Ranked:
+        """See `Method`."""
+        case, aim, asks = context.retrainer, context.aim, scored.asks
+        if not isinstance(case, Case):
+            raise WhereofError("method retrain trains the run again; ask it through Run.explain")
+        if not np.array_equal(scored.candidates.ids, scored.trained.all_candidates(asks).ids):
+            raise WhereofError(f"method retrain takes all {asks}s; leave out candidates")
+        asked = [scored.prediction]
+        asked += [] if aim.rival is None else [scored.prediction.answered(aim.rival)]
+        predictions = case.predictions(asked)
+        found = case.leave_out(predictions, fact_ids)
+        without, sigmoid = np.stack(found.jobs), scored.trained.config.loss == "sigmoid"
+        control = _quantity(aim.of, found.control, sigmoid)
+        influences = control - _quantity(aim.of, without, sigmoid)
+        ranked = rank_influences(influences, top, opposing=opposing)
+        same = stand_alike(found.control, case.stand(predictions))
+        return replace(
+            ranked,
+            standings=without[ranked.chosen, 0],
+            top_before=int(found.control["top"][0]),
+            notes=() if same else (_DIFFERS,),
+        )
+
+
+RETRAIN = Retrain()
+
+
+def _quantity(of: str, standings: Standings, sigmoid: bool) -> Numbers:
+    """What is explained, from standings (..., n_predictions)."""
+    scores, probabilities = standings["score"], standings["probability"][..., 0]
+    if of == "log_ratio":
+        return np.asarray(scores[..., 0] - scores[..., 1])
+    if of == "score":
+        return np.asarray(scores[..., 0])
+    if of == "probability":
+        return np.asarray(probabilities)
+    if sigmoid:
+        return np.asarray(-np.logaddexp(0, -scores[..., 0]))
+    return np.asarray(np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)))
