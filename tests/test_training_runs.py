@@ -160,7 +160,7 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, uninterrupted: dict[st
     process.send_signal(signal.SIGINT)
     _, messages = process.communicate()
     assert process.returncode == 130
-    assert f"whereof: interrupted; go on with: whereof train --resume {path}" in messages
+    assert f"whereof: interrupted; continue with: whereof train --resume {path}" in messages
     assert "Traceback" not in messages
     subprocess.run(command("--resume", str(path)), check=True, capture_output=True)
     assert outcome(path) == uninterrupted

@@ -1,4 +1,4 @@
-"""Tables of settings: one dataclass each, which feeds commands, docs and checks."""
+"""Tables of settings: each is a dataclass that feeds the command line, the docs and the checks."""
 
 import math
 from collections.abc import Mapping
@@ -13,18 +13,18 @@ from whereof.errors import WhereofError
 
 
 def choice(default: Any, about: str, group: str, *choices: str) -> Any:
-    """A field of a word, a path or a yes; where choices are named, of one of them."""
+    """A field for a word, a path or yes and no. If there are choices, the value is one of them."""
     return field(default=default, metadata={"about": about, "group": group, "choices": choices})
 
 
 def number(default: Any, about: str, group: str, least: float | None = None) -> Any:
-    """A field of a number, from `least` on."""
+    """A field for a number of at least `least`."""
     return field(default=default, metadata={"about": about, "group": group, "least": least})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A table of settings; every value is checked on making."""
+    """A table of settings. Every value is checked when the table is made."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -37,7 +37,7 @@ class Settings:
     @classmethod
     @cache
     def types(cls) -> dict[str, tuple[type, ...]]:
-        """The types that each setting takes."""
+        """The types that each setting allows."""
         return {name: get_args(hint) or (hint,) for name, hint in get_type_hints(cls).items()}
 
     @classmethod
@@ -46,7 +46,7 @@ class Settings:
 
     @classmethod
     def check(cls, item: "Field[Any]", value: Any) -> None:
-        """One setting against its type, its choices and its least value."""
+        """Check one setting: its type, its choices and its least value."""
         name, about, types = item.name, item.metadata, cls.types()[item.name]
         value = plain(value)
         fits = isinstance(value, (*types, int) if float in types else types)
@@ -64,7 +64,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from names and values, as in a run's manifest or a TOML file."""
+        """Settings from names and values, such as a manifest or a TOML file has."""
         for name in values:
             if name not in cls.names():
                 near = get_close_matches(str(name), cls.names(), 1)
@@ -81,7 +81,7 @@ class Settings:
 
 
 def plain(value: Any) -> Any:
-    """A number as Python's own; NumPy has others."""
+    """A NumPy number as a number of Python."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     return int(value) if isinstance(value, Integral) else float(value)

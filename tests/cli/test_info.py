@@ -14,7 +14,7 @@ from trained import train
 import whereof as library
 from cli.helpers import whereof
 from whereof.present.run import RunInfo, show_runs
-from whereof.run._files import lock
+from whereof.run.files import lock
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_an_unfinished_run_is_shown(runs: Path, tmp_path: Path) -> None:
     path = unfinished(runs / "one", tmp_path / "half")
     done = whereof("info", str(path))
     assert done.returncode == 0, done.stderr
-    assert f"not finished; go on with: whereof train --resume {path}" in done.stdout
+    assert f"not finished; continue with: whereof train --resume {path}" in done.stdout
     assert "distmult" in done.stdout
     assert "finished" in table(runs, "one", str(path))
     refused = whereof("predict", str(path), "egypt", "embassy")

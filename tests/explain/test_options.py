@@ -14,8 +14,8 @@ from trained import train
 
 import whereof
 from whereof.explain.options import ExplainOptions
-from whereof.run._files import describe
-from whereof.run._manifest import Manifest
+from whereof.run.files import describe
+from whereof.run.manifest import Manifest
 
 
 @pytest.fixture(scope="module")

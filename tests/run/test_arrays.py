@@ -181,7 +181,7 @@ def test_two_way_facts_are_pairs() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "distmul"}, "unknown model 'distmul'; choose from"),
+        ({"model": "distmul"}, "unknown model 'distmul'; did you mean 'distmult'"),
         (
             {"model": "mf"},
             "model mf takes facts of two columns, without a relation, and these have one",
@@ -207,13 +207,13 @@ def test_two_way_facts_are_pairs() -> None:
         ({"facts": np.array([[-1, 0, 1]] * 5)}, "-1"),
         ({"facts": np.array([[0, 2, 1]] * 5)}, "relation id 2 is not one of 0 to 1"),
         ({"facts": np.array([[1 << 32, 0, 1]] * 5)}, "4294967296"),
-        ({"trace": np.zeros((6, 3, 3))}, "of other data or another model"),
-        ({"trace": np.zeros((5, 3, 4))}, "of other data or another model"),
-        ({"trace": np.zeros((5, 4, 3))}, "of other data or another model"),
+        ({"trace": np.zeros((6, 3, 3))}, "belongs to other data or another model"),
+        ({"trace": np.zeros((5, 3, 4))}, "belongs to other data or another model"),
+        ({"trace": np.zeros((5, 4, 3))}, "belongs to other data or another model"),
         ({"trace": np.zeros(())}, "trace"),
-        ({"trace": (np.zeros((5, 3)),) * 2}, "of other data or another model"),
-        ({"trace": (np.zeros((5, 3)),) * 4}, "of other data or another model"),
-        ({"trace": (np.zeros((4, 3)),) * 3}, "of other data or another model"),
+        ({"trace": (np.zeros((5, 3)),) * 2}, "belongs to other data or another model"),
+        ({"trace": (np.zeros((5, 3)),) * 4}, "belongs to other data or another model"),
+        ({"trace": (np.zeros((4, 3)),) * 3}, "belongs to other data or another model"),
         ({"loss": "hinge"}, "unknown loss 'hinge'"),
     ],
 )
@@ -233,7 +233,7 @@ def test_slots_in_the_wrong_place_are_noticed() -> None:
 def test_however_many_slots_are_given_the_line_stays_short() -> None:
     """A trace as nested lists looks like one slot a fact."""
     trace = np.zeros((200, 3, 3)).tolist()
-    with pytest.raises(whereof.WhereofError, match="of other data or another model") as caught:
+    with pytest.raises(whereof.WhereofError, match="belongs to other data or another model") as caught:
         whereof.Run.from_arrays(**_arrays(trace=trace))
     assert len(str(caught.value)) < 400
 

@@ -15,7 +15,7 @@ import whereof
 from whereof.errors import Interrupted
 from whereof.events import Validated
 from whereof.run import RunFolder
-from whereof.run._dataset import read_dataset
+from whereof.run.dataset import read_dataset
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
     assert info["steps"] == 3 * 1592
     assert info["config"]["epochs"] == 1000
     assert info["metrics"] == {}
-    with pytest.raises(whereof.WhereofError, match="not finished; go on with"):
+    with pytest.raises(whereof.WhereofError, match="not finished; continue with"):
         whereof.Run.open(tmp_path / "run")
     with pytest.raises(whereof.WhereofError, match=r"exists; .*whereof train --resume"):
         train(tmp_path / "run")

@@ -9,7 +9,7 @@ import pytest
 
 from whereof.errors import WhereofError
 from whereof.training.config import TrainConfig
-from whereof.training.presets import PRESETS, preset_settings
+from whereof.training.defaults import PRESETS, preset_settings
 
 BAD = [
     ("dim", 0, "dim is 0; it must be 1 or more"),
@@ -35,7 +35,7 @@ BAD = [
     ("rate", "fast", "rate is 'fast'; give a number"),
     ("schedule", "cosine", "unknown schedule 'cosine'; choose from constant, exponential, inverse"),
     ("decay_steps", 0, "decay_steps is 0; it must be 1 or more"),
-    ("epsilon", 0, "epsilon is 0; adam-lazy needs it above 0"),
+    ("epsilon", 0, "epsilon is 0; adam-lazy requires a value above 0"),
     ("beta1", 1.0, "beta1 is 1; it must be below 1"),
     ("beta2", 1, "beta2 is 1; it must be below 1"),
     ("beta2", -0.5, "beta2 is -0.5; it must be 0 or more"),
@@ -149,7 +149,7 @@ def test_an_unknown_preset_is_named() -> None:
 
 def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:
     for settings in ({"beta2": 0.995}, {"beta1": 0.99}):
-        with pytest.raises(WhereofError, match=r"adam works its drift out .* adam-lazy"):
+        with pytest.raises(WhereofError, match=r"adam requires .* adam-lazy"):
             TrainConfig(optimizer="adam", **settings)
     assert TrainConfig(optimizer="adam-lazy", beta2=0.9).beta2 == 0.9
 

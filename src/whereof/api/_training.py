@@ -164,7 +164,7 @@ def _train(
     except Interrupted:
         writer.close()
         raise Interrupted(
-            f"interrupted; go on with: whereof train --resume {writer.path}"
+            f"interrupted; continue with: whereof train --resume {writer.path}"
         ) from None
     except BaseException:
         writer.discard()

@@ -134,6 +134,7 @@ class EvaluateKeywords(EngineKeywords, total=False):
     adjacent_only: bool
     subsets: int
     removals: int
+    settings: str | Mapping[str, Any] | None
     predictions: str | Path
     split: Literal["test", "valid", "train"]
     limit: int | None

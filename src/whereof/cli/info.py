@@ -42,10 +42,10 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
 
 def _going(run: Path) -> str:
     """Who goes on with a run, or how to."""
-    from whereof.run._files import is_held
+    from whereof.run.files import is_held
 
     held = is_held(run / ".lock")
-    return "another process trains it" if held else f"go on with: whereof train --resume {run}"
+    return "another process trains it" if held else f"continue with: whereof train --resume {run}"
 
 
 def _model(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from whereof.errors import WhereofError
 from whereof.files._writing import check_free
-from whereof.run._files import lock, writing_to
+from whereof.run.files import lock, writing_to
 
 
 @dataclass(frozen=True)

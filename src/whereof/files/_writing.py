@@ -7,7 +7,7 @@ from secrets import token_hex
 
 from whereof.errors import WhereofError
 from whereof.files._formats import Format, Result, Write
-from whereof.run._files import writing_to
+from whereof.run.files import writing_to
 
 
 def check_free(path: Path, *, force: bool) -> None:

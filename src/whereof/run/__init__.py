@@ -1,9 +1,9 @@
 """What a run is on disk: written atomically, checked on opening."""
 
-from whereof.run._arrays import ArrayRun, Arrays, gather_arrays
-from whereof.run._manifest import FORMAT, Manifest
-from whereof.run._reading import RunFolder
-from whereof.run._writing import RunExists, RunWriter, check_memory
+from whereof.run.arrays import ArrayRun, Arrays, gather_arrays
+from whereof.run.folder import RunFolder
+from whereof.run.manifest import FORMAT, Manifest
+from whereof.run.writer import RunExists, RunWriter, check_memory
 
 __all__ = [
     "FORMAT",

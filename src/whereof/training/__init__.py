@@ -3,10 +3,13 @@
 `whereof.training.fit` is imported where it is used, since it brings the compiler along.
 """
 
-from whereof.training.choosing import asks_for_objects, choose_config
-from whereof.training.config import TrainConfig
-from whereof.training.machine import MachineOptions
-from whereof.training.presets import PRESETS, preset_settings
+from whereof.training.config import MachineOptions, TrainConfig
+from whereof.training.defaults import (
+    PRESETS,
+    asks_for_objects,
+    choose_config,
+    preset_settings,
+)
 
 __all__ = [
     "PRESETS",

@@ -1,4 +1,4 @@
-"""Every choice of a training run in one table that feeds commands, docs and checks."""
+"""The settings of training. Each table feeds the command line, the docs and the checks."""
 
 import math
 from dataclasses import dataclass
@@ -9,48 +9,50 @@ from whereof.models import MODELS
 from whereof.settings import Settings, choice, number
 
 NEGATIVES_UNSET = 200
-"""Negatives a step when none are asked for; all of them where there are fewer."""
+"""Default number of negatives a step; fewer if there are not that many."""
 
 
 @dataclass(frozen=True)
 class TrainConfig(Settings):
-    """How a model is trained; checked on making."""
+    """How a model is trained. Values are checked."""
 
-    model: str = choice("distmult", f"one of {', '.join(MODELS)}", "Model")
-    dim: int = number(100, "dimension; complex models take it for each part", "Model", 1)
-    inverse: bool = choice(
-        False, "learn inverse relations too, so that subjects can be asked for", "Model"
-    )
-    precision: str = choice("float32", "of parameters and steps", "Model", "float32", "float64")
-    init: float = number(0.05, "rows start uniform in +-INIT", "Model", 0)
-    seed: int = number(0, "of every random draw", "Model", 0)
+    model: str = choice("distmult", f"scoring function: {', '.join(MODELS)}", "Model")
+    dim: int = number(100, "dimension of the rows; complex models have two parts of it", "Model", 1)
+    inverse: bool = choice(False, "also learn inverse relations, to predict subjects", "Model")
+    precision: str = choice("float32", "precision of the parameters", "Model", "float32", "float64")
+    init: float = number(0.05, "initial values are uniform between -INIT and INIT", "Model", 0)
+    seed: int = number(0, "seed of all random numbers", "Model", 0)
 
     loss: str = choice(
         "softmax",
-        "over the true object and the negatives; squared is on ratings",
+        "loss over the true object and its negatives; squared learns ratings",
         "Loss",
         "softmax",
         "sigmoid",
         "squared",
     )
-    negatives: int | str | None = choice(None, "a number, or all", "Loss")
+    negatives: int | str | None = choice(None, "negatives a step: a number, or all", "Loss")
     sampling: str = choice(
         "distinct",
-        "negatives of one step: all different, or repeats as they fall",
+        "negatives of one step: all different, or drawn independently",
         "Loss",
         "distinct",
         "independent",
     )
     negatives_from: str = choice(
-        "objects", "what can be an object, or all entities", "Loss", "objects", "entities"
+        "objects",
+        "draw negatives from possible objects, or from all entities",
+        "Loss",
+        "objects",
+        "entities",
     )
     redraw: bool = choice(True, "draw new negatives in every epoch", "Loss")
-    l2: float = number(0.0, "weight of l2/2 |x|^2 on the fact's own rows", "Loss", 0)
-    n3: float = number(0.0, "weight of n3/3 |x|^3 on the fact's own rows", "Loss", 0)
+    l2: float = number(0.0, "weight of the penalty l2/2 |x|^2 on the rows of a fact", "Loss", 0)
+    n3: float = number(0.0, "weight of the penalty n3/3 |x|^3 on the rows of a fact", "Loss", 0)
 
     optimizer: str = choice(
         "adam-lazy",
-        "adam moves every row at every step, adam-lazy touched rows only",
+        "optimizer; adam-lazy moves only the rows that a step touches",
         "Steps",
         "sgd",
         "adagrad",
@@ -59,35 +61,49 @@ class TrainConfig(Settings):
     )
     rate: float = number(0.003, "learning rate", "Steps")
     schedule: str = choice(
-        "constant", "of the rate: inverse is RATE/t", "Steps", "constant", "exponential", "inverse"
+        "constant",
+        "schedule of the rate; inverse is RATE/t",
+        "Steps",
+        "constant",
+        "exponential",
+        "inverse",
     )
     decay: float = number(0.96, "factor of the exponential schedule", "Steps")
-    decay_steps: int = number(1000, "updates over which it falls by that factor", "Steps", 1)
-    beta1: float = number(0.9, "decay of Adam's mean", "Steps", 0)
-    beta2: float = number(0.999, "decay of Adam's square", "Steps", 0)
-    epsilon: float = number(1e-7, "added to the roots of Adam and Adagrad", "Steps", 0)
-    constraint: str = choice("none", "on row norms: none, unit or max:C", "Steps")
-    batch_size: int = number(1, "facts an update", "Steps", 1)
-    order: str = choice("shuffle", "of the facts in an epoch", "Steps", "file", "shuffle")
+    decay_steps: int = number(1000, "updates after which the rate has fallen by DECAY", "Steps", 1)
+    beta1: float = number(0.9, "Adam's decay of the mean", "Steps", 0)
+    beta2: float = number(0.999, "Adam's decay of the squares", "Steps", 0)
+    epsilon: float = number(1e-7, "added to the root in Adam and Adagrad", "Steps", 0)
+    constraint: str = choice("none", "limit of row norms: none, unit or max:C", "Steps")
+    batch_size: int = number(1, "facts per update", "Steps", 1)
+    order: str = choice("shuffle", "order of the facts in an epoch", "Steps", "file", "shuffle")
 
     epochs: int = number(10, "passes over the facts", "Stopping", 1)
-    validate_every: int = number(1, "epochs between validations; 0 for none", "Stopping", 0)
+    validate_every: int = number(1, "validate every N epochs; 0 never validates", "Stopping", 0)
     patience: int = number(
-        0, "validations without a better one before stopping; 0 for never", "Stopping", 0
+        0, "stop after N validations without improvement; 0 never stops", "Stopping", 0
     )
     time_budget: float | str | None = choice(
-        None, "time for all of it: seconds, or such as 90s, 10m, 2h", "Stopping"
+        None, "time for reading, training and metrics: seconds, or 90s, 10m, 2h", "Stopping"
     )
 
     keep_checkpoints: int = number(
-        0, "parameters kept at that many points, spread evenly over training", "Trace", 0
+        0, "keep the parameters of N points, spread evenly over training", "Trace", 0
     )
-    trace: bool = choice(True, "record every fact's changes", "Trace")
+    trace: bool = choice(True, "record what every fact changed", "Trace")
     credit: str = choice(
-        "source", "a step's change, or what its gradient moves over time", "Trace", "step", "source"
+        "source",
+        "credit a fact with its step, or with what its gradient moves over time",
+        "Trace",
+        "step",
+        "source",
     )
     trace_precision: str | None = choice(
-        None, "[default: that of the parameters]", "Trace", "float16", "float32", "float64"
+        None,
+        "precision of the trace  [default: that of the parameters]",
+        "Trace",
+        "float16",
+        "float32",
+        "float64",
     )
 
     def __post_init__(self) -> None:
@@ -100,11 +116,13 @@ class TrainConfig(Settings):
                 raise WhereofError(f"{name} is {getattr(self, name):g}; it must be below 1")
         self._check_loss()
         if self.optimizer != "sgd" and self.epsilon <= 0:
-            raise WhereofError(f"epsilon is {self.epsilon:g}; {self.optimizer} needs it above 0")
+            raise WhereofError(
+                f"epsilon is {self.epsilon:g}; {self.optimizer} requires a value above 0"
+            )
         if self.optimizer == "adam" and 1 - self.beta2 > 0.0201 * (1 - self.beta1):
             raise WhereofError(
-                f"beta1 is {self.beta1:g}, beta2 {self.beta2:g}; adam works its drift out where "
-                "1 - beta2 is at most a fiftieth of 1 - beta1: choose such ones, or adam-lazy"
+                f"beta1 is {self.beta1:g}, beta2 {self.beta2:g}; adam requires that "
+                "1 - beta2 is at most 1/50 of 1 - beta1: choose other values, or adam-lazy"
             )
         if self.seed >= 2**63:
             raise WhereofError(f"seed is {self.seed}; it must be below 2^63")
@@ -118,7 +136,7 @@ class TrainConfig(Settings):
             raise WhereofError("patience needs validation: set validate_every to 1 or more")
 
     def _check_loss(self) -> None:
-        """The loss with what it goes with."""
+        """Check the loss together with the settings it allows."""
         if self.loss == "squared":
             if self.negatives not in (None, 0):
                 raise WhereofError(
@@ -131,7 +149,7 @@ class TrainConfig(Settings):
 
     @property
     def max_norm(self) -> float | None:
-        """The norm a constraint holds rows to or under; None without constraint."""
+        """The largest norm that the constraint allows; None without a constraint."""
         kind, _, bound = self.constraint.partition(":")
         try:
             if (kind, bound) == ("none", ""):
@@ -148,7 +166,7 @@ class TrainConfig(Settings):
 
     @property
     def trace_dtype(self) -> str:
-        """The precision of the trace: that of the parameters unless asked otherwise."""
+        """The precision of the trace: that of the parameters by default."""
         return self.trace_precision or self.precision
 
 
@@ -169,3 +187,26 @@ def _seconds(duration: float | str) -> float:
             f"time_budget is {duration!r}; give seconds above 0, or such as 90s, 10m, 2h"
         )
     return seconds
+
+
+@dataclass(frozen=True)
+class MachineOptions(Settings):
+    """How training uses the machine. Values are checked."""
+
+    device: str = choice("cpu", "where the model is trained", "Machine", "cpu", "cuda")
+    threads: int | None = number(None, "threads for metrics  [default: all cores]", "Machine", 1)
+    memory_share: float = number(
+        0.5, "a trace above this share of memory is memory-mapped", "Machine", 0
+    )
+    checkpoint_seconds: float = number(
+        60.0, "seconds between checkpoints; more if writing takes long", "Machine", 0
+    )
+
+    ranking_metrics: bool = choice(
+        False, "for a model of ratings: also rank all items (slow)", "Machine"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory_share > 1:
+            raise WhereofError(f"memory_share is {self.memory_share:g}; it must be 1 or less")

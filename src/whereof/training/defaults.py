@@ -1,14 +1,17 @@
-"""What training takes where nothing is asked for: settings chosen from the data and its size.
+"""The config of a run: default settings chosen from the data, and presets.
 
-How they were found is in docs/defaults.md.
+docs/defaults.md says how the defaults were found.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from whereof.errors import WhereofError
 from whereof.models import Model, find_model
-from whereof.training.config import NEGATIVES_UNSET
+from whereof.settings import plain
+from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 
 if TYPE_CHECKING:  # the table of settings is shown in help texts, which do not wait for NumPy
     from whereof.data import Dataset
@@ -35,11 +38,38 @@ _LEAST_DIM, _MOST_EPOCHS = 16, 100
 _FACTS = 4_000_000
 """Facts to train on, over all epochs."""
 _RANKING_COST = 0.4
-"""Five times the cost of ranking a candidate beside that of training on a negative."""
+"""Five times the cost of ranking a candidate, relative to training on a negative."""
+
+
+_PAPER = {
+    "batch_size": 1,
+    "constraint": "none",
+    "credit": "step",
+    "epsilon": 1e-7,
+    "init": 0.05,
+    "inverse": False,
+    "loss": "softmax",
+    "negatives_from": "entities",
+    "optimizer": "adam",
+    "order": "file",
+    "rate": 3e-3,
+    "redraw": False,
+    "sampling": "independent",
+    "schedule": "constant",
+    "seed": 42,
+}
+
+_PAPER_BY_DATASET: dict[str, dict[str, Any]] = {
+    "nations": {"dim": 10, "negatives": 13, "epochs": 10, "precision": "float64"},
+    "fb15k-237": {"dim": 100, "negatives": 500, "epochs": 1},
+    "movielens-100k": {"dim": 200, "negatives": 500, "epochs": 1, "loss": "sigmoid"},
+}
+
+PRESETS = ("paper",)
 
 
 def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that suit a dataset and go with those that are given, which are left out."""
+    """Defaults for settings that are not given; they depend on the data and the given ones."""
     loss = given.get("loss", "squared" if dataset.two_way and dataset.ratings else "softmax")
     model = find_model(given.get("model", _model_name(dataset, loss)))
     optimizer = given.get("optimizer", "sgd" if loss == "squared" else "adagrad")
@@ -71,7 +101,7 @@ def _model_name(dataset: "Dataset", loss: str) -> str:
 
 
 def _dim(dataset: "Dataset", model: Model, given: Mapping[str, Any]) -> int:
-    """100, or 64 in two-way data; less where the trace would take too much room."""
+    """100, or 64 in two-way data; less if the trace would be too large."""
     most = 64 if dataset.two_way else 100
     if not given.get("trace", True):
         return most
@@ -86,7 +116,7 @@ def _dim(dataset: "Dataset", model: Model, given: Mapping[str, Any]) -> int:
 def _penalties(
     dataset: "Dataset", model: Model, loss: str, negatives: int | str | None
 ) -> dict[str, float]:
-    """Weights of the norms: small graphs, where an entity has many facts, need less."""
+    """Weights of the penalties. Small graphs, whose entities have many facts, need less."""
     l2 = 0.1 if dataset.two_way else 0.0
     n3 = 0.1 if dataset.n_entities > 1000 else 0.03
     if dataset.two_way or model.match != "dot":
@@ -100,14 +130,61 @@ def _penalties(
 
 
 def _epochs(dataset: "Dataset", loss: str) -> int:
-    """As many as make some millions of steps, within reason; without negatives steps are cheap."""
+    """Enough for some millions of steps, at most 100; steps without negatives are cheap."""
     return (
         _MOST_EPOCHS if loss == "squared" else max(min(_FACTS // dataset.n_facts, _MOST_EPOCHS), 1)
     )
 
 
 def _validate_every(dataset: "Dataset", epochs: int) -> int:
-    """Epochs that take about five times as long as to rank the validation facts among all."""
+    """So that training between two validations takes about five times as long as one."""
     ranked = len(dataset.valid) * len(dataset.objects)
     scored = dataset.n_facts * min(NEGATIVES_UNSET, len(dataset.objects))
     return max(min(math.ceil(_RANKING_COST * ranked / scored), epochs), 1)
+
+
+def choose_config(
+    dataset: "Dataset", preset: str | None, settings: Mapping[str, Any]
+) -> TrainConfig:
+    """The config: a preset or the defaults for the data, overridden by explicit settings."""
+    settings = {name: plain(value) for name, value in settings.items()}
+    for item in fields(TrainConfig):
+        if item.name in settings:
+            TrainConfig.check(item, settings[item.name])
+    if preset:
+        chosen = preset_settings(preset, dataset.name)
+        if dataset.two_way:
+            chosen["model"] = "mf"
+    else:
+        chosen = default_settings(dataset, settings)
+    config = TrainConfig.from_dict(chosen | dict(settings))
+    _check_company(config, settings)
+    if config.patience and not len(dataset.valid):
+        raise WhereofError("patience needs validation facts, and the data has none: leave it out")
+    return config
+
+
+def asks_for_objects(preset: str | None, settings: Mapping[str, Any]) -> bool:
+    """Whether ratings become objects, as a model of three columns needs."""
+    model = settings.get("model")
+    return not find_model(model).two_way if isinstance(model, str) else preset == "paper"
+
+
+def _check_company(config: TrainConfig, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that would have no effect."""
+    for name, needs, fits in (
+        ("decay", "schedule exponential", config.schedule == "exponential"),
+        ("decay_steps", "schedule exponential", config.schedule == "exponential"),
+        ("beta1", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
+        ("beta2", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
+        ("credit", "a trace", config.trace),
+    ):
+        if name in settings and not fits:
+            raise WhereofError(f"{name} goes with {needs}: leave it out, or choose that too")
+
+
+def preset_settings(preset: str, dataset: str) -> dict[str, Any]:
+    """The settings of a preset for a dataset; common ones if the paper does not use it."""
+    if preset not in PRESETS:
+        raise WhereofError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
+    return _PAPER | _PAPER_BY_DATASET.get(dataset, {})

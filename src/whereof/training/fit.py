@@ -21,7 +21,7 @@ from whereof.training.trainer import Trainer, Training
 
 _STRETCH_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
-"""Checkpoints take at most one part in so many of the time."""
+"""Checkpoints take at most 1/20 of the time."""
 
 _CLOSING_SHARE = 0.5
 """Of the time budget: at most this much is left for what comes after training."""
@@ -139,7 +139,7 @@ class _Fit:
         return self.progress.elapsed
 
     def _advance(self) -> None:
-        """One stretch of about `_STRETCH_SECONDS`, ending where parameters are to be kept."""
+        """Train for about `_STRETCH_SECONDS`, at most up to the next parameters to keep."""
         before = time.perf_counter()
         n = self.trainer.advance(min(self._stretch, self._until_kept()))
         took = time.perf_counter() - before
@@ -182,7 +182,7 @@ class _Fit:
     def _parameters(self) -> Parameters:
         rows = self.trainer.parameters()
         finite = np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()
-        self._expect(bool(finite), "rows are no longer numbers")
+        self._expect(bool(finite), "parameters are no longer finite")
         return rows
 
     def _done(self) -> int:
@@ -190,14 +190,14 @@ class _Fit:
         return self.trainer.epoch * self.n_facts + self.trainer.position
 
     def _until_kept(self) -> int:
-        """Facts until the next parameters to keep; far off when there are none."""
+        """Facts until the next parameters to keep; all facts if there are none."""
         wanted = self.config.keep_checkpoints
         if self.progress.kept >= wanted:
             return self.total
         return -(-self.total * (self.progress.kept + 1) // wanted) - self._done()
 
     def _mean_loss(self) -> float:
-        """Of the running epoch."""
+        """Mean loss of the current epoch."""
         meter = self.trainer.meter
         return float(meter[LOSS] / max(meter[FACTS], 1))
 
@@ -220,7 +220,7 @@ class _Fit:
         self.progress.history.append(entry)
 
     def _is_worth_it(self, last: bool) -> bool:
-        """Whether to validate where training ends: in time, or for want of any other."""
+        """Whether to validate at the end: if there is time, or if no epoch was validated."""
         in_time = self.progress.elapsed < self._budget
         return last and (in_time or not self.progress.best_epoch)
 

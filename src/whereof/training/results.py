@@ -1,4 +1,4 @@
-"""What training hands on, and to whom: plain records and two protocols, free of kernels."""
+"""Results of training as plain records, and where they are stored. No kernels."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
@@ -20,20 +20,21 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Parameters at one moment of training, kept for good."""
+    """The parameters at one point of training."""
 
     parameters: Parameters
     facts: int
-    """Facts trained on up to there, over all epochs."""
+    """Facts trained on up to this point, over all epochs."""
     updates: int
 
 
 @dataclass(frozen=True)
 class Bookkeeping:
-    """Parts of final minus initial parameters, each measured along the whole; they add up to 1.
+    """What moved the parameters, as shares of final minus initial parameters; they add up to 1.
 
-    With credit by step the remainder is rounding; with credit by source it is the momentum that
-    the facts' own steps carried over from each other. Without a trace it is all their steps did.
+    Each part is projected onto the whole change. With credit=step the remainder is rounding. With
+    credit=source it is the momentum that the steps of facts carried over from each other. Without
+    a trace it is everything that the steps of facts did.
     """
 
     trace: float
@@ -45,7 +46,7 @@ class Bookkeeping:
 
 @dataclass(frozen=True)
 class Validation:
-    """How good a model is on the validation facts: an epoch of higher gain is better."""
+    """The quality of a model on the validation facts. A higher gain is better."""
 
     metric: str
     value: float
@@ -54,32 +55,32 @@ class Validation:
 
 @dataclass
 class Progress:
-    """How far training is; kept in every checkpoint."""
+    """The state of training; every checkpoint has it."""
 
     history: list[dict[str, Any]] = field(default_factory=list)
-    """One entry an epoch; the last may be of an epoch that the time budget cut."""
+    """One entry per epoch. The time budget may have cut the last epoch."""
     best_epoch: int = 0
     best_facts: int = 0
-    """Facts trained on up to there, over all epochs."""
+    """Facts trained on up to this point, over all epochs."""
     best_gain: float | None = None
     facts: int = 0
     """Facts trained on so far, over all epochs."""
     updates: int = 0
     seconds: float = 0.0
-    """Of steps alone."""
+    """Time of the steps alone."""
     elapsed: float = 0.0
-    """With validation and all, as the time budget counts."""
+    """Time of everything, which the time budget limits."""
     validation_seconds: float = 0.0
-    """Of the last one."""
+    """Time of the last validation."""
     stopped: str = ""
     """Why training ended: epochs, patience or time."""
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Progress":
-        """Progress as a checkpoint holds it."""
+        """Progress from a checkpoint."""
         if values.keys() != {item.name for item in fields(cls)}:
             raise WhereofError(
-                "the checkpoint was written by another version of whereof: train the run anew"
+                "the checkpoint was written by another version of whereof: train the run again"
             )
         return cls(**values)
 
@@ -88,7 +89,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class BestEpoch:
-    """What a run keeps of its best epoch, beside the trace."""
+    """What a run keeps of its best epoch, besides the trace."""
 
     parameters: Parameters
     epoch: int
@@ -97,7 +98,7 @@ class BestEpoch:
 
 
 class Store(Protocol):
-    """Where training keeps what must outlive it; a run folder is one."""
+    """Where training stores its results, such as a run folder."""
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]: ...
     def save_checkpoint(

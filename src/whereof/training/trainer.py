@@ -46,7 +46,7 @@ def check_snapshot(mine: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]
     if different := sorted({name for name, _ in one ^ other}):
         raise WhereofError(
             f"the checkpoint is of another kind of training (see {', '.join(different)}); "
-            "train the run anew"
+            "train the run again"
         )
 
 

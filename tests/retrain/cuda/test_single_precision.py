@@ -12,7 +12,7 @@ from whereof.data import Dataset, read_dataset
 from whereof.retrain.cuda._card import Card
 from whereof.retrain.cuda._fleet import Fleet
 from whereof.training import TrainConfig
-from whereof.training.presets import preset_settings
+from whereof.training.defaults import preset_settings
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 

@@ -1,4 +1,4 @@
-"""A dataset as files of a run: vocabularies as JSON, facts as plain arrays."""
+"""The dataset of a run: vocabularies as JSON, facts as arrays."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data import Adjacency, Column, Dataset, Ratings, Vocabulary
-from whereof.run._files import read_json, write_array, write_json
+from whereof.run.files import read_json, write_array, write_json
 
 SPLITS = ("train", "valid", "test")
 _ADJACENCY = tuple(field.name for field in fields(Adjacency))
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
-    """Write the files; return what the manifest says of the dataset."""
+    """Write the files; return the manifest's description of the dataset."""
     for name in ("entities", "relations"):
         vocabulary: Vocabulary = getattr(dataset, name)
         labelled = vocabulary.labelled
@@ -50,14 +50,14 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
 
 
 def write_adjacency(folder: Path, dataset: Dataset) -> None:
-    """Write which facts every entity and relation stands in."""
+    """Write the index of the facts of every entity and relation."""
     index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
     for name in _ADJACENCY:
         write_array(folder / f"adjacency-{name.replace('_', '-')}.npy", getattr(index, name))
 
 
 def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
-    """The index of a run, memory-mapped; one that was written without it is indexed afresh."""
+    """The index of a run, memory-mapped. Runs without one are indexed again."""
     files = [folder / f"adjacency-{name.replace('_', '-')}.npy" for name in _ADJACENCY]
     if not all(file.is_file() for file in files):
         return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
@@ -65,7 +65,7 @@ def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
 
 
 def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
-    """The dataset of a run whose files have been checked."""
+    """The dataset of a run whose files were checked."""
     train, valid, test = _read_arrays(folder, "")
     return Dataset(
         name=about["name"],

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and knowing them again."""
+"""Files of a run: written completely or not at all, and checked by size and SHA-256."""
 
 import contextlib
 import hashlib
@@ -26,7 +26,7 @@ _CHUNK = 1 << 22
 
 @contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[None]:
-    """Turn a full disk or a folder that cannot be written into one clear line."""
+    """Report a full disk or a read-only folder in one line."""
     try:
         yield
     except OSError as error:
@@ -37,7 +37,7 @@ def writing_to(path: Path) -> Iterator[None]:
 
 
 def lock(path: Path) -> IO[bytes]:
-    """Hold a run for this process, for as long as the file returned is open."""
+    """Lock a run for this process until the returned file is closed."""
     file = path.open("ab")
     if fcntl is not None:
         try:
@@ -49,7 +49,7 @@ def lock(path: Path) -> IO[bytes]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether another process trains the run of this lock."""
+    """Whether another process is training the run with this lock."""
     try:
         path.exists() and lock(path).close()
     except WhereofError:
@@ -60,10 +60,10 @@ def is_held(path: Path) -> bool:
 
 
 def check_room(path: Path, n_bytes: int) -> None:
-    """Refuse to begin what the disk has no room for."""
+    """Refuse a run that the disk has no room for."""
     place = next(parent for parent in path.absolute().parents if parent.exists())
     disk = shutil.disk_usage(place)
-    # A place that holds nothing at all, such as /proc, will say itself that it takes nothing.
+    # Places such as /proc report a total of 0; writing there fails with its own message.
     if disk.total and n_bytes > disk.free:
         raise WhereofError(
             f"{path} needs about {n_bytes >> 20:,} MiB and its disk has {disk.free >> 20:,} free; "
@@ -72,14 +72,14 @@ def check_room(path: Path, n_bytes: int) -> None:
 
 
 def reserve(path: Path) -> None:
-    """Take a sparse file's room on disk now: running out of it under a map ends the process."""
+    """Allocate a sparse file on disk now: a full disk under a memory map kills the process."""
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def total_memory() -> int | None:
-    """Bytes of memory in this machine; None where the system does not say."""
+    """Bytes of memory of this machine; None if the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -87,13 +87,13 @@ def total_memory() -> int | None:
 
 
 def expect_random_access(array: NDArray[Any]) -> None:
-    """Spare a memory-mapped array the reading ahead, which costs a millisecond a row."""
+    """Turn off read-ahead for a memory-mapped array: it costs a millisecond a row."""
     if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
         array.base.madvise(mmap.MADV_RANDOM)
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON document under its name only when it is complete."""
+    """Write a JSON document; the file appears when it is complete."""
     draft = path.with_name(path.name + ".new")
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     draft.write_text(text + "\n", encoding="utf-8")
@@ -109,14 +109,14 @@ def read_json(path: Path) -> Any:
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
-    """One plain .npy file, straight from memory."""
+    """Write an array as a .npy file."""
     with path.open("wb") as file:
         np.save(file, array, allow_pickle=False)
 
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill that takes its name when it is full, and never that of another."""
+    """A folder to fill; it gets its name when it is complete."""
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     draft.mkdir(parents=True)
     try:
@@ -128,7 +128,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def link(source: Path, target: Path) -> None:
-    """The same file under a second name; a copy where the disk knows no links."""
+    """The same file under a second name; a copy if the disk has no links."""
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)
@@ -142,7 +142,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
-    """A file that must be there, and as long as it was."""
+    """Refuse a file that is missing or has another size."""
     if not path.is_file():
         raise WhereofError(f"{path} is missing from the run")
     stat = path.stat()
@@ -154,9 +154,9 @@ def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
 
 
 def check_content(path: Path, about: dict[str, Any]) -> None:
-    """A file that must be what it was."""
+    """Refuse a file whose content has changed."""
     if checksum(path) != about["sha256"]:
-        raise WhereofError(f"{path} was altered: its checksum does not fit")
+        raise WhereofError(f"{path} was altered: its checksum does not match")
 
 
 def checksum(path: Path) -> str:

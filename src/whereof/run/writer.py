@@ -1,4 +1,4 @@
-"""A run in the making: the store that training checkpoints into, until it is finished."""
+"""Writing a run folder: checkpoints during training, then the finished run."""
 
 import json
 import shutil
@@ -15,9 +15,8 @@ from safetensors.numpy import load_file, save
 from whereof.data import Dataset
 from whereof.errors import WhereofError
 from whereof.events import TrainingStarted
-from whereof.run._checkpoints import PROGRESS, find_checkpoints, next_checkpoint
-from whereof.run._dataset import read_dataset, write_dataset
-from whereof.run._files import (
+from whereof.run.dataset import read_dataset, write_dataset
+from whereof.run.files import (
     check_content,
     check_room,
     check_size,
@@ -33,22 +32,23 @@ from whereof.run._files import (
     write_json,
     writing_to,
 )
-from whereof.run._manifest import Manifest
+from whereof.run.folder import PROGRESS, find_checkpoints, next_checkpoint
+from whereof.run.manifest import Manifest
 from whereof.training.config import TrainConfig
 from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress
 
 
 class RunExists(WhereofError):
-    """The folder of a new run is there already."""
+    """The folder of a new run exists already."""
 
     def __init__(self, path: Path) -> None:
-        resume = f", or go on with it: whereof train --resume {path}"
+        resume = f", or continue it: whereof train --resume {path}"
         remedy = "choose another folder with -o" + (resume if _is_unfinished(path) else "")
         super().__init__(f"{path} exists; {remedy}")
 
 
 def _is_unfinished(path: Path) -> bool:
-    """Whether a folder has a run that can be resumed."""
+    """Whether a folder holds a run that can be resumed."""
     try:
         return not Manifest.read(path).finished
     except WhereofError:
@@ -58,8 +58,8 @@ def _is_unfinished(path: Path) -> bool:
 class RunWriter:
     """Writes a run. Until `finish`, the folder holds the data, the config and the last checkpoint.
 
-    Every checkpoint is a folder that takes its name when it is complete, so whatever ends the
-    process leaves the last one behind.
+    Every checkpoint is a folder that gets its name when it is complete: if the process is killed,
+    the last complete one is there.
     """
 
     def __init__(self, path: Path, manifest: Manifest, memory_share: float) -> None:
@@ -74,7 +74,7 @@ class RunWriter:
     def create(
         cls, path: Path, dataset: Dataset, config: TrainConfig, n_bytes: int, memory_share: float
     ) -> "RunWriter":
-        """Make the folder of a run that has yet to be trained, and will take some `n_bytes`."""
+        """Make the folder of a new run, which will take about `n_bytes`."""
         with writing_to(path):
             if path.exists():
                 raise RunExists(path)
@@ -95,7 +95,7 @@ class RunWriter:
 
     @classmethod
     def resume(cls, path: Path, memory_share: float) -> "RunWriter":
-        """Take up a run where its last checkpoint left it."""
+        """Open an interrupted run at its last checkpoint."""
         manifest = Manifest.read(path)
         manifest.check_files(path)
         return cls(path, manifest, memory_share)
@@ -105,23 +105,23 @@ class RunWriter:
         return read_dataset(self.path, self.manifest.dataset)
 
     def discard(self) -> None:
-        """Remove a run that came to nothing, unless it has a checkpoint to look at."""
+        """Remove a run that failed, unless it has a checkpoint."""
         self._lock.close()
         if not find_checkpoints(self.path):
             shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:
-        """Let another process go on."""
+        """Unlock the run for other processes."""
         self._lock.close()
 
     def sweep(self) -> None:
-        """Remove what training needed and a finished run does not."""
+        """Remove what only training needs."""
         self._lock.close()
         (self.path / ".lock").unlink(missing_ok=True)
         shutil.rmtree(self._progress, ignore_errors=True)
 
     def start(self, trace_width: int) -> TrainingStarted:
-        """What can be said of the run before it is trained."""
+        """The event for the start of training."""
         config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
         shape = (about["n_facts"] if config.trace else 0, trace_width)
         dtype = np.dtype(config.trace_dtype)
@@ -138,7 +138,7 @@ class RunWriter:
         )
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Zeros in memory, or in a memory-mapped file when they take too much of it."""
+        """Zeros in memory, or in a memory-mapped file if they are too large."""
         if not is_mapped(shape[0] * shape[1] * dtype.itemsize, self._memory_share):
             return np.zeros(shape, dtype)
         with writing_to(self.path):
@@ -153,7 +153,7 @@ class RunWriter:
     def save_checkpoint(
         self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
     ) -> None:
-        """Keep all that is needed to go on to the same bits."""
+        """Keep everything that is needed to continue with the same bits."""
         older = find_checkpoints(self.path)
         arrays = arrays | ({} if trace is None else {"trace": trace})
         with writing_to(self.path), new_folder(next_checkpoint(self.path)) as folder:
@@ -169,7 +169,7 @@ class RunWriter:
     def load_checkpoint(
         self, trace: NDArray[Any] | None
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
-        """The last checkpoint, its trace read into `trace`; None at the start."""
+        """The last checkpoint, with its trace read into `trace`; None if there is none."""
         folders = find_checkpoints(self.path)
         if not folders:
             return None
@@ -187,9 +187,9 @@ class RunWriter:
         return arrays, document["progress"]
 
     def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None:
-        """Keep the best epoch so far, with the trace as it stands.
+        """Keep the best epoch so far with its trace.
 
-        The one that the last checkpoint knows of stays too, since a resumed run may need it.
+        The best epoch of the last checkpoint stays too: a resumed run may need it.
         """
         shutil.rmtree(self._best(best.epoch), ignore_errors=True)
         with writing_to(self.path), new_folder(self._best(best.epoch)) as folder:
@@ -201,7 +201,7 @@ class RunWriter:
         self._sweep_best(best.epoch, self._checkpointed_best)
 
     def _sweep_best(self, *epochs: int) -> None:
-        """Remove all best epochs but these."""
+        """Remove all best epochs except these."""
         for folder in self._progress.glob("best-*"):
             if folder not in map(self._best, epochs):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -210,7 +210,7 @@ class RunWriter:
         return self._progress / f"best-{epoch}"
 
     def keep_checkpoint(self, index: int, parameters: Parameters, about: dict[str, Any]) -> None:
-        """Keep the parameters of one moment of training for good."""
+        """Keep the parameters of one point of training."""
         with writing_to(self.path):
             folder = self.path / "checkpoints"
             folder.mkdir(exist_ok=True)
@@ -220,7 +220,7 @@ class RunWriter:
             draft.replace(name)
 
     def best(self, epoch: int) -> BestEpoch:
-        """The best epoch, as it was kept."""
+        """The best epoch that was kept."""
         folder = self._best(epoch)
         about = read_json(folder / "best.json")
         rows = load_file(folder / "parameters.safetensors")
@@ -232,7 +232,7 @@ class RunWriter:
         )
 
     def finish(self, progress: Progress, best: BestEpoch, metrics: Mapping[str, Any]) -> None:
-        """Put the best epoch in its place; the new manifest makes it a finished run."""
+        """Move the best epoch into place. The new manifest makes the run a finished one."""
         with writing_to(self.path):
             names = [*self.manifest.files, "history.json", "metrics.json"]
             for name in ("parameters.safetensors", "trace.npy"):
@@ -253,7 +253,7 @@ class RunWriter:
         self.sweep()
 
     def _result(self, progress: Progress, best: BestEpoch) -> dict[str, Any]:
-        """What training came to, in numbers."""
+        """The numbers of the result, for the manifest."""
         trace = self.path / "trace.npy"
         trace_bytes = np.load(trace, mmap_mode="r").nbytes if trace.exists() else 0
         return {
@@ -280,13 +280,13 @@ def _save_parameters(
 
 
 def is_mapped(n_bytes: int, memory_share: float) -> bool:
-    """Whether a trace of that size is memory-mapped rather than held in memory."""
+    """Whether a trace of this size is memory-mapped."""
     memory = total_memory()
     return n_bytes > memory_share * (memory if memory is not None else float("inf"))
 
 
 def check_memory(n_bytes: int) -> None:
-    """Refuse to begin what this machine cannot hold."""
+    """Refuse parameters that do not fit into the memory of this machine."""
     memory = total_memory()
     if memory is not None and n_bytes > memory:
         raise WhereofError(

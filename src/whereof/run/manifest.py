@@ -1,4 +1,4 @@
-"""manifest.json: what a run is, and what its files must look like."""
+"""manifest.json: what a run is, and the size and SHA-256 of its files."""
 
 import contextlib
 import hashlib
@@ -9,18 +9,18 @@ from typing import Any
 
 from whereof._version import __version__
 from whereof.errors import WhereofError
-from whereof.run._files import check_content, check_size, read_json, write_json
+from whereof.run.files import check_content, check_size, read_json, write_json
 
 FORMAT = 1
 NAME = "manifest.json"
 _CHECKED = ".checked.json"
 _OLD_NAME = "whence"
-"""The project's name when the first runs were written: the field with the version has it."""
+"""The former name of the project. Old runs have their version under this name."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The first file to read; everything else is named in it."""
+    """The content of manifest.json. It names all other files."""
 
     dataset: dict[str, Any]
     config: dict[str, Any]
@@ -52,18 +52,18 @@ class Manifest:
                 f"upgrade it (the run was written by whereof {values.get('whereof')})"
             )
         if values.pop("checksum", None) != _digest(values):
-            raise WhereofError(f"{folder / NAME} was altered: its checksum does not fit")
+            raise WhereofError(f"{folder / NAME} was altered: its checksum does not match")
         if _OLD_NAME in values:
             values["whereof"] = values.pop(_OLD_NAME)
         return cls(**values)
 
     def check_files(self, folder: Path, *, afresh: bool = False) -> None:
-        """Every file against its size and checksum; unchanged ones only once, unless afresh."""
+        """Check size and checksum of every file; unchanged files only once, unless `afresh`."""
         seen = {} if afresh else _read_checked(folder)
         stamps = {}
         for name, about in self.files.items():
             stat = check_size(folder / name, about)
-            # A copy on another disk has neither this inode nor this time of change.
+            # A copy on another disk has another inode and another time of change.
             stamps[name] = [stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, about["sha256"]]
             if seen.get(name) != stamps[name]:
                 check_content(folder / name, about)
@@ -72,7 +72,7 @@ class Manifest:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there; a name that no disk takes is none."""
+    """Whether a folder exists; False for a name that the disk refuses."""
     try:
         return path.is_dir()
     except OSError:
@@ -92,6 +92,6 @@ def _read_checked(folder: Path) -> dict[str, Any]:
 
 
 def _write_checked(folder: Path, stamps: dict[str, Any]) -> None:
-    """Remember what was checked, where the folder can be written; else it is checked again."""
+    """Remember what was checked, if the folder can be written."""
     with contextlib.suppress(OSError):
         write_json(folder / _CHECKED, stamps)

@@ -1,4 +1,4 @@
-"""A finished run, opened."""
+"""A run folder, opened and checked."""
 
 import hashlib
 import json
@@ -9,22 +9,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from whereof.data import Adjacency, Dataset
 from whereof.errors import WhereofError
 from whereof.models import Model, find_model
-from whereof.run._checkpoints import find_checkpoints, read_checkpoint
-from whereof.run._dataset import read_adjacency, read_dataset
-from whereof.run._files import expect_random_access, read_json, total_memory
-from whereof.run._manifest import Manifest
+from whereof.run.dataset import read_adjacency, read_dataset
+from whereof.run.files import expect_random_access, read_json, total_memory
+from whereof.run.manifest import Manifest
 from whereof.training.config import TrainConfig
-from whereof.training.results import Checkpoint, Progress
+from whereof.training.results import Checkpoint, Parameters, Progress
 from whereof.types import Rows
+
+PROGRESS = "progress"
+_NAME = "checkpoint-"
 
 
 class RunFolder:
-    """Reads a run's files as they are asked for; `open` checks them first."""
+    """A run folder. `open` checks its files; each is read when it is first needed."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path, self.manifest = path, manifest
@@ -33,15 +36,17 @@ class RunFolder:
     def open(
         cls, path: str | Path, *, check: bool = False, unfinished: bool = False
     ) -> "RunFolder":
-        """Open a run; a missing, truncated, altered or newer file is named.
+        """Open a run. An error names the file that is missing, truncated, altered or newer.
 
-        One that is not finished is refused, unless `unfinished` takes what there is of it: it has
-        data, settings and history, but neither parameters nor metrics.
+        A run that is not finished is refused, unless `unfinished` is set: it has data, settings
+        and history, but no parameters and no metrics.
         """
         path = Path(path)
         manifest = Manifest.read(path)
         if not manifest.finished and not unfinished:
-            raise WhereofError(f"{path} is not finished; go on with: whereof train --resume {path}")
+            raise WhereofError(
+                f"{path} is not finished; continue with: whereof train --resume {path}"
+            )
         manifest.check_files(path, afresh=check)
         return cls(path, manifest)
 
@@ -77,23 +82,23 @@ class RunFolder:
         if not self.config.trace:
             return None
         trace: NDArray[Any] = np.load(self.path / "trace.npy", mmap_mode="r", allow_pickle=False)
-        if trace.nbytes > (total_memory() or math.inf) / 4:  # it will not stay in memory as a whole
+        if trace.nbytes > (total_memory() or math.inf) / 4:  # too large to stay in memory
             expect_random_access(trace)
         return trace
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Which facts every entity and relation stands in."""
+        """The facts of every entity and relation."""
         return read_adjacency(self.path, self.dataset)
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
-        """The moments of training that were kept, in their order."""
+        """The points of training that were kept, in order."""
         return [read_checkpoint(file) for file in sorted(self.path.glob("checkpoints/*"))]
 
     @property
     def fingerprint(self) -> str:
-        """Tells this run from every other: a hash of what its files hold."""
+        """A hash of the content of all files."""
         files = {name: about["sha256"] for name, about in self.manifest.files.items()}
         return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
@@ -108,14 +113,14 @@ class RunFolder:
 
     @cached_property
     def history(self) -> list[dict[str, float]]:
-        """One entry an epoch."""
+        """One entry per epoch."""
         if self.manifest.finished:
             return list(read_json(self.path / "history.json"))
         return self._progress.history
 
     @property
     def result(self) -> dict[str, Any]:
-        """What training came to, in numbers, or how far it has come."""
+        """The numbers of the manifest's result; of an unfinished run, its progress."""
         if self.manifest.finished:
             return self.manifest.result
         progress = self._progress
@@ -128,8 +133,32 @@ class RunFolder:
 
     @cached_property
     def _progress(self) -> Progress:
-        """How far the last checkpoint is."""
+        """The progress of the last checkpoint."""
         folders = find_checkpoints(self.path)
         if not folders:
             return Progress()
         return Progress.from_dict(read_json(folders[-1] / "progress.json")["progress"])
+
+
+def find_checkpoints(run: Path) -> list[Path]:
+    """The folders of a run's checkpoints, oldest first."""
+    folders = [f for f in (run / PROGRESS).glob(f"{_NAME}*") if f.name[len(_NAME) :].isdigit()]
+    return sorted(folders, key=_number)
+
+
+def next_checkpoint(run: Path) -> Path:
+    """The folder of the next checkpoint."""
+    numbers = map(_number, find_checkpoints(run)[-1:])
+    return run / PROGRESS / f"{_NAME}{1 + max(numbers, default=0)}"
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix(_NAME))
+
+
+def read_checkpoint(file: Path) -> Checkpoint:
+    """Parameters that were kept, and at which point of training."""
+    with safe_open(file, "numpy") as stored:
+        about = json.loads(stored.metadata()["about"])
+        rows = Parameters(stored.get_tensor("entities"), stored.get_tensor("relations"))
+    return Checkpoint(rows, about["facts"], about["updates"])

@@ -1,4 +1,4 @@
-"""A run out of arrays in memory: somebody else's training, explained here."""
+"""A run from arrays in memory, trained by other software."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from whereof.training.results import Checkpoint
 from whereof.types import Facts, Rows
 
 _KNOWN = ("model", "dim", "inverse", "precision", "loss", "trace")
-"""Settings that arrays tell."""
+"""The settings that are known from the arrays."""
 
 
 class ArrayRun:
-    """What a run folder holds, held in memory instead; it knows nothing of how it was trained."""
+    """The content of a run folder, in memory. How it was trained is not known."""
 
     path: Path | None = None
 
@@ -43,13 +43,13 @@ class ArrayRun:
 
     @property
     def known_settings(self) -> dict[str, Any]:
-        """The config as far as the arrays tell; how they were trained is not known."""
+        """The settings that are known from the arrays."""
         config = self.config.to_dict()
         return {name: config[name] for name in _KNOWN}
 
     @property
     def fingerprint(self) -> str:
-        """Tells this run from every other: a hash of its facts, rows and trace."""
+        """A hash of its facts, rows and trace."""
         digest = hashlib.sha256(f"{self.dataset.hash} {self.config}".encode())
         for array in (self.entity_rows, self.relation_rows, self.trace):
             if array is not None:
@@ -66,7 +66,7 @@ class ArrayRun:
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """What somebody else's training left; see `Run.from_arrays`."""
+    """Arrays of a trained model; see `Run.from_arrays`."""
 
     model: str
     entities: Sequence[Any]
@@ -81,7 +81,7 @@ class Arrays:
 
 
 def gather_arrays(arrays: Arrays) -> ArrayRun:
-    """Check arrays against each other and make a run of them."""
+    """Check the arrays and make a run of them."""
     rows = _floats(arrays.entity_rows, "entity_rows")
     n_entities, width = rows.shape
     if n_entities != len(arrays.entities):
@@ -106,7 +106,7 @@ def gather_arrays(arrays: Arrays) -> ArrayRun:
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
-    """(n, width) numbers; single and double precision stay what they are."""
+    """(n, width) numbers; single and double precision are kept."""
     array = _native(values)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
@@ -118,7 +118,7 @@ def _floats(values: ArrayLike, name: str) -> Rows:
 
 
 def _find_dim(model: Model, width: int) -> int:
-    """The dimension of which an entity's row has that width."""
+    """The dimension that gives entity rows this width."""
     for dim in range(1, width + 1):
         if model.widths(dim).entity == width:
             return dim
@@ -149,11 +149,11 @@ def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
     names, labels = tuple(map(str, arrays.entities)), arrays.labels or {}
     facts = _fact_ids(arrays.facts, len(names), len(relations))
     subjects, objects = _places(arrays)
-    # A subject and an object may share a name where no entity is both.
+    # A subject and an object may have the same name if no entity is both.
     parts = [names] if objects == subjects else [names[: objects.start], names[objects.start :]]
     for kind, some in (*(("entities", part) for part in parts), ("relations", relations)):
         if len(set(some)) != len(some):
-            raise WhereofError(f"{kind} has a name twice; every name stands for one row")
+            raise WhereofError(f"{kind} has a name twice; give every row its own name")
     nothing = np.empty((0, 3), np.int32)
     return Dataset(
         name="arrays",
@@ -168,7 +168,7 @@ def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
 
 
 def _places(arrays: Arrays) -> tuple[range, range]:
-    """The entities that can be a subject, and those that can be an object."""
+    """The entities that can be subjects, and those that can be objects."""
     n_entities, n_subjects = len(arrays.entities), arrays.n_subjects
     if n_subjects is None:
         return range(n_entities), range(n_entities)
@@ -200,11 +200,11 @@ def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
 
 
 def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArray[Any] | None:
-    """(n_facts, trace width) out of (n_facts, slots, width), a tuple of slots, or as it is."""
+    """(n_facts, trace width) from (n_facts, slots, width), from a tuple of slots, or unchanged."""
     if trace is None:
         return None
     wanted = [part.stop - part.start for part in widths.slots(n_directions)]
-    wanted = [width for width in wanted if width]  # two-way data has no rows of relations
+    wanted = [width for width in wanted if width]  # two-way data has no relation rows
     if isinstance(trace, tuple):
         parts = [_native(part) for part in trace]
         parts = [part.reshape(len(part), -1) if part.size else part for part in parts]
@@ -221,13 +221,13 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
 
 
 def _native(values: Any) -> NDArray[Any]:
-    """An array of a precision and byte order that kernels take."""
+    """An array in a precision and byte order that kernels accept."""
     try:
         array = np.asarray(values)
     except ValueError:
-        raise WhereofError("arrays are made of rows of one length; these are not") from None
+        raise WhereofError("the rows of an array must have one length") from None
     if array.dtype.kind not in "fiu":
-        raise WhereofError(f"numbers are wanted, and these are {array.dtype}")
+        raise WhereofError(f"the array must have numbers, not {array.dtype}")
     if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
         return array.astype(np.float64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -236,6 +236,6 @@ def _native(values: Any) -> NDArray[Any]:
 def _other_trace(shape: str, n_facts: int, wanted: list[int]) -> WhereofError:
     slots = ", ".join(str((n_facts, width)) for width in wanted)
     return WhereofError(
-        f"the trace is {shape}; these facts need slots of {slots}: it is of other data or another "
-        "model"
+        f"the trace is {shape}; these facts need slots of {slots}: the trace belongs to other "
+        "data or another model"
     )
