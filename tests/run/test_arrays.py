@@ -233,7 +233,9 @@ def test_slots_in_the_wrong_place_are_noticed() -> None:
 def test_however_many_slots_are_given_the_line_stays_short() -> None:
     """A trace as nested lists looks like one slot a fact."""
     trace = np.zeros((200, 3, 3)).tolist()
-    with pytest.raises(whereof.WhereofError, match="belongs to other data or another model") as caught:
+    with pytest.raises(
+        whereof.WhereofError, match="belongs to other data or another model"
+    ) as caught:
         whereof.Run.from_arrays(**_arrays(trace=trace))
     assert len(str(caught.value)) < 400
 
