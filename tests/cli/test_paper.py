@@ -2,17 +2,11 @@
 
 import json
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from paper import hand_made
-from rich.console import Console
 
 from cli.helpers import whereof
-from whereof.cli._paper import show_paper
-from whereof.paper import Paper, PaperOptions
-from whereof.paper._results import Results
 
 FEW = ["--seeds", "1", "--limit", "2", "--models", "distmult"]
 
@@ -22,11 +16,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("paper") / "out"
 
 
-def test_tables_fit_a_terminal_and_the_budget_comes_first(folder: Path) -> None:
-    done = whereof("paper", *FEW, "-o", str(folder), COLUMNS="80")
+def test_tables_are_printed_and_the_budget_comes_first(folder: Path) -> None:
+    done = whereof("paper", *FEW, "-o", str(folder))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert max(map(len, lines[:-1])) <= 80
     for title in ("Table 1: PD and TC in percent", "Model table", "Time table", "In short"):
         assert any(line.startswith(title) for line in lines), title
     assert lines[-1] == f"page: {folder / 'paper.html'}"
@@ -66,8 +59,7 @@ def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
     assert not done.stdout
     last = done.stderr.splitlines()[-1]
     assert last == (
-        "whereof: the time budget is spent; no part is finished; "
-        "the same command goes on where it stopped"
+        "whereof: the time budget is spent; no part is finished; the same command continues"
     )
 
 
@@ -90,17 +82,3 @@ def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Pat
     assert len(done.stderr.splitlines()) == 1
     assert not done.stdout
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("width", [66, 200])
-def test_names_are_whole_in_a_narrow_terminal(width: int) -> None:
-    results = Results(PaperOptions("fb15k-237"), {"removal-distmult": hand_made.table1()})
-    screen = Console(width=width, file=StringIO(), highlight=False)
-    show_paper(screen, Paper.of(results))
-    assert isinstance(screen.file, StringIO)
-    lines = screen.file.getvalue().splitlines()
-    first = lines.index(next(line for line in lines if "PD 10" in line))
-    table = "\n".join(lines[first : lines.index("", first)])
-    assert "…" not in table
-    assert any(line.strip() == "DistMult, adam" for line in table.splitlines()) == (width < 80)
-    assert all(name in table for name in ("DistMult", "adam", "rollback", "difference"))

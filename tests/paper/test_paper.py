@@ -1,24 +1,21 @@
-"""The whole of it on a few predictions, for real; and interrupted, and gone on with."""
+"""All of Nations on a few predictions: measured, interrupted and continued."""
 
 import json
 import shutil
-from dataclasses import make_dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow.parquet import read_table
 
 import whereof
 from whereof.errors import Interrupted, WhereofError
-from whereof.evaluate.protocols import steadiness
 from whereof.events import Advanced, Event, Events, Note, StageStarted
-from whereof.paper import Budget, Paper, PaperOptions, reproduce
-from whereof.paper._budget import make_budget
-from whereof.paper._measuring import _records_key
-from whereof.paper._plan import plan
-from whereof.paper._runs import Runs
-from whereof.paper._time import TimedEvents
+from whereof.paper.plan import PaperOptions, plan
+from whereof.paper.runs import Budget, Deadline, Runs, make_budget
+from whereof.paper.write import Paper, reproduce
 from whereof.retrain._local import LocalEngine
 from whereof.run import RunFolder
 
@@ -34,21 +31,25 @@ class Notes(Events):
         self.budget: Budget | None = None
         self.said: list[str] = []
         self.n_retrained = 0
+        self.retrained = dict[str, int]()
+        """By part."""
         self._stop_in, self._after = stop_in, after
 
     def emit(self, event: Event) -> None:
         match event:
+            case Budget():
+                assert self.prepared == []
+                self.budget = event
             case Note(text) if text.startswith("training ") and "once" not in text:
                 self.prepared.append(text.removeprefix("training "))
             case Note(text):
                 self.said.append(text)
-            case Budget():
-                assert self.prepared == []
-                self.budget = event
             case StageStarted(number, n_stages, title):
                 self.parts.append(f"{number} of {n_stages}: {title}")
-            case Advanced():
+            case Advanced(noun="retrainings"):
                 self.n_retrained += 1
+                part = self.parts[-1].partition(": ")[2]
+                self.retrained[part] = self.retrained.get(part, 0) + 1
                 if self._stop_in and self._stop_in in self.parts[-1]:
                     self._after -= 1
 
@@ -74,36 +75,39 @@ def test_the_budget_comes_first_and_is_an_upper_bound(whole: tuple[Paper, Notes]
     assert notes.budget is not None
     costs = notes.budget.parts
     assert (len(costs), notes.budget.n_kept) == (5, 0)
-    assert 0 < notes.n_retrained <= notes.budget.n_retrainings
-    assert notes.budget.n_retrainings == sum(cost.n_retrainings for cost in costs)
-    assert 0 < costs[0].seconds < notes.budget.seconds
-    by_name = {cost.part: cost.n_retrainings for cost in costs}
+    assert 0 < notes.n_retrained <= notes.budget.total("n_retrainings")
+    assert 0 < costs[0].seconds < notes.budget.total("seconds")
+    by_name = {cost.part.name: cost.n_retrainings for cost in costs}
     assert by_name["lazy-distmult"] == 2 * (2 * 6 + 20 + 1)
 
 
 def test_every_training_is_in_the_budget_once(whole: tuple[Paper, Notes]) -> None:
     paper, notes = whole
     assert notes.budget is not None
-    assert notes.budget.n_trainings == 2 * 3 + 2 * 3  # settings, and constraints, of two seeds
-    runs = paper.options.folder / "runs"
-    assert len([*runs.rglob("manifest.json")]) == notes.budget.n_trainings
+    assert (
+        notes.budget.total("n_trainings") == 2 * 3 + 2 * 3
+    )  # settings, and constraints, of two seeds
+    runs = paper.results.options.folder / "runs"
+    assert len([*runs.rglob("manifest.json")]) == notes.budget.total("n_trainings")
     assert len(notes.prepared) == 3  # the others are kept inside these
-    first = {cost.part: cost.n_trainings for cost in notes.budget.parts}
+    first = {cost.part.name: cost.n_trainings for cost in notes.budget.parts}
     shared = [first[name] for name in ("removal-distmult", "theory", "approximation")]
     assert (sum(shared), first["lazy-distmult"], first["criage"]) == (8, 2, 2)
-    assert 0 < notes.budget.training_seconds < notes.budget.seconds
+    assert 0 < notes.budget.total("training_seconds") < notes.budget.total("seconds")
 
 
 def test_a_run_that_is_there_is_not_counted(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     options = PaperOptions(**FEW, out=tmp_path)
     first, *_ = plan(options)
     runs = Runs(options, Notes())
-    assert len(runs.lacking(first)) == 2
-    shutil.copytree(whole[0].options.folder / "runs" / "distmult", tmp_path / "runs" / "distmult")
-    assert runs.lacking(first) == []
+    assert len(runs.missing(first)) == 2
+    shutil.copytree(
+        whole[0].results.options.folder / "runs" / "distmult", tmp_path / "runs" / "distmult"
+    )
+    assert runs.missing(first) == []
     shutil.rmtree(tmp_path / "runs" / "distmult" / "siblings" / "seed-43")
-    (lacking,) = runs.lacking(first)
-    assert lacking.name == "seed-43"
+    (missing,) = runs.missing(first)
+    assert missing.name == "seed-43"
 
 
 def test_all_predictions_are_at_most_as_many_as_queries(tmp_path: Path) -> None:
@@ -121,20 +125,20 @@ def test_the_cheapest_part_is_done_first(whole: tuple[Paper, Notes]) -> None:
     costs = notes.budget.parts
     seconds = [cost.retraining_seconds for cost in costs]
     assert seconds == sorted(seconds)
-    assert notes.parts == [f"{n} of 5: {cost.title}" for n, cost in enumerate(costs, 1)]
+    assert notes.parts == [f"{n} of 5: {cost.part.title}" for n, cost in enumerate(costs, 1)]
 
 
-def test_what_has_begun_is_gone_on_with_first(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+def test_parts_that_have_begun_come_first(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     options = PaperOptions(models=("distmult",), seeds=1, limit=2, out=tmp_path)
     engine, runs, parts = LocalEngine(), Runs(options, Notes()), plan(options)
     named = {part.name: part for part in parts}
     for name in ("criage", "removal-distmult"):
         run = named[name].run
-        shutil.copytree(whole[0].options.folder / "runs" / run, tmp_path / "runs" / run)
+        shutil.copytree(whole[0].results.options.folder / "runs" / run, tmp_path / "runs" / run)
     assert named["removal-distmult"] == parts[0]
     assert named["theory"].run == parts[0].run
     budget = make_budget(parts[1:], parts[:1], runs, engine)
-    assert budget.parts[0].part == "criage"
+    assert budget.parts[0].part.name == "criage"
     assert (budget.n_kept, budget.at_once) == (1, engine.at_once)
 
 
@@ -155,7 +159,7 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
         "steadiness",
         "theory",
     }
-    assert paper.drawn.keys() == {
+    assert {drawing.name for drawing in paper.drawings} == {
         "scatter",
         "scatter-changes",
         "boxes-distmult-adam",
@@ -187,7 +191,7 @@ def test_rollback_is_compared_with_every_baseline(whole: tuple[Paper, Notes]) ->
 
 def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
-    folder = paper.options.folder
+    folder = paper.results.options.folder
     document = json.loads((folder / "paper.json").read_text(), parse_constant=pytest.fail)
     assert document == paper.to_dict()
     assert [part["seeds"] for part in document["parts"]] == [[42, 43]] * 5
@@ -197,10 +201,9 @@ def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
 
 
 def test_shares_agree_with_the_single_retrainings(whole: tuple[Paper, Notes]) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     paper, _ = whole
-    rows = parquet.read_table(
-        paper.options.folder / "retrainings" / "removal-distmult.parquet"
+    rows = read_table(
+        paper.results.options.folder / "retrainings" / "removal-distmult.parquet"
     ).to_pylist()
     single = [row for row in rows if (row["method"], row["k"]) == ("rollback", "1")]
     by_seed = [
@@ -213,15 +216,25 @@ def test_shares_agree_with_the_single_retrainings(whole: tuple[Paper, Notes]) ->
     assert row.figures[0].seeds == tuple(sum(falls) / len(falls) for falls in by_seed)
 
 
+def copied(whole: tuple[Paper, Notes], folder: Path, *without: str) -> PaperOptions:
+    """The finished folder with some files removed."""
+    shutil.copytree(whole[0].results.options.folder, folder)
+    for name in without:
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return PaperOptions(**FEW, out=folder)
+
+
 def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     paper, notes = whole
-    options = PaperOptions(**FEW, out=tmp_path / "paper")
+    lost = ("parts/criage.json", "parts/theory.json", "runs/distmult-sigmoid")
+    options = copied(whole, tmp_path / "paper", *lost)
     first, then = Notes("CRIAGE", 5), Notes()
     with pytest.raises(
-        Interrupted, match=r"^interrupted; tables of what is finished: .*paper; the"
+        Interrupted, match=r"^interrupted; tables of finished parts: .*paper; the same command"
     ):
         reproduce(options, first)
-    n_kept = len(first.parts) - 1
+    n_kept = 5 - 2 + len(first.parts) - 1
     document = json.loads((options.folder / "paper.json").read_text())
     assert len(document["parts"]) == n_kept
     assert document["summary"][0].startswith(f"Not finished: {5 - n_kept} of 5 parts are missing")
@@ -233,32 +246,32 @@ def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Pat
     assert then.budget is not None
     assert then.budget.n_kept == n_kept
     assert first.budget is not None
-    assert then.budget.n_trainings < first.budget.n_trainings
+    assert then.budget.total("n_trainings") < first.budget.total("n_trainings")
     assert figures(again) == figures(paper)
     # Threads that were at work when it stopped may have finished, unheard.
-    assert notes.n_retrained == first.n_retrained + then.n_retrained
+    assert notes.retrained["CRIAGE table"] == first.n_retrained + then.n_retrained
 
 
 def test_it_says_what_was_measured_where(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
-    (measured,) = {(each.command, each.machine) for each in paper.measured}
+    (measured,) = {(each["command"], each["machine"]) for each in paper.measured}
     assert measured[0] == "whereof paper nations --models distmult --seeds 2 --limit 2"
     assert measured[1] == LocalEngine().describe()
     assert "core" in measured[1]
     for part in paper.to_dict()["parts"]:
         assert datetime.fromisoformat(part["measured"]["date"]).utcoffset() == timedelta(0)
     for file in ("tables.md", "paper.html"):
-        assert measured[0] in (paper.options.folder / file).read_text()
+        assert measured[0] in (paper.results.options.folder / file).read_text()
 
 
 def test_what_does_not_fit_into_the_time_left_is_not_begun() -> None:
-    timed = TimedEvents(Notes(), 1000.0)
-    assert timed.has_room_for(1.0)
-    assert timed.has_room_for(2000.0)  # it would never fit
-    assert not timed.spent
-    assert not timed.has_room_for(1000.0)
-    assert timed.spent
-    assert timed.should_stop()
+    deadline = Deadline(Notes(), 1000.0)
+    assert deadline.has_room_for(1.0)
+    assert deadline.has_room_for(2000.0)  # it would never fit
+    assert not deadline.spent
+    assert not deadline.has_room_for(1000.0)
+    assert deadline.spent
+    assert deadline.should_stop()
 
 
 def test_a_time_budget_that_is_spent_says_so(tmp_path: Path) -> None:
@@ -266,63 +279,63 @@ def test_a_time_budget_that_is_spent_says_so(tmp_path: Path) -> None:
     with pytest.raises(Interrupted) as caught:
         reproduce(options, notes)
     assert str(caught.value) == (
-        "the time budget is spent; no part is finished; the same command goes on where it stopped"
+        "the time budget is spent; no part is finished; the same command continues"
     )
-    assert "s: in a shorter time budget none may be finished" in notes.said[0]
+    assert "s; with a shorter time budget none may finish" in notes.said[0]
     assert not (options.folder / "paper.json").exists()
 
 
 def test_a_time_budget_keeps_what_is_finished(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
-    folder = tmp_path / "paper"
-    shutil.copytree(whole[0].options.folder, folder)
-    notes, options = Notes(), PaperOptions(**FEW, out=folder, time_budget="0.001s")
-    assert reproduce(options, notes).missing == ()  # there is nothing left to do
-    (folder / "parts" / "theory.json").unlink()
-    with pytest.raises(Interrupted, match=r"is spent; tables of what is finished: .*paper; the"):
+    notes, options = Notes(), copied(whole, tmp_path / "paper")
+    options = replace(options, time_budget="0.001s")
+    assert reproduce(options, notes).results.missing == []  # there is nothing left to do
+    (options.folder / "parts" / "theory.json").unlink()
+    with pytest.raises(Interrupted, match=r"is spent; tables of finished parts: .*paper; the"):
         reproduce(options, notes)
     assert (notes.parts, notes.n_retrained) == ([], 0)
-    document = json.loads((folder / "paper.json").read_text())
+    document = json.loads((options.folder / "paper.json").read_text())
     assert document["missing"] == ["theory"]
     assert document["tables"].keys() == whole[0].to_dict()["tables"].keys() - {"theory"}
-    assert reproduce(PaperOptions(**FEW, out=folder)).missing == ()
+    assert reproduce(replace(options, time_budget=None)).results.missing == []
 
 
 def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     notes = Notes()
-    again = reproduce(paper.options, notes)
+    again = reproduce(paper.results.options, notes)
     assert (notes.parts, notes.n_retrained, notes.budget) == ([], 0, None)
     assert again.to_dict() == paper.to_dict()
 
 
-def test_a_part_whose_records_were_others_is_done_again(
-    whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fault", ["not JSON", "a missing field", "another version"])
+def test_a_part_that_cannot_be_used_is_measured_again(
+    fault: str, whole: tuple[Paper, Notes], tmp_path: Path
 ) -> None:
-    paper, _ = whole
-    fewer = make_dataclass("Steadiness", ["n_removals", "changed"], frozen=True)
-    with monkeypatch.context() as changed:
-        changed.setattr(steadiness.PROTOCOL, "fields", {"steadiness": fewer | None})
-        for path in (paper.options.folder / "parts").glob("theory.json"):
-            kept = json.loads(path.read_text())
-            kept["asked"]["records"] = _records_key()
-            path.write_text(json.dumps(kept))
+    options = copied(whole, tmp_path / "paper")
+    path = options.folder / "parts" / "theory.json"
+    stored = json.loads(path.read_text())
+    if fault == "a missing field":
+        del stored["significance"]
+    stored["asked"]["whereof"] += "x" * (fault == "another version")
+    path.write_text("{" if fault == "not JSON" else json.dumps(stored))
     notes = Notes()
-    again = reproduce(paper.options, notes)
+    again = reproduce(options, notes)
+    assert notes.said[0].startswith("theory was measured with other settings, on another machine")
     assert (notes.parts, notes.n_retrained) == (["5 of 5: theory"], 0)
-    assert figures(again) == figures(paper)
+    assert figures(again) == figures(whole[0])
 
 
 def test_the_engine_is_closed(whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[LocalEngine] = []
     monkeypatch.setattr(LocalEngine, "close", lambda engine: closed.append(engine))
-    reproduce(whole[0].options)
+    reproduce(whole[0].results.options)
     assert len(closed) == 1
 
 
-def test_other_seeds_ask_anew_but_retrain_only_what_is_new(whole: tuple[Paper, Notes]) -> None:
+def test_other_seeds_are_evaluated_but_retrain_only_what_is_new(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     notes = Notes()
-    reproduce(PaperOptions(**(FEW | {"seeds": 1}), out=paper.options.folder), notes)
+    reproduce(PaperOptions(**(FEW | {"seeds": 1}), out=paper.results.options.folder), notes)
     assert len(notes.parts) == 5
     assert notes.n_retrained == 0
 
@@ -355,7 +368,7 @@ def _interrupted(path: Path, **settings: Any) -> None:
     assert not RunFolder.open(path, unfinished=True).manifest.finished
 
 
-def test_an_unfinished_run_of_other_settings_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_an_unfinished_run_of_other_settings_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "distmult"
     _interrupted(path, dim=4)
     with pytest.raises(WhereofError, match="was trained with other settings; remove it"):
@@ -363,11 +376,11 @@ def test_an_unfinished_run_of_other_settings_is_not_gone_on_with(tmp_path: Path)
     assert not RunFolder.open(path, unfinished=True).manifest.finished
 
 
-def test_an_unfinished_run_is_gone_on_with(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
+def test_an_unfinished_run_is_continued(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     _interrupted(tmp_path / "runs" / "distmult")
     options = PaperOptions(**FEW, out=tmp_path)
     run = Runs(options, Notes()).open(plan(options)[0])
-    same = whereof.Run.open(whole[0].options.folder / "runs" / "distmult")
+    same = whereof.Run.open(whole[0].results.options.folder / "runs" / "distmult")
     assert run.entity_rows.tobytes() == same.entity_rows.tobytes()
 
 

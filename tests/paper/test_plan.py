@@ -1,8 +1,7 @@
 import pytest
 
 from whereof.errors import WhereofError
-from whereof.paper import PaperOptions
-from whereof.paper._plan import plan
+from whereof.paper.plan import PaperOptions, plan
 from whereof.retrain import EngineOptions
 
 
@@ -28,7 +27,7 @@ def test_what_the_paper_shows_of_distmult_needs_distmult() -> None:
 def test_larger_datasets_take_100_predictions_and_few_seeds(dataset: str) -> None:
     options = PaperOptions(dataset)
     assert options.n_predictions == 100
-    seeds = {part.name: part.n_seeds for part in plan(options) if part.name != "truth"}
+    seeds = {part.name: part.options.seeds for part in plan(options) if part.name != "truth"}
     assert seeds == {
         "removal-distmult": 1,
         "lazy-distmult": 3,
@@ -41,26 +40,26 @@ def test_the_truth_is_asked_of_the_lazy_run_of_fb15k_237() -> None:
     parts = {part.name: part for part in plan(PaperOptions("fb15k-237"))}
     truth = parts["truth"]
     assert truth.run == parts["lazy-distmult"].run
-    assert truth.asked["adjacent_only"]
-    assert (truth.asked["limit"], truth.asked["most_adjacent"]) == (5, 1000)
+    assert truth.options.adjacent_only
+    assert (truth.options.limit, truth.options.most_adjacent) == (5, 1000)
     assert truth.n_retrainings(100, 272115) == 5 * 1000 + 1  # at most
     assert truth.n_retrainings(2, 272115) == 2 * 1000 + 1
     assert truth.n_retrainings(100, 1592) == 1592 + 1
     few = plan(PaperOptions("fb15k-237", limit=2))[-1]
-    assert (few.name, few.asked["limit"]) == ("truth", 2)
+    assert (few.name, few.options.limit) == ("truth", 2)
     others = [PaperOptions("fb15k-237", models=("complex",)), PaperOptions("movielens")]
     assert all(part.name != "truth" for options in others for part in plan(options))
 
 
 def test_nations_takes_all_predictions_and_five_seeds() -> None:
     assert PaperOptions().n_predictions is None
-    assert {part.n_seeds for part in plan(PaperOptions())} == {5}
+    assert {part.options.seeds for part in plan(PaperOptions())} == {5}
 
 
 @pytest.mark.parametrize("dataset", ["nations", "fb15k-237", "movielens"])
 def test_seeds_that_are_asked_for_are_those_of_all_parts(dataset: str) -> None:
     parts = plan(PaperOptions(dataset, seeds=2))
-    assert {part.n_seeds for part in parts if part.name != "truth"} == {2}
+    assert {part.options.seeds for part in parts if part.name != "truth"} == {2}
 
 
 def test_negatives_of_lazy_adam_are_distinct_where_there_are_many() -> None:
@@ -118,7 +117,7 @@ def test_retrainings_are_counted_before_they_are_done() -> None:
     assert counts["approximation"] == (143 + 1) * 4
     assert counts["theory"] == 143 * 4 + 1
     first, *_ = plan(PaperOptions("fb15k-237"))
-    assert "approximation" in first.protocols  # which removes what rollback at 1 does
+    assert "approximation" in first.options.protocols  # which removes what rollback at 1 does
     assert first.n_retrainings(100, 272_115) == 100 * 6 + 20 + 1
 
 

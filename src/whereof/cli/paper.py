@@ -1,7 +1,7 @@
 """`whereof paper`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from whereof.cli._options import (
     setting_options,
 )
 
-if TYPE_CHECKING:
-    from whereof.paper import PaperOptions
-
 _DATASETS = ("nations", "fb15k-237", "movielens")
 _PATH = click.Path(path_type=Path)
 
@@ -24,26 +21,28 @@ _PATH = click.Path(path_type=Path)
 @click.command("paper", cls=SettingsCommand)
 @click.argument("dataset", default="nations", type=click.Choice(_DATASETS))
 @click.option(
-    "-o", "--out", type=_PATH, help="Folder of all that is made  [default: runs/paper-DATASET]"
+    "-o", "--out", type=_PATH, help="Folder for the results  [default: runs/paper-DATASET]"
 )
-@click.option("--models", default="distmult,complex", show_default=True, help="By commas.")
+@click.option(
+    "--models", default="distmult,complex", show_default=True, help="Models, separated by commas."
+)
 @click.option(
     "--seeds",
     type=click.IntRange(1),
-    help="Of every model: 42, 43 and so on  [default: 5 of Nations; else 3 of distmult with "
-    "adam-lazy, 1 of others]",
+    help="Number of seeds for each model: 42, 43 and so on  [default: 5 on Nations; else 3 for "
+    "distmult with adam-lazy, 1 for the others]",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    help="Only so many test predictions, drawn at random  [default: all of Nations, else 100]",
+    help="Number of test predictions, drawn at random  [default: all on Nations, else 100]",
 )
 @click.option(
     "--time-budget",
     metavar="TIME",
-    help="Seconds, or such as 90s, 10m, 2h, after which it stops; the same command goes on.",
+    help="Stop after this time: seconds, or 90s, 10m, 2h. The same command continues.",
 )
-@click.option("--data-dir", type=_PATH, help="Where named datasets lie.")
+@click.option("--data-dir", type=_PATH, help="Folder with the named datasets.")
 @config_option
 @json_option
 @setting_options(ENGINES)
@@ -58,40 +57,31 @@ def command(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Reproduce the paper's tables and figures, ours beside its own.
+    """Reproduce the paper's tables and figures, with ours beside them.
 
-    Trains, explains, removes facts and retrains as the paper did, on Nations by default, and
-    writes tables and figures into a folder, the cheapest first. What it will take is said before
-    it begins. After an interruption the folder has what is finished, and the same command goes on.
+    Trains, explains, removes facts and retrains as the paper did, and writes tables and figures
+    into a folder. The cheapest parts come first, and the time they need is shown before the work
+    begins. After an interruption, the folder has all finished parts, and the same command
+    continues.
     """
-    from whereof.paper import PaperOptions
+    from whereof.cli.progress import TerminalEvents
+    from whereof.events import Foreseen, Planned, Without
+    from whereof.paper.plan import PaperOptions
+    from whereof.paper.write import HOW_TO_READ, reproduce
+    from whereof.present.terminal import console, heading, show
     from whereof.retrain import EngineOptions
 
     names = tuple(name for each in models.split(",") if (name := each.strip()))
     engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})
-    asked = PaperOptions(
-        dataset=dataset,
-        models=names,
-        seeds=seeds,
-        limit=limit,
-        out=out,
-        data_dir=data_dir,
-        engine=engine,
-        time_budget=time_budget,
-    )
-    _reproduce(asked, as_json=as_json)
-
-
-def _reproduce(asked: "PaperOptions", *, as_json: bool) -> None:
-    from whereof.cli._paper import PaperEvents, show_paper
-    from whereof.paper import reproduce
-    from whereof.present.terminal import console
-
-    with PaperEvents() as events:
-        paper = reproduce(asked, events)
+    asked = PaperOptions(dataset, names, seeds, limit, out, data_dir, engine, time_budget)
+    with TerminalEvents() as events:
+        paper = reproduce(asked, Without(events, Foreseen, Planned))
     if as_json:
         print_json(paper.to_dict())
         return
     screen = console()
-    show_paper(screen, paper)
-    screen.print(f"\npage: {asked.folder / 'paper.html'}", soft_wrap=True)
+    show(screen, heading(paper.title), *paper.sources, HOW_TO_READ)
+    for table in paper.tables:
+        show(screen, "", table.table())
+    show(screen, heading("In short"), *(f"- {sentence}" for sentence in paper.summary))
+    show(screen, "", f"page: {asked.folder / 'paper.html'}")

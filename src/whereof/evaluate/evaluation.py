@@ -122,11 +122,11 @@ class Evaluation:
             raise WhereofError(f"{name} is not an evaluation; {_REMEDY}")
         own = {key: value for key, value in document.items() if key not in _APART}
         results = {
-            key: _convert(document[key], kind, f"{name}: {key}")
+            key: convert(document[key], kind, f"{name}: {key}")
             for key, kind in result_fields().items()
             if key in document
         }
-        return replace(_convert(own, cls, name), results=no_results() | results)
+        return replace(convert(own, cls, name), results=no_results() | results)
 
     @classmethod
     def read(cls, path: Path) -> "Evaluation":
@@ -223,7 +223,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _convert(value: Any, kind: type[_Kind], name: str) -> _Kind:
+def convert(value: Any, kind: type[_Kind], name: str) -> _Kind:
     """A part of a document as its type."""
     try:
         return msgspec.convert(_with_nan(value, kind), kind)

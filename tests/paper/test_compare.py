@@ -1,18 +1,20 @@
-"""Tables out of evaluations made by hand, and how they read."""
+"""Tables, sentences and files from evaluations that are made by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import whereof
 from paper import hand_made
-from whereof.paper import Paper, PaperOptions
-from whereof.paper._markdown import markdown
-from whereof.paper._page import page
-from whereof.paper._records import Count, Figure, Row, Table
-from whereof.paper._results import Results
-from whereof.paper._tables import make_tables
-from whereof.paper._text import grid
+from whereof.paper.compare import compare, short_relation
+from whereof.paper.figures import Comparison, Figure
+from whereof.paper.measure import PartResult, Results
+from whereof.paper.plan import PaperOptions
+from whereof.paper.published import EXAMPLES
+from whereof.paper.write import Paper
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +29,12 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def tables(results: Results) -> dict[str, Table]:
-    return {table.name: table for table in make_tables(results)}
+def tables(results: Results) -> dict[str, Comparison]:
+    return {table.name: table for table in compare(results)}
 
 
-def figure(table: Table, *names: str, column: str) -> Figure:
-    (row,) = [row for row in table.rows if row.names == names]
-    found = row.figures[table.columns.index(column)]
+def figure(table: Comparison, *names: str, column: str) -> Figure:
+    found = table.figures(*names)[list(table.columns).index(column)]
     assert found is not None
     return found
 
@@ -45,13 +46,13 @@ def both() -> Results:
     return Results(PaperOptions("fb15k-237"), parts)
 
 
-def test_what_was_not_measured_has_no_table(tables: dict[str, Table], both: Results) -> None:
-    names = {table.name for table in make_tables(both)}
+def test_what_was_not_measured_has_no_table(tables: dict[str, Comparison], both: Results) -> None:
+    names = {table.name for table in compare(both)}
     assert not names & {"criage", "criage-p", "criage-seconds", "theory"}
     assert {"table1", "sizes", "criage", "criage-p", "models", "times", "theory"} <= tables.keys()
 
 
-def test_table_1_stands_beside_the_papers(tables: dict[str, Table]) -> None:
+def test_table_1_stands_beside_the_papers(tables: dict[str, Comparison]) -> None:
     first = figure(tables["table1"], "DistMult", "adam", "rollback", column="PD 1")
     assert (first.ours, first.seeds, first.n) == (pytest.approx(0.91), (0.88, 0.94), 143)
     assert (first.paper, first.standing) == (0.93, "inside")
@@ -61,7 +62,7 @@ def test_table_1_stands_beside_the_papers(tables: dict[str, Table]) -> None:
     assert (apart.ours, apart.paper) == (0.36, 0.39)
 
 
-def test_removed_answers_may_count_as_new(tables: dict[str, Table]) -> None:
+def test_removed_answers_may_count_as_new(tables: dict[str, Comparison]) -> None:
     answer = figure(tables["table1-released"], "DistMult", "adam", "rollback", column="TC 1")
     assert answer.ours == pytest.approx(0.34)
     assert answer.interval == pytest.approx((0.3, 0.37))
@@ -70,21 +71,21 @@ def test_removed_answers_may_count_as_new(tables: dict[str, Table]) -> None:
     assert len(tables["table1-released"].rows) == 2
 
 
-def test_sizes(tables: dict[str, Table]) -> None:
+def test_sizes(tables: dict[str, Comparison]) -> None:
     taken = figure(tables["sizes"], "DistMult", "adam", column="removed by GR-all")
     assert (taken.ours, taken.std, taken.seeds) == (250.0, 50.0, (240.0, 260.0))
     assert (taken.paper, taken.paper_std) == (261, 56)
     assert figure(tables["sizes"], "DistMult", "adam", column="adjacent").ours == 500
 
 
-def test_the_criage_table(tables: dict[str, Table]) -> None:
+def test_the_criage_table(tables: dict[str, Comparison]) -> None:
     assert figure(tables["criage"], "criage", "TC", column="k = 5").paper == 0.48
     assert figure(tables["criage"], "rollback", "PD", column="k = 3").ours == 0.9
     assert figure(tables["criage-p"], "rollback, criage", "PD", column="k = 10").ours == 0.0001
     assert figure(tables["criage-seconds"], "criage", column="seconds").ours == 0.01
 
 
-def test_models_and_times(tables: dict[str, Table]) -> None:
+def test_models_and_times(tables: dict[str, Comparison]) -> None:
     mrr = figure(tables["models"], "DistMult", "adam", "paper's", column="MRR")
     assert (mrr.ours, mrr.paper, mrr.interval) == (0.6, 0.5888, (0.6, 0.6))
     assert figure(tables["models"], "DistMult", "adam", "standard", column="MRR").paper is None
@@ -101,7 +102,7 @@ def test_models_and_times(tables: dict[str, Table]) -> None:
     assert (minutes.ours, minutes.paper) == (pytest.approx(0.0001), pytest.approx(0.07))
 
 
-def test_approximation_has_every_seed_that_is_known(tables: dict[str, Table]) -> None:
+def test_approximation_has_every_seed_that_is_known(tables: dict[str, Comparison]) -> None:
     changes = figure(tables["approximation"], "DistMult", "adam", "none", column="r, changes")
     assert (changes.ours, changes.seeds, changes.interval) == (0.4, (0.3,), None)
     whole = figure(tables["approximation"], "DistMult", "adam", "none", column="r, probabilities")
@@ -115,59 +116,44 @@ def test_approximation_has_every_seed_that_is_known(tables: dict[str, Table]) ->
 
 def test_one_seed_has_no_interval_over_seeds() -> None:
     part = hand_made.table1()
-    results = Results(
-        PaperOptions(models=("distmult",), seeds=1),
-        {"removal-distmult": {**part, "runs": part["runs"][:1]}},
-    )
-    (models,) = [table for table in make_tables(results) if table.name == "models"]
+    part = replace(part, runs=part.runs[:1])
+    results = Results(PaperOptions(models=("distmult",), seeds=1), {"removal-distmult": part})
+    (models,) = [table for table in compare(results) if table.name == "models"]
     mrr = figure(models, "DistMult", "adam", "paper's", column="MRR")
     assert (mrr.seeds, mrr.interval) == ((0.6,), None)
 
 
-def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Table]) -> None:
-    shown = grid(tables["table1"])
-    assert shown.heads[:5] == ("model", "optimizer", "method", "", "PD 1")
-    block = shown.blocks[1]
-    assert [line[3:5] for line in block] == [
-        ("ours", "91.0"),
-        ("95%", "87-95"),
-        ("seeds", "88-94"),
-        ("paper", "93"),
-    ]
-    names = ("DistMult", "adam", "rollback")
-    assert [line[:3] for line in block] == [names, *[("", "", "")] * 3]
+def shown(table: Comparison) -> list[tuple[str, ...]]:
+    """The rows that people see."""
+    return [tuple(getattr(cell, "value", cell) for cell in row) for row in table.table().rows]
 
 
-def test_ranges_have_a_digit_more_where_the_paper_has() -> None:
-    shown = Figure(0.618, (0.6112, 0.6274), (0.61, 0.63), paper=0.5888, rounded=0.00005)
-    table = Table(
-        "models", "", "", ("model",), ("MRR",), (Row(("DistMult",), (shown,), Count(None, 2)),)
-    )
-    lines = [line[-1] for line in grid(table).blocks[0]]
-    assert lines == ["61.8", "61.1-62.7", "61.0-63.0", "58.88"]
+def test_rows_read_ours_first_and_the_papers_last(tables: dict[str, Comparison]) -> None:
+    rows = shown(tables["table1"])
+    first = [row[0] for row in rows].index("DistMult, adam, rollback")
+    assert [row[1] for row in rows[first : first + 4]] == ["91.0%", "87-95%", "88-94%", "93%"]
+    assert [row[0] for row in rows[first + 1 : first + 4]] == ["95%", "seeds", "paper"]
 
 
-def test_a_table_of_single_values_has_no_labels(tables: dict[str, Table]) -> None:
-    shown = grid(tables["theory"])
-    assert shown.heads == ("quantity", "value")
-    assert ("stability bound, closed form", "-") in {block[0] for block in shown.blocks}
+def test_values_that_are_not_known_are_shown_as_such(tables: dict[str, Comparison]) -> None:
+    assert ("stability bound", "-") in shown(tables["theory"])
 
 
 def test_the_summary_says_where_figures_lie(results: Results) -> None:
     paper = Paper.of(results)
     text = " ".join(paper.summary)
-    assert "Table 1, the paper's 12 figures beside the spread of our 2 seeds" in text
-    assert "DistMult adam rollback TC 1 (paper 38, ours 30-34)" in text
-    assert "DistMult adam paper's MRR (paper 58.88, ours 60.0)" in text
-    assert "falls in 91.0% of predictions, 36.0 points more than without a random one" in text
+    assert "Table 1, the paper's 12 figures beside the range of our 2 seeds" in text
+    assert "DistMult adam rollback TC 1 (paper 38%, ours 30-34%)" in text
+    assert "DistMult adam paper's MRR (paper 58.88%, ours 60.0%)" in text
+    assert "falls in 91.0% of predictions, 36.0 points more than without a random fact" in text
     assert "rollback is at or above criage in 8 of 8 figures; 4 of 8 differences" in text
-    assert "the Lipschitz constant from 6.900 to 0.700" in text
-    assert "Rollback is nearer to retraining" in text
+    assert "the slope of the score falls from 6.90 to 0.700, and r rises: 0.950 to 0.990" in text
+    assert "So rollback is closer to retraining" in text
 
 
 def test_one_seed_says_how_far_from_the_paper_it_is() -> None:
     part = hand_made.table1()
-    for row in part["evaluation"]["removal"]:
+    for row in part.evaluation["removal"]:
         for metric in ("pd", "tc"):
             row[f"{metric}_seeds"] = row[f"{metric}_seeds"][:1]
             row[metric] = row[f"{metric}_seeds"][0]
@@ -196,17 +182,17 @@ def test_files_hold_all_of_it(results: Results, tmp_path: Path) -> None:
     assert row["pd_1"]["paper"] == 0.93
     tables_md = (tmp_path / "tables.md").read_text()
     assert (
-        "| DistMult | adam | rollback | ours | 91.0 | 98.0 | 100.0 | 32.0 | 86.0 | 98.0 |"
-        in tables_md
+        "| DistMult, adam, rollback | 91.0% | 98.0% | 100.0% | 32.0% | 86.0% | 98.0% |" in tables_md
     )
     page = (tmp_path / "paper.html").read_text()
     assert page.count("<table>") == len(paper.tables)
-    assert page.count("<svg") == len(paper.drawn) == 3
-    assert {file.stem for file in tmp_path.glob("*.svg")} == paper.drawn.keys()
+    assert page.count("<svg") == len(paper.drawings) == 3
+    names = {drawing.name for drawing in paper.drawings}
+    assert {file.stem for file in tmp_path.glob("*.svg")} == names
 
 
 def test_both_optimizers_stand_in_one_table(both: Results) -> None:
-    tables = {table.name: table for table in make_tables(both)}
+    tables = {table.name: table for table in compare(both)}
     assert [row.names[:2] for row in tables["steadiness"].rows] == [
         ("DistMult", "adam"),
         ("DistMult", "adam-lazy"),
@@ -222,7 +208,7 @@ def test_both_optimizers_stand_in_one_table(both: Results) -> None:
 
 
 def test_tables_say_what_their_rows_rest_on(both: Results) -> None:
-    tables = {table.name: table for table in make_tables(both)}
+    tables = {table.name: table for table in compare(both)}
     about = tables["table1"].about
     assert "optimizer=adam-lazy, credit=source, sampling=distinct" in about
     assert about.endswith(
@@ -238,7 +224,7 @@ def test_a_partial_summary_says_first_what_is_missing(both: Results) -> None:
     paper = Paper.of(both)
     assert paper.summary[0] == (
         "Not finished: 3 of 5 parts are missing (Table 1, ComplEx with adam; Table 1, ComplEx with "
-        "adam-lazy; the truth, fact by fact). The same command goes on."
+        "adam-lazy; the truth, fact by fact). Run the same command again to continue."
     )
     assert paper.to_dict()["missing"] == ["removal-complex", "lazy-complex", "truth"]
 
@@ -255,29 +241,119 @@ def test_the_distance_to_random_is_compared_with_the_papers(both: Results) -> No
 
 
 def test_figures_are_titled_by_model_and_optimizer(both: Results) -> None:
-    drawn = Paper.of(both).drawn
+    drawn = {drawing.name: drawing for drawing in Paper.of(both).drawings}
     assert drawn.keys() == {"scatter", "scatter-changes", "boxes-distmult-adam"}
-    assert drawn["boxes-distmult-adam"][0].startswith("DistMult, adam: ")
-    assert "DistMult, adam-lazy" in drawn["scatter"][1]
+    assert drawn["boxes-distmult-adam"].title.startswith("DistMult, adam: ")
+    assert "DistMult, adam-lazy" in drawn["scatter"].svg
 
 
 def test_parts_measured_apart_are_listed_apart(both: Results) -> None:
-    whole = Paper.of(both)
-    assert [(each.date, len(each.parts)) for each in whole.measured] == [("2026-11-15", 2)]
-    later = hand_made.lazy()
-    later["measured"] = later["measured"] | {
-        "date": "2026-11-16T08:00:00+00:00",
-        "machine": "a card",
-    }
-    apart = Paper.of(Results(both.options, {**both.parts, "lazy-distmult": later}))
-    text = markdown(apart.title, apart.measured, apart.summary, apart.tables)
-    assert (
-        "Measured 2026-11-15 on a processor, 2 cores: "
-        "`whereof paper` (Table 1, DistMult with adam)."
-    ) in text
-    assert (
-        "Measured 2026-11-16 on a card: `whereof paper` (Table 1, DistMult with adam-lazy)."
-    ) in text
-    assert "<p>Measured 2026-11-16 on a card: whereof paper" in page(
-        apart.title, apart.measured, apart.summary, apart.tables, apart.drawn
+    assert [(each["date"], len(each["parts"])) for each in Paper.of(both).measured] == [
+        ("2026-11-15", 2)
+    ]
+    lazy = hand_made.lazy()
+    later = replace(lazy.measured, date="2026-11-16T08:00:00+00:00", machine="a GPU")
+    parts = {**both.parts, "lazy-distmult": replace(lazy, measured=later)}
+    assert Paper.of(Results(both.options, parts)).sources == [
+        "Measured 2026-11-15 on a processor, 2 cores: `whereof paper` "
+        "(Table 1, DistMult with adam).",
+        "Measured 2026-11-16 on a GPU: `whereof paper` (Table 1, DistMult with adam-lazy).",
+    ]
+
+
+def truth_results(**values: Any) -> Results:
+    options = PaperOptions("fb15k-237", models=("distmult",))
+    return Results(options, {"truth": hand_made.truth(**values)})
+
+
+def test_the_truth_has_one_row_a_method() -> None:
+    table = {table.name: table for table in compare(truth_results())}["truth"]
+    assert shown(table) == [
+        ("rollback, step", "0.200", "31", "50", "5.0%", "35.0%"),
+        ("rollback, source", "0.200", "21", "30", "-5.0%", "35.0%"),
+        ("gradient-dot", "0.300", "46", "80", "-5.0%", "35.0%"),
+    ]
+    assert [row.figures[0].n for row in table.rows if row.figures[0]] == [2, 2, 1]
+
+
+def test_the_truth_has_one_row_for_every_prediction_and_method() -> None:
+    table = {table.name: table for table in compare(truth_results())}["truth-predictions"]
+    rows = shown(table)
+    assert len(rows) == 6
+    assert rows[1] == (
+        *("Happy-Go-Lucky - edited by - Michael Kahn", "rollback, source"),
+        *("0.500", "228", "0.300", "12", "10.0%", "50.0%"),
     )
+    assert rows[4][0] == "/m/3 - edited by - Michael Kahn"
+    assert rows[4][-2:] == ("-20.0%", "20.0%")
+
+
+def test_the_summary_says_how_well_methods_find_the_best_fact() -> None:
+    text = " ".join(Paper.of(truth_results()).summary)
+    assert "all 400 facts adjacent to 2 predictions" in text
+    assert "lowers its probability by 35% on average" in text
+    assert "source: removing the fact it ranks first raises the probability by 5%" in text
+    assert "the best fact is always among its first 30." in text
+    rising = Paper.of(truth_results(first_drop=-1.0)).summary
+    (sentence,) = (each for each in rising if "rollback, step" in each)
+    assert "ranks first raises the probability by 100% on average" in sentence
+
+
+def test_without_the_part_there_is_no_truth(both: Results) -> None:
+    assert not {table.name for table in compare(both)} & {"truth", "qualitative"}
+    unfinished, *others = Paper.of(both).summary
+    assert "the truth, fact by fact" in unfinished
+    assert "truth" not in " ".join(others)
+
+
+RELATION = "/business/business_operation/industry"
+
+
+def with_example(run: whereof.Run, optimizer: str, credit: str, rank: int) -> PartResult:
+    """A part whose example is an explanation with other names and numbers."""
+    found = run.explain("egypt", "embassy", "uk", top=3)
+
+    def named(subject: str) -> dict[str, Any]:
+        labels = {"subject": subject, "relation": RELATION, "object": "Video game"}
+        return {"relation": RELATION, "labels": labels}
+
+    asked = replace(found.prediction, probability=0.37, **named("Bandai"))
+    numbers = (("Enix", 1, 0.2), ("Sega", 2, 0.15), ("Midway", rank, 0.1))
+    facts = [
+        replace(fact, rank=rank, influence=influence, **named(name))
+        for fact, (name, rank, influence) in zip(found.facts, numbers, strict=True)
+    ]
+    ours = replace(found, prediction=asked, n_adjacent=334, facts=tuple(facts[:2]))
+    evaluation = hand_made.evaluation(config={"optimizer": optimizer, "credit": credit})
+    return hand_made.part(evaluation, qualitative=[{"ours": ours, "paper": facts[2:]}])
+
+
+def test_our_facts_stand_above_the_papers_for_both_trainings(tmp_path: Path) -> None:
+    run = whereof.train("nations", out=tmp_path / "run", model="distmult", dim=4, epochs=1)
+    parts = {
+        "removal-distmult": with_example(run, "adam", "step", 16),
+        "lazy-distmult": with_example(run, "adam-lazy", "source", 13),
+    }
+    results = Results(PaperOptions("fb15k-237", models=("distmult",)), parts)
+    table = {table.name: table for table in compare(results)}["qualitative"]
+    rows = shown(table)
+    assert rows[0] == (
+        *("Bandai - industry - Video game", "adam, credit=step", "ours"),
+        *("Enix - industry - Video game", "0.370", "1", "334", "0.200"),
+    )
+    assert [line[1:3] for line in rows] == [
+        *[("adam, credit=step", "ours")] * 2,
+        ("adam, credit=step", "paper's"),
+        *[("adam-lazy, credit=source", "ours")] * 2,
+        ("adam-lazy, credit=source", "paper's"),
+    ]
+    assert rows[2][5] == "16"
+    row = table.to_dict()["rows"][2]
+    assert (row["whose"], row["fact"]) == ("paper's", "Midway - industry - Video game")
+    assert row["influence"]["mean"] == 0.1
+
+
+def test_relations_are_named_by_the_last_word_of_their_path() -> None:
+    assert short_relation(EXAMPLES[0].relation) == "currency"
+    assert short_relation(EXAMPLES[2].relation) == "film release region"
+    assert short_relation("intergovorgs3") == "intergovorgs3"
