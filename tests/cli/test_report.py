@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from evaluate.documents import FULL, document
-from report.pages import read_page
+from present.pages import read_page
 from trained import outcome, train, train_ratings
 
 from cli.helpers import whereof
@@ -144,5 +144,5 @@ def test_ratings_have_a_page(folder: Path, tmp_path: Path) -> None:
     found = read_page(path.read_text())
     assert "Evaluation 2" in found.headings
     assert "mf-biased on ratings" in found.headings
-    assert "The new answers of the highest rating, and the facts behind them." in found.text
+    assert "The new answers with the highest rating, and the facts behind them." in found.text
     assert "Examples" in found.headings

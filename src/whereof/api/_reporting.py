@@ -11,6 +11,7 @@ from whereof.events import Events, Note
 if TYPE_CHECKING:
     from whereof.api._run import Run
     from whereof.evaluate.evaluation import Evaluation
+    from whereof.explain.explanation import Explanation
 
 _LOOKED_AT = 200
 """Queries among whose answers examples are chosen."""
@@ -27,20 +28,20 @@ def write_report(
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
     from whereof.files import check_free, write_text
-    from whereof.report import Report, report_page
+    from whereof.present.report import Report, report_page
+    from whereof.present.run import RunInfo
 
     if examples < 0:
         raise WhereofError(f"examples is {examples}; give a number from 0 on")
     check_free(out, force=force)
     kept, notes = _kept(run)
-    documents = [*kept, *map(_document, evaluations)]
     for note in notes:
         (events or Events()).emit(Note(note))
     if examples and run.trace is None:
         notes.append("no predictions are explained here: the run was trained without a trace")
     report = Report(
-        run.info(),
-        documents,
+        RunInfo.of(run.info()),
+        [*kept, *map(_evaluation, evaluations)],
         [] if run.trace is None else list(_explanations(run, examples)),
         notes,
         datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,17 +55,17 @@ def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
     from whereof.evaluate.evaluation import Evaluation
     from whereof.files import find_evaluations
 
-    documents, notes = [], []
+    kept, notes = [], []
     for path in [] if run.path is None else find_evaluations(run.path):
         try:
-            documents.append(Evaluation.read(path))
+            kept.append(Evaluation.read(path))
         except WhereofError as error:
             wrong = str(error).partition(";")[0]
             notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
-    return documents, notes
+    return kept, notes
 
 
-def _document(evaluation: Any) -> "Evaluation":
+def _evaluation(evaluation: Any) -> "Evaluation":
     """An evaluation: itself, or from its dict or the file that holds it."""
     from whereof.evaluate.evaluation import Evaluation
 
@@ -73,20 +74,15 @@ def _document(evaluation: Any) -> "Evaluation":
     return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_dict(evaluation)
 
 
-def _explanations(run: "Run", examples: int) -> Iterator[dict[str, Any]]:
+def _explanations(run: "Run", examples: int) -> Iterator["Explanation"]:
     """The most probable new answers to the first queries held out, explained with their graph."""
     found: dict[tuple[str, ...], float] = {}
-    worth = "score" if run.config.loss == "squared" else "probability"
-    for query, answers in zip(queries := _queries(run), _answers(run, queries), strict=True):
-        for answer in answers:
-            found[(*query, answer["entity"])] = answer[worth]
+    for query in _queries(run):
+        for answer in run.predict(*query, top=1, new=True).answers:
+            worth = answer.score if run.config.loss == "squared" else answer.probability
+            found[(*query, answer.entity)] = worth
     for names in sorted(found, key=lambda names: -found[names])[:examples]:
-        yield run.explain(*names, graph=True).to_dict()
-
-
-def _answers(run: "Run", queries: Sequence[tuple[str, ...]]) -> Iterator[list[dict[str, Any]]]:
-    for query in queries:
-        yield run.predict(*query, top=1, new=True).to_dict()["answers"]
+        yield run.explain(*names, graph=True)
 
 
 def _queries(run: "Run") -> list[tuple[str, ...]]:

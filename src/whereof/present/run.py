@@ -55,9 +55,9 @@ class RunInfo:
     dataset: str
     model: str
     config: dict[str, Any]
-    n_facts: int
-    n_entities: int
-    n_relations: int
+    n_facts: int = 0
+    n_entities: int | None = None
+    n_relations: int | None = None
     run: str | None = None
     """The folder; None for a run in memory."""
     whereof: str = ""

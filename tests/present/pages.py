@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-_VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+_VOID = frozenset({"meta", "br", "hr", "img", "input", "link", "wbr"})
 
 
 @dataclass

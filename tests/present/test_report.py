@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
-from tests.evaluate.documents import (
+from evaluate.documents import (
     FULL,
     INFO,
     RATED,
@@ -18,11 +17,14 @@ from tests.evaluate.documents import (
     document,
     removal,
 )
-from tests.present.documents import HOSTILE, explanation, fact
-from tests.report.pages import Page, read_page
+
+from present.documents import HOSTILE, explanation, fact, made
+from present.pages import Page, read_page
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
-from whereof.report import Report, report_page
+from whereof.explain.explanation import Explanation
+from whereof.present.report import Report, report_page
+from whereof.present.run import RunInfo
 
 SECTIONS = {
     "removal": "Removing facts and retraining",
@@ -38,12 +40,12 @@ SECTIONS = {
 
 def page(*evaluations: dict[str, Any], info: dict[str, Any] = INFO, **parts: Any) -> Page:
     found = [Evaluation.from_dict(each) for each in evaluations]
-    return read_page(report_page(Report(info, found, **parts)))
+    return read_page(report_page(Report(RunInfo.of(info), found, **parts)))
 
 
-def example() -> dict[str, Any]:
+def example() -> Explanation:
     facts = [fact(7, ("ann", "likes", "bob"), 0.4, ("relation",))]
-    return explanation(("ann", "likes", "carl"), facts)
+    return made(explanation(("ann", "likes", "carl"), facts))
 
 
 def test_a_full_page_has_every_section() -> None:
@@ -75,7 +77,7 @@ def test_without_evaluations_it_says_how_to_evaluate() -> None:
 
 
 def test_the_page_needs_nothing_else() -> None:
-    html = report_page(Report(INFO, [FULL], [example()]))
+    html = report_page(Report(RunInfo.of(INFO), [FULL], [example()]))
     found = read_page(html)
     assert not found.sources
     assert not {"link", "script", "img", "iframe"} & {*found.tags}
@@ -103,8 +105,9 @@ def test_every_name_is_escaped() -> None:
     info = INFO | dict.fromkeys(("run", "dataset", "model", "created"), HOSTILE)
     info |= {"config": {HOSTILE: HOSTILE}, "notes": [HOSTILE], "read": {"data": HOSTILE}}
     facts = [fact(7, (HOSTILE, HOSTILE, HOSTILE), 0.4, ("relation",))]
-    shown = explanation((HOSTILE, HOSTILE, HOSTILE), facts)
-    html = report_page(Report(info, [Evaluation.from_dict(changed)], [shown], [HOSTILE], HOSTILE))
+    shown = made(explanation((HOSTILE, HOSTILE, HOSTILE), facts))
+    found = [Evaluation.from_dict(changed)]
+    html = report_page(Report(RunInfo.of(info), found, [shown], [HOSTILE], HOSTILE))
     read_page(html)
     assert "<b>" not in html
     assert "</script>" not in html
@@ -132,7 +135,7 @@ def test_the_command_has_the_options_that_were_asked() -> None:
 
 
 def test_ratings_are_told_by_ratings() -> None:
-    html = report_page(Report(RATED_INFO, [RATED]))
+    html = report_page(Report(RunInfo.of(RATED_INFO), [RATED]))
     assert "probabilit" not in html.lower()
     text = read_page(html).text
     for words in (
