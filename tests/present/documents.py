@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from whereof.explain import Explanation
+from whereof.explain.explanation import Explanation
 
 HOSTILE = "<b>&\"'</script>\x00"
 

@@ -18,7 +18,7 @@ from present.documents import (
     ratings,
     small,
 )
-from whereof.explain import Explanation
+from whereof.explain.explanation import Explanation
 from whereof.present import explanation as present
 from whereof.present.names import fact_text
 

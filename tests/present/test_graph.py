@@ -11,7 +11,7 @@ from trained import train
 import whereof
 from present import documents
 from present.documents import HOSTILE, fact, made
-from whereof.explain import Explanation
+from whereof.explain.explanation import Explanation
 from whereof.present.graph import Chosen, lay_out
 from whereof.present.graph_svg import explanation_svg
 from whereof.present.svg import OPPOSES, SUPPORTS, text_width

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whereof.predict import Answer
+from whereof.predict.answers import Answer
 from whereof.present.metrics import (
     MetricRow,
     best_value,

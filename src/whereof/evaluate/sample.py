@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Retraining
 from whereof.evaluate.options import EvaluateOptions
@@ -354,8 +355,11 @@ _GIVES_SIZES = "rollback"
 
 
 def draws_at_random(method: str) -> bool:
-    """Whether a method draws facts at random, and so is what others are compared with."""
-    return get_method(method).draws
+    """Whether a method draws facts at random, and so is what others are compared with.
+
+    An evaluation may name a method of a package that is not installed here.
+    """
+    return method in registry.names(registry.METHODS) and get_method(method).draws
 
 
 def size_text(k: Size) -> str:
