@@ -53,6 +53,7 @@ _OURS: dict[str, dict[str, str]] = {
     RENDERERS: {
         "explanation-html": "whereof.present.explanation:explanation_html",
         "explanation-plot": "whereof.present.explanation:plot_explanation",
+        "retrainings-file": "whereof.present.files:write_retrainings",
         "verdict-words": "whereof.present.verdict:verdict_words",
     },
 }

@@ -14,7 +14,7 @@ from trained import train
 import whereof
 from whereof.evaluate.evaluation import Retraining, plain
 from whereof.evaluate.statistics import randomisation_p
-from whereof.files import find_evaluations
+from whereof.run.evaluations import find_evaluations
 
 SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
 

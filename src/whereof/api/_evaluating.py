@@ -42,7 +42,7 @@ def evaluate_run(run: Run, options: dict[str, Any], events: Events | None) -> "E
 
 def _keep(run: Run, found: "Evaluation", events: Events) -> None:
     """The document in the run's folder, where reports look for it; true influences beside it."""
-    from whereof.files import save_evaluation, save_influences
+    from whereof.run.evaluations import save_evaluation, save_influences
 
     assert run.path is not None
     try:

@@ -27,9 +27,9 @@ def write_report(
     events: Events | None = None,
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
-    from whereof.files import check_free, write_text
     from whereof.present.report import Report, report_page
     from whereof.present.run import RunInfo
+    from whereof.run.files import check_free, write_text
 
     if examples < 0:
         raise WhereofError(f"examples is {examples}; give a number from 0 on")
@@ -53,7 +53,7 @@ def write_report(
 def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
     """The evaluations in the run's folder, and a note of each that another version wrote."""
     from whereof.evaluate.evaluation import Evaluation
-    from whereof.files import find_evaluations
+    from whereof.run.evaluations import find_evaluations
 
     kept, notes = [], []
     for path in [] if run.path is None else find_evaluations(run.path):

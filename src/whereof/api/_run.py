@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from whereof.api._retraining import Retrained
     from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
-    from whereof.files import Written, WrittenExplanations
     from whereof.predict.answers import Answers, Failed
+    from whereof.present.bulk import WrittenExplanations
+    from whereof.present.files import Written
     from whereof.retrain import Verdict
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
@@ -91,8 +92,9 @@ class Run(Opened):
         events
             Receives how many queries are answered, and may stop the work.
         """
-        from whereof.files import read_queries, write_answers
         from whereof.predict.answers import check_top, in_order, predict
+        from whereof.predict.lists import read_queries
+        from whereof.present.files import write_answers
 
         check_top(top)
         found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
@@ -202,7 +204,8 @@ class Run(Opened):
         """
         from whereof.explain.explain import explain_many
         from whereof.explain.options import ExplainOptions
-        from whereof.files import Task, find_predictions, write_explanations
+        from whereof.predict.lists import find_predictions
+        from whereof.present.bulk import Task, write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)

@@ -150,7 +150,7 @@ def _explain_one(
     run: Any, names: tuple[str, ...], settings: dict[str, Any], as_json: bool, files: dict[str, Any]
 ) -> None:
     from whereof.explain.method import get_method
-    from whereof.files import facts_csv
+    from whereof.present.bulk import facts_csv
     from whereof.present.explanation import show_explanation
     from whereof.present.terminal import console
 
@@ -182,7 +182,7 @@ def _explained(
 
 def _check_free(files: dict[str, Any]) -> None:
     """Refuse pictures that cannot all be written, before anything is computed."""
-    from whereof.files import check_free
+    from whereof.run.files import check_free
 
     places = [files[name] for name in ("html", "svg") if files[name] is not None]
     for path in places:
@@ -192,9 +192,9 @@ def _check_free(files: dict[str, Any]) -> None:
 
 
 def _draw(explanation: Any, files: dict[str, Any]) -> None:
-    from whereof.files import write_text
     from whereof.present.explanation import explanation_page
     from whereof.present.graph_svg import explanation_svg
+    from whereof.run.files import write_text
 
     for name, draw in (("html", explanation_page), ("svg", explanation_svg)):
         if files[name] is not None:

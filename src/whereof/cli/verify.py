@@ -52,9 +52,9 @@ def command(
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
-    from whereof.files import check_free, write_text
     from whereof.present.terminal import console
     from whereof.present.verdict import show_verdict, verdict_page
+    from whereof.run.files import check_free, write_text
 
     given = _chosen(settings)
     if html is not None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from whereof import registry
 from whereof.chart import Chart
 from whereof.errors import WhereofError
 from whereof.evaluate.protocol import no_results, protocols, result_fields
@@ -144,8 +145,7 @@ class Evaluation:
 
         The ending says how: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
         """
-        from whereof.files import write_retrainings
-
+        write_retrainings = registry.load(registry.RENDERERS, "retrainings-file", object)
         names = [item.name for item in fields(Retraining)]
         rows = ({name: getattr(row, name) for name in names} for row in self.retrainings)
         write_retrainings(Path(path), rows, force=force)

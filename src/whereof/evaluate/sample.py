@@ -22,8 +22,8 @@ from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
-from whereof.files import find_predictions
 from whereof.predict.answers import Failed
+from whereof.predict.lists import find_predictions
 from whereof.predict.prediction import Listed, Prediction
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings

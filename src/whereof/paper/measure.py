@@ -20,12 +20,12 @@ from whereof.evaluate.protocols.leave_one_out import Order
 from whereof.evaluate.protocols.removal import Significance
 from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
-from whereof.files import write_text
 from whereof.paper.figures import Count
 from whereof.paper.plan import FIRST_SEED, PAPERS, PaperOptions, Part, plan
 from whereof.paper.published import EXAMPLES, MODELS, Example
 from whereof.paper.runs import Runs
 from whereof.retrain import Case, Engine
+from whereof.run.files import write_text
 
 _FORMAT = 1
 """Of the file of a finished part."""

@@ -15,7 +15,6 @@ from whereof.errors import Interrupted, WhereofError
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.protocol import protocols
 from whereof.events import Events, Note, StageStarted
-from whereof.files import write_text
 from whereof.paper.compare import approximations, compare
 from whereof.paper.figures import Comparison
 from whereof.paper.measure import Measuring, Results
@@ -27,6 +26,7 @@ from whereof.present.graph_svg import explanation_svg
 from whereof.present.html import page, svg_markup
 from whereof.present.markdown import markdown
 from whereof.retrain import choose_engine, settle_engine
+from whereof.run.files import write_text
 from whereof.table import Column
 
 HOW_TO_READ = (

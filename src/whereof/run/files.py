@@ -36,6 +36,35 @@ def writing_to(path: Path) -> Iterator[None]:
         ) from error
 
 
+def check_free(path: Path, *, force: bool) -> None:
+    """Refuse a folder, and a file that exists unless `force` is given."""
+    if path.is_dir():
+        raise WhereofError(f"{path} is a folder; name a file")
+    if path.exists() and not force:
+        raise WhereofError(f"{path} exists; choose another file, or overwrite it with --force")
+
+
+def write_text(path: Path, text: str, *, force: bool = False) -> None:
+    """Write one text as a file."""
+    check_free(path, force=force)
+    with draft_of(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextlib.contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """A hidden file beside a path, which replaces it unless something goes wrong."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        with writing_to(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield draft
+            draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
 def lock(path: Path) -> IO[bytes]:
     """Lock a run for this process until the returned file is closed."""
     file = path.open("ab")

@@ -28,8 +28,8 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Found
 from whereof.evaluate.protocols.leave_one_out import _share_of_best, find_truth
 from whereof.evaluate.sample import Sample
-from whereof.files import find_evaluations
 from whereof.predict.prediction import Prediction
+from whereof.run.evaluations import find_evaluations
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
 ALL = EvaluateOptions(protocols="leave-one-out", methods=METHODS)

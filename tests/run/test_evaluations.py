@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from whereof import WhereofError
 from whereof.evaluate.evaluation import Evaluation, Retraining
-from whereof.files import find_evaluations, save_evaluation
+from whereof.run.evaluations import find_evaluations, save_evaluation
 
 ROW = Retraining(
     protocol="removal",
@@ -52,7 +53,6 @@ def evaluation() -> Evaluation:
 
 
 def test_parquet_holds_the_removed_facts_as_lists(evaluation: Evaluation, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     evaluation.to_file(tmp_path / "rows.parquet")
     rows = parquet.read_table(tmp_path / "rows.parquet").to_pylist()
     assert rows == [vars(ROW) | {"removed": [3, 5, 8]}] * 2

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 from listening import Recorded
+from pyarrow import parquet
 from trained import train
 
 import whereof
 from whereof.errors import Interrupted
 from whereof.explain.explain import explain_many
 from whereof.explain.options import ExplainOptions
-from whereof.files import Task, find_predictions, write_explanations
-from whereof.files._explanations import _keep
-from whereof.files._journal import open_journal
+from whereof.predict.lists import find_predictions
+from whereof.present.bulk import Task, _keep, open_journal, write_explanations
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
 
@@ -79,7 +79,6 @@ def test_what_was_asked_besides_is_kept(run: whereof.Run, predictions: Path) -> 
 
 
 def test_tables_agree_with_json_lines(run: whereof.Run, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     for name in ("e.jsonl", "e.parquet", "e.csv", "e.tsv.gz"):
         written = run.explain_file("top", tmp_path / name, limit=12, top=4)
         assert (written.n_predictions, written.failed) == (12, ())
@@ -100,8 +99,6 @@ def test_tables_agree_with_json_lines(run: whereof.Run, tmp_path: Path) -> None:
 def test_the_bytes_are_those_of_work_that_was_not_cut(
     run: whereof.Run, tmp_path: Path, name: str
 ) -> None:
-    if name == "e.parquet":
-        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     (tmp_path / "cut").mkdir()
     out, whole = tmp_path / "cut" / name, tmp_path / name
     with pytest.raises(Interrupted):
@@ -236,7 +233,7 @@ def test_a_file_without_a_good_line_makes_none(run: whereof.Run, predictions: Pa
     [
         ("p.tsv", b"\n", "no prediction in it"),
         ("p.tsv", b"\xff\ta\tb\n", "not UTF-8"),
-        ("p.csv", b'"egypt,embassy\n', "expected whole quotes"),
+        ("p.csv", b'"egypt,embassy\n', "expected comma-separated text with whole quotes"),
         ("p.tsv.gz", b"egypt\tembassy\tusa\n", "not a gzip file"),
     ],
 )

@@ -1,28 +1,141 @@
-"""Explanations to a file, prediction by prediction; work that was cut off goes on."""
+"""Explanations of many predictions as a file, with a journal that lets work continue."""
 
 import hashlib
 import io
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from whereof._version import __version__
-from whereof.errors import Interrupted
+from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
 from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
 from whereof.explain.options import ExplainOptions
-from whereof.files._formats import Layout, find_format, write_commas
-from whereof.files._journal import Journal, Task, open_journal
-from whereof.files._writing import new_file
 from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed
+from whereof.present.files import Document, Layout, find_format, new_file, write_commas
+from whereof.run.files import check_free, lock, writing_to
+
+
+@dataclass(frozen=True)
+class Task:
+    """The file to make, and how to treat what is there of it."""
+
+    path: Path
+    force: bool = False
+    """Start from the beginning and overwrite."""
+    resume: bool = False
+    """Continue unfinished work, and fail if there is none; without it, continue or start."""
+
+    def __post_init__(self) -> None:
+        if self.force and self.resume:
+            raise WhereofError("--resume continues and --force starts again; choose one of them")
+
+    @property
+    def journal(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.unfinished")
+
+
+class Journal:
+    """What is finished, one JSON document a line, below a line that says what the work is."""
+
+    def __init__(self, path: Path, file: IO[bytes], n_done: int) -> None:
+        self._path, self._file = path, file
+        self.n_done = n_done
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Keep one more record; it survives this process."""
+        self._file.write(_line(record))
+        self._file.flush()
+        self.n_done += 1
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """All records, in their order."""
+        with self._path.open("rb") as file:
+            file.readline()
+            yield from map(json.loads, file)
+
+
+@contextmanager
+def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Journal]:
+    """The journal of a task, held by this process; it goes when the work inside is done."""
+    path, header = task.journal, json.loads(_line(header))
+    there = path.exists()
+    if not there or task.force:
+        check_free(task.path, force=task.force)
+    if task.resume and not there:
+        raise WhereofError(f"no unfinished work for {task.path}; leave out --resume to begin it")
+    with writing_to(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = _hold(task)
+    with held, path.open("r+b") as file:
+        start = 0 if task.force else _check_header(task, file, header)
+        with writing_to(path):
+            n_done = _go_on(file, start, header)
+        yield Journal(path, file, n_done)
+    path.unlink()
+
+
+def _hold(task: Task) -> IO[bytes]:
+    try:
+        return lock(task.journal)
+    except WhereofError:
+        raise WhereofError(f"{task.path} is being written by another process") from None
+
+
+def _check_header(task: Task, file: IO[bytes], header: dict[str, Any]) -> int:
+    """How long the first line is, which must say the same; 0 where there is none yet."""
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        return 0
+    found = _parsed(line)
+    if found != header:
+        names = [name for name in header if not found or found.get(name) != header[name]]
+        raise WhereofError(
+            f"unfinished work for {task.path} has another {_listed(names)}: "
+            "finish it as it was begun, choose another file, or start again with --force"
+        )
+    return len(line)
+
+
+def _go_on(file: IO[bytes], start: int, header: dict[str, Any]) -> int:
+    """Leave a file at the end of its last whole line; how many records there are."""
+    end, n_done = start, 0
+    if start:
+        for line in file:
+            if not line.endswith(b"\n") or _parsed(line) is None:
+                break
+            end, n_done = end + len(line), n_done + 1
+    file.seek(end)
+    file.truncate()
+    if not start:
+        file.write(_line(header))
+        file.flush()
+    return n_done
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
 
 Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
 """Explains predictions in their order; what none could be explained with is refused at once."""
-
-Document = dict[str, Any]
-"""What is kept of an explanation: plain values, without the time it took."""
 
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
@@ -31,14 +144,14 @@ _TYPES = {
     **dict.fromkeys(("influence", "probability_without", "share"), "float64"),
     **dict.fromkeys(("score_without", "rating"), "float64"),
     **dict.fromkeys(("prediction_probability", "prediction_score"), "float64"),
-    "top_answer_changes": "bool_",
+    "top_answer_changes": "bool",
 }
 _COLUMNS = (*(f"prediction_{name}" for name in _PREDICTION), *_COMMON, *FACT_COLUMNS)
 _ALWAYS = ("prediction", *_COMMON, "facts")
 _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
 
 
-def _rows(document: Document) -> Iterator[tuple[Any, ...]]:
+def _explanation_rows(document: Document) -> Iterator[tuple[Any, ...]]:
     """One row a fact: the prediction, then the fact."""
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
@@ -54,12 +167,12 @@ def _layout(columns: Iterable[str], rows: Callable[[Document], Any]) -> Layout[D
     return Layout({name: _TYPES.get(name, "string") for name in columns}, rows, dict)
 
 
-_LAYOUT, _FACTS = _layout(_COLUMNS, _rows), _layout(FACT_COLUMNS, _fact_rows)
+_EXPLANATIONS, _FACTS = _layout(_COLUMNS, _explanation_rows), _layout(FACT_COLUMNS, _fact_rows)
 
 
 @dataclass(frozen=True)
 class WrittenExplanations:
-    """What was explained, and where it is."""
+    """The number of explanations, and the file they are in."""
 
     path: str
     n_predictions: int
@@ -84,12 +197,12 @@ def write_explanations(
     device: str = "cpu",
     events: Events | None = None,
 ) -> WrittenExplanations:
-    """Explain predictions into a file, in the format that its name ends in.
+    """Explain predictions into a file, in the format of its ending.
 
     What is finished is kept in a journal, and a later call for the same goes on after it: `run`,
     `device` and `options`, by which `explain` works, tell calls apart.
     """
-    start, fill = time.perf_counter(), find_format(task.path, _LAYOUT)
+    start, fill = time.perf_counter(), find_format(task.path, _EXPLANATIONS)
     events = events or Events()
     explain(())  # says what is wrong before anything is written
     with open_journal(task, _header(run, device, predictions, options)) as journal:
