@@ -8,20 +8,20 @@ from whereof.paper.figures import ComparedRow, Comparison, Count, Figure
     [(0.93, "inside"), (0.945, "inside"), (0.96, "above"), (0.8, "below"), (None, None)],
 )
 def test_where_the_papers_figure_lies(paper: float | None, standing: str | None) -> None:
-    assert Figure(0.91, seeds=(0.88, 0.94), paper=paper).standing == standing
+    assert Figure(0.91, seeds=(0.88, 0.94), paper=paper).paper_is == standing
 
 
 def test_a_whole_percent_stands_for_all_that_round_to_it() -> None:
-    assert Figure(0.934, seeds=(0.9341,), paper=0.93).standing == "inside"
-    assert Figure(0.936, seeds=(0.9361,), paper=0.93).standing == "below"
+    assert Figure(0.934, seeds=(0.9341,), paper=0.93).paper_is == "inside"
+    assert Figure(0.936, seeds=(0.9361,), paper=0.93).paper_is == "below"
 
 
 def test_more_digits_leave_less_room() -> None:
-    assert Figure(0.59, seeds=(0.5889,), paper=0.5888, rounded=0.00005).standing == "below"
+    assert Figure(0.59, seeds=(0.5889,), paper=0.5888, rounded=0.00005).paper_is == "below"
 
 
 def test_counts_are_not_rounded_to_percents() -> None:
-    assert Figure(250, seeds=(249.0, 251.0), paper=252, unit="facts").standing == "above"
+    assert Figure(250, seeds=(249.0, 251.0), paper=252, unit="facts").paper_is == "above"
 
 
 def test_a_figure_as_a_document() -> None:

@@ -53,13 +53,18 @@ def _figure(record: Any, name: str, unit: str = "share", **others: Any) -> Figur
 def _mean(values: Sequence[float | None], **others: Any) -> Figure:
     """The mean of known values."""
     known = [value for value in values if value is not None and is_number(value)]
-    return Figure(float(np.mean(known)) if known else None, n=len(known), **others)
+    return Figure(float(np.mean(known)) if known else None, n_predictions=len(known), **others)
+
+
+def _beside(figure: Figure | None, paper: float | None) -> Figure | None:
+    """A figure with the paper's."""
+    return figure and replace(figure, paper=paper)
 
 
 def _shares(evaluation: Evaluation, method: str, metric: str) -> dict[str, Figure]:
     """A share of predictions by number of removed facts."""
     rows = [row for row in evaluation.removal if row.method == method]
-    return {str(row.k): _figure(row, metric, n=row.n_predictions) for row in rows}
+    return {str(row.k): _figure(row, metric, n_predictions=row.n_predictions) for row in rows}
 
 
 def _table1(results: Results) -> Comparison:
@@ -83,24 +88,15 @@ def _table1_rows(results: Results, mine: Finished) -> Iterator[ComparedRow]:
     keys = [(metric, k) for metric in METRICS for k in SIZES]
     for method in _METHODS:
         found = {metric: _shares(mine.evaluation, method, metric) for metric in METRICS}
-        figures = [found[metric].get(k) for metric, k in keys]
-        if mine.is_papers:
-            figures = [
-                figure and replace(figure, paper=printed.share(model, method, *key))
-                for figure, key in zip(figures, keys, strict=True)
-            ]
+        papers = [printed.share(model, method, *key) if mine.is_papers else None for key in keys]
+        figures = [_beside(found[m].get(k), it) for (m, k), it in zip(keys, papers, strict=True)]
         yield ComparedRow((*mine.names, method), figures, mine.count)
-    apart = {(row.metric, str(row.k)): row for row in mine.result.significance}
-    points = [
-        Figure(row.difference, row.interval, row.seeds, mine.count.n_predictions, unit="points")
-        if (row := apart.get(key))
-        else None
-        for key in keys
-    ]
-    points = [
-        each and replace(each, paper=printed.difference(model, *key))
-        for each, key in zip(points, keys, strict=True)
-    ]
+    n = mine.evaluation.n_predictions
+    apart = {
+        (row.metric, str(row.k)): Figure(row.difference, row.interval, row.seeds, n, unit="points")
+        for row in mine.result.significance
+    }
+    points = [_beside(apart.get(key), printed.difference(model, *key)) for key in keys]
     yield ComparedRow((*mine.names, "difference"), points, mine.count)
 
 
@@ -147,10 +143,8 @@ def _criage(results: Results) -> Comparison:
         for method in mine.part.options.methods:
             for metric, name in METRICS.items():
                 found = _shares(mine.evaluation, method, metric)
-                figures = [
-                    replace(found[k], paper=criage_share(method, metric, k)) if k in found else None
-                    for k in CRIAGE_SIZES
-                ]
+                papers = [criage_share(method, metric, k) for k in CRIAGE_SIZES]
+                figures = [*map(_beside, map(found.get, CRIAGE_SIZES), papers)]
                 rows.append(ComparedRow((method, name), figures, mine.count))
     about = "DistMult on Nations, trained with the sigmoid loss."
     title = "CRIAGE table: PD and TC in percent"
@@ -181,7 +175,7 @@ def _criage_seconds(results: Results) -> Comparison:
 
 
 def _models(results: Results) -> Comparison:
-    rows = []
+    printed, rows = results.options.published, []
     for mine in results.table1:
         tests = [found for run in mine.result.runs if (found := run.metrics.get("test"))]
         filters = {"paper's": [test["paper_filter"] for test in tests], "standard": tests}
@@ -189,11 +183,10 @@ def _models(results: Results) -> Comparison:
             figures = list[Figure | None]()
             for metric in RANKINGS:
                 values = [each[metric] for each in metrics if metric in each]
-                figure = _mean(values, rounded=_RANKING_DIGIT).over(values) if values else None
-                if figure and mine.is_papers and name != "standard":
-                    paper = results.options.published.ranking(mine.part.model, metric)
-                    figure = replace(figure, paper=paper)
-                figures.append(figure and replace(figure, n=None))
+                figure = Figure(float(np.mean(values)), rounded=_RANKING_DIGIT) if values else None
+                papers = mine.is_papers and name != "standard"
+                paper = printed.ranking(mine.part.model, metric) if papers else None
+                figures.append(_beside(figure and figure.over(values), paper))
             rows.append(ComparedRow((*mine.names, name), figures, Count(None, len(tests))))
     about = (
         "Test facts. The paper's filter leaves answers known from training and validation out of "
@@ -249,8 +242,8 @@ def _approximation(results: Results) -> Comparison:
     for mine, found in approximations(results):
         paper = printed.get(found.constraint)
         figures = [
-            _figure(found, "pearson_probability", "number", n=found.n_points),
-            _figure(found, "pearson_change", "number", n=found.n_points),
+            _figure(found, "pearson_probability", "number", n_predictions=found.n_points),
+            _figure(found, "pearson_change", "number", n_predictions=found.n_points),
             _figure(found, "lipschitz", "number", paper=paper).over(found.lipschitz_seeds),
         ]
         rows.append(ComparedRow((*mine.names, found.constraint), figures, mine.count))
@@ -336,7 +329,7 @@ def _truth(results: Results) -> Comparison:
         figures = [
             _mean([order.rho for order in orders], unit="number"),
             _mean(ranks, unit="facts"),
-            Figure(max(ranks), unit="facts", n=len(ranks)),
+            Figure(max(ranks), unit="facts", n_predictions=len(ranks)),
             *(_mean(relative_drops(orders, which)) for which in ("first", "best")),
         ]
         rows.append(ComparedRow((method,), figures))
@@ -365,7 +358,7 @@ def _truth_predictions(results: Results) -> Comparison:
                 _figure(order, "best_rank", "facts"),
                 *(_mean(relative_drops([order], which)) for which in ("first", "best")),
             ]
-            figures = [replace(figure, n=None) for figure in figures]
+            figures = [replace(figure, n_predictions=None) for figure in figures]
             rows.append(ComparedRow((_words(order.relation, shown), method), figures))
     columns = ["probability", "adjacent facts", "rho", "rank of best"]
     columns += ["first fact drops", "best fact drops"]

@@ -23,6 +23,11 @@ _UNITS = {
 """Units of figures in JSON, and the units that `present` writes."""
 _ROUNDED = {"share": 0.005, "points": 0.005, "facts": 0.5, "number": 0.005}
 """By unit: half of the last digit that the paper prints."""
+_WRITTEN = (
+    *("unit", "mean", "interval", "low", "high", "seeds", "n_predictions", "std"),
+    *("paper", "paper_std", "paper_is"),
+)
+"""What JSON has of a figure."""
 _LINES = ("95%", "seeds", "paper")
 """What stands below a figure of ours."""
 
@@ -31,14 +36,14 @@ _LINES = ("95%", "seeds", "paper")
 class Figure:
     """One figure, and the paper's if it prints one."""
 
-    ours: float | None
-    """The mean over seeds."""
+    mean: float | None
+    """Over seeds."""
     interval: tuple[float, float] | None = None
     """95%, from seeds drawn with replacement, and predictions within each."""
     seeds: tuple[float, ...] = ()
     """One value for each seed."""
-    n: int | None = None
-    """Number of predictions per seed."""
+    n_predictions: int | None = None
+    """Per seed."""
     std: float | None = None
     """Over predictions, where the paper gives it."""
     paper: float | None = None
@@ -61,7 +66,7 @@ class Figure:
         return max(self.seeds, default=None)
 
     @property
-    def standing(self) -> str | None:
+    def paper_is(self) -> str | None:
         """Where the paper's figure lies: `inside` our range of seeds, `below` or `above` it."""
         if self.paper is None or self.low is None or self.high is None:
             return None
@@ -72,28 +77,16 @@ class Figure:
         return "above" if self.paper > self.high + slack else "inside"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "unit": self.unit,
-            "mean": self.ours,
-            "interval": self.interval,
-            "low": self.low,
-            "high": self.high,
-            "seeds": self.seeds,
-            "n_predictions": self.n,
-            "std": self.std,
-            "paper": self.paper,
-            "paper_std": self.paper_std,
-            "paper_is": self.standing,
-        }
+        return {name: getattr(self, name) for name in _WRITTEN}
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """Our figure, its interval, the range of seeds, and the paper's figure."""
         unit, seeds = _UNITS[self.unit], self.seeds_text if len(self.seeds) > 1 else ""
         shown = (
-            units.show(self.ours, unit)
+            units.show(self.mean, unit)
             if self.std is None
-            else units.show((self.ours, self.std), unit, "deviation")
+            else units.show((self.mean, self.std), unit, "deviation")
         )
         return shown.removesuffix(" points"), self._range(self.interval), seeds, self.paper_text
 

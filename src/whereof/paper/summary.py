@@ -52,20 +52,20 @@ def _range(table: Comparison) -> Iterator[str]:
         (f"{' '.join(row.names)} {column}", figure)
         for row in table.rows
         for column, figure in zip(table.columns, row.figures, strict=True)
-        if figure and figure.standing and figure.unit != "points"
+        if figure and figure.paper_is and figure.unit != "points"
     ]
     if not named:
         return
     beside = f"{_COMPARED[table.name]}, the paper's {len(named)} figures beside"
     n_seeds = max(len(figure.seeds) for _, figure in named)
     if n_seeds == 1:
-        apart = [100 * abs((figure.ours or 0) - (figure.paper or 0)) for _, figure in named]
+        apart = [100 * abs((figure.mean or 0) - (figure.paper or 0)) for _, figure in named]
         yield f"{beside} our one seed: {sum(apart) / len(apart):.1f} points apart on average."
         return
     sides: dict[str, list[str]] = {"inside": [], "below": [], "above": []}
     for name, figure in named:
         text = f"{name} (paper {figure.paper_text}, ours {figure.seeds_text})"
-        sides[figure.standing or ""].append(text)
+        sides[figure.paper_is or ""].append(text)
     counts = ", ".join(f"{side} {len(texts)}" for side, texts in sides.items())
     yield f"{beside} the range of our {n_seeds} seeds: {counts}."
     for side in ("below", "above"):
@@ -85,17 +85,17 @@ def _distances(tables: Mapping[str, Comparison]) -> Iterator[str]:
         title, (share, *_) = ", ".join(names), tables["table1"].figures(*names, "rollback")
         points = row.figures[0]
         if share and points:
-            ours = points.ours or 0
+            ours = points.mean or 0
             yield (
                 f"{title}: without the fact that rollback ranks first, the probability falls in "
-                f"{units.show(share.ours, 'percent')} of predictions, {units.points(ours)} "
+                f"{units.show(share.mean, 'percent')} of predictions, {units.points(ours)} "
                 f"{'more' if ours >= 0 else 'less'} than without a random fact "
                 f"(paper {points.paper_text})."
             )
         both = [
-            (column, figure.ours > figure.paper)
+            (column, figure.mean > figure.paper)
             for column, figure in zip(tables["table1"].columns, row.figures, strict=True)
-            if figure and figure.ours is not None and figure.paper is not None
+            if figure and figure.mean is not None and figure.paper is not None
         ]
         larger = [column for column, is_larger in both if is_larger]
         named = f" ({', '.join(larger)})" if larger else ""
@@ -111,7 +111,7 @@ def _criage(tables: Mapping[str, Comparison]) -> Iterator[str]:
         return
     mine, theirs, p_values = (
         [
-            figure.ours or 0.0
+            figure.mean or 0.0
             for metric in METRICS.values()
             for figure in tables[name].figures(method, metric)
             if figure
