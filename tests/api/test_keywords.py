@@ -6,11 +6,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+import whereof
 from whereof.api import keywords
 from whereof.data import ReadOptions
 from whereof.evaluate.options import EvaluateOptions
-from whereof.explain import ExplainOptions
-from whereof.retrain import EngineOptions, VerifyOptions
+from whereof.explain.options import ExplainOptions
 from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig
 
@@ -18,11 +18,11 @@ TABLES: list[tuple[type, tuple[type[Settings], ...]]] = [
     (keywords.ReadKeywords, (ReadOptions,)),
     (keywords.MachineKeywords, (MachineOptions,)),
     (keywords.TrainKeywords, (ReadOptions, TrainConfig, MachineOptions)),
-    (keywords.EngineKeywords, (EngineOptions,)),
+    (keywords.EngineKeywords, (whereof.EngineOptions,)),
     (keywords.ExplainKeywords, (ExplainOptions,)),
-    (keywords.ExplainOneKeywords, (ExplainOptions, EngineOptions)),
-    (keywords.VerifyKeywords, (VerifyOptions, EngineOptions)),
-    (keywords.EvaluateKeywords, (EvaluateOptions, EngineOptions)),
+    (keywords.ExplainOneKeywords, (ExplainOptions, whereof.EngineOptions)),
+    (keywords.VerifyKeywords, (whereof.VerifyOptions, whereof.EngineOptions)),
+    (keywords.EvaluateKeywords, (EvaluateOptions, whereof.EngineOptions)),
 ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import whereof
-from whereof.api._cases import _recipe, open_case
+from whereof.api.retraining import open_case, recipe_of
 from whereof.events import Events
 from whereof.retrain import Case, EngineOptions, choose_engine
 from whereof.training.results import Parameters
@@ -24,7 +24,7 @@ class Naive:
     """Removes, retrains and looks, one prediction at a time, for DistMult asked for objects."""
 
     def __init__(self, run: whereof.Run) -> None:
-        self.data, self.recipe = run.dataset, _recipe(run)
+        self.data, self.recipe = run.dataset, recipe_of(run)
         self.trained: dict[tuple[int, ...], Parameters] = {}
 
     def scores(self, removed: list[int], subject: int, relation: int) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from training.helpers import make_facts
 
 import whereof
-from whereof.api._cases import open_case
+from whereof.api.retraining import open_case
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Found, Work, protocols
 from whereof.evaluate.sample import Sample

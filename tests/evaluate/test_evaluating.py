@@ -162,7 +162,7 @@ def test_a_run_that_cannot_be_retrained_says_so() -> None:
         entity_rows=rows,
         relation_rows=rows[:1],
     )
-    with pytest.raises(whereof.WhereofError, match="a run out of arrays cannot be retrained"):
+    with pytest.raises(whereof.WhereofError, match="a run from arrays cannot be retrained"):
         run.evaluate(seeds=2)
 
 

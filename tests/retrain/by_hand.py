@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import whereof
-from whereof.api._cases import _recipe
-from whereof.api._opened import make_scorer
+from whereof.api.retraining import recipe_of
+from whereof.api.run import make_scorer
 from whereof.predict.answers import predict
 from whereof.predict.prediction import find_prediction
 from whereof.training.results import Parameters
@@ -19,7 +19,7 @@ STAND = ("probability", "score", "rank", "top_answer")
 
 
 def rows_without(run: whereof.Run, fact_ids: Sequence[int]) -> Parameters:
-    return _recipe(run).retrain(np.array(sorted(fact_ids), np.int64))
+    return recipe_of(run).retrain(np.array(sorted(fact_ids), np.int64))
 
 
 def stands_without(

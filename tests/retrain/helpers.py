@@ -8,7 +8,7 @@ from typing import Any
 import trained
 
 import whereof
-from whereof.api._cases import _recipe
+from whereof.api.retraining import recipe_of
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
 from whereof.predict.standing import Predictions, Standings
@@ -38,7 +38,7 @@ def subject_of(run: whereof.Run, n: int = 4) -> Subject:
     places = [Prediction(int(s), int(r), int(o)) for s, r, o in run.dataset.train[:n]]
     if run.config.inverse:
         places += [replace(p, asks="subject") for p in places]
-    return Subject(_recipe(run), Predictions.of(run._trained, places))
+    return Subject(recipe_of(run), Predictions.of(run._trained, places))
 
 
 def make_subject(folder: Path, **settings: Any) -> Subject:

@@ -1,7 +1,7 @@
-"""The public face: train a model, open a run, ask it."""
+"""The public functions: train a model, open a run, ask it."""
 
-from whereof.api._retraining import Retrained
-from whereof.api._run import Run
-from whereof.api._training import free_path, resume, train
+from whereof.api.retraining import Retrained
+from whereof.api.run import Run
+from whereof.api.training import free_path, resume, train
 
 __all__ = ["Retrained", "Run", "free_path", "resume", "train"]

@@ -117,6 +117,7 @@ class VerifyKeywords(EngineKeywords, total=False):
     method: str
     top: int | Literal["all"]
     facts: Facts | None
+    role: Literal["subject", "relation", "object", "several"] | None
     asks: Literal["object", "subject"]
     seed: int
     each: bool

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whereof.api import Run, resume, train
-from whereof.api._cases import machine_of, sibling, sibling_path
+from whereof.api.retraining import machine_of, sibling, sibling_path
 from whereof.data import Dataset, read_dataset
 from whereof.errors import WhereofError
 from whereof.events import Event, Events, Note, TrainingStarted, Validated, Without

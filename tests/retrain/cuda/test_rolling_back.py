@@ -210,7 +210,7 @@ def test_devices_are_named() -> None:
     with pytest.raises(whereof.WhereofError) as caught:
         run.explain_many([("e0", "r0", "e1")], device="cuda", method="gradient-dot")
     assert str(caught.value) == (
-        "device cuda is for rollback and rollback-o, not gradient-dot; leave it out"
+        "device cuda requires method rollback or rollback-o, not gradient-dot"
     )
 
 

@@ -9,7 +9,7 @@ from whereof.errors import WhereofError
 from whereof.events import Events, Note
 
 if TYPE_CHECKING:
-    from whereof.api._run import Run
+    from whereof.api.run import Run
     from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
 

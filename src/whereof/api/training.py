@@ -1,4 +1,4 @@
-"""Training into a run folder, from the start or from where it was interrupted."""
+"""Training into a run folder, from the start or from an interruption."""
 
 import math
 import time
@@ -6,9 +6,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from whereof.api._opened import make_scorer
-from whereof.api._run import Run
 from whereof.api.keywords import MachineKeywords, TrainKeywords
+from whereof.api.run import Run, make_scorer
 from whereof.data import Dataset, ReadOptions
 from whereof.data.dataset import ratings_as_objects
 from whereof.errors import Interrupted, WhereofError
@@ -35,17 +34,17 @@ def train(
     events: Events | None = None,
     **settings: Unpack[TrainKeywords],
 ) -> Run:
-    """Train a model and keep all of it in a run folder.
+    """Train a model into a run folder.
 
     Parameters
     ----------
     data
-        A file, a folder with train, valid and test files, a name of the catalogue, a table of
+        A file, a folder with train, valid and test files, the name of a dataset, a table of
         pandas, polars or Arrow, or a Dataset.
     out
-        The folder to make; by default one under `runs/` named after dataset and model.
+        The folder to make; by default a new one in `runs/`, named by dataset and model.
     preset
-        `paper` for the setting of the paper; explicit settings override it.
+        `paper` for the settings of the paper; explicit settings override it.
     events
         Receives progress, and may stop training.
     **settings
@@ -71,12 +70,12 @@ def train_config(
     machine: MachineOptions | None = None,
     start: float | None = None,
 ) -> Run:
-    """Train by a config that is settled, into a folder. The time budget counts from `start`."""
+    """Train by a complete config. The time budget counts from `start`."""
     from whereof.training.problem import Problem
 
     start = time.monotonic() if start is None else start
     machine = machine or MachineOptions()
-    problem = Problem.of(dataset, config)  # says what is wrong before anything is written
+    problem = Problem.of(dataset, config)  # refuses bad settings before anything is written
     _check_device(problem, machine)
     check_memory(problem.row_bytes)
     path = out or free_path(f"{dataset.name}-{config.model}")
@@ -88,7 +87,7 @@ def train_config(
 def resume(
     path: str | Path, *, events: Events | None = None, **options: Unpack[MachineKeywords]
 ) -> Run:
-    """Go on with a run that was interrupted; a finished one is opened.
+    """Continue a run that was interrupted; a finished run is opened.
 
     Parameters
     ----------
@@ -117,12 +116,12 @@ def resume(
 
 
 def _taken(table: type[Settings], settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of one table, taken out of all."""
+    """The settings of one table, taken out of all settings."""
     return {name: settings.pop(name) for name in table.names() if name in settings}
 
 
 def free_path(name: str) -> Path:
-    """A folder under `runs/` that does not exist yet."""
+    """A new folder in `runs/`."""
     first = Path("runs") / name
     later = (first.with_name(f"{name}-{number}") for number in count(2))
     return first if not first.exists() else next(path for path in later if not path.exists())
@@ -136,7 +135,7 @@ def _train(
     events: Events,
     start: float,
 ) -> Run:
-    """Train into a run folder, take the metrics of the best epoch, and finish the folder."""
+    """Train, measure the best epoch, and finish the folder."""
     from whereof.evaluate.metrics import SplitEvaluator
     from whereof.training.fit import fit
 
@@ -184,7 +183,7 @@ def _closing_seconds(config: TrainConfig, elapsed: float) -> float:
 
 
 def _check_device(problem: "Problem", machine: MachineOptions) -> None:
-    """Refuse what a card cannot train, or a card that is not there."""
+    """Refuse what the GPU cannot train, and a GPU that is not there."""
     if machine.device == "cuda":
         from whereof.retrain.cuda import check_problem, open_card
 
@@ -192,7 +191,7 @@ def _check_device(problem: "Problem", machine: MachineOptions) -> None:
 
 
 def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
-    """Who takes the steps."""
+    """The trainer for the device."""
     if machine.device == "cuda":
         from whereof.retrain.cuda import CudaTrainer
 
@@ -210,5 +209,5 @@ def _dataset(
 
         return read_dataset(data, events=events, objects_if_rated=objects_if_rated, **options)
     if options:
-        raise WhereofError(f"a Dataset is read already; leave out {', '.join(options)}")
+        raise WhereofError(f"a Dataset needs no reading; leave out {', '.join(options)}")
     return ratings_as_objects(data) if objects_if_rated and data.ratings else data

@@ -1,0 +1,317 @@
+"""What a run answers by retraining: verdicts, exact explanations, evaluations.
+
+A run is retrained with its journal, and so are its siblings: runs with another seed or other
+settings, which are trained once and kept in the run's folder.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whereof.api.run import Run
+from whereof.api.training import resume, train_config
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Events, Note, TrainingStarted, Validated, Without
+from whereof.run import ArrayRun, RunFolder
+from whereof.training import MachineOptions, TrainConfig
+from whereof.training.results import Parameters
+
+if TYPE_CHECKING:
+    from whereof.evaluate.evaluation import Evaluation
+    from whereof.explain.explanation import Explanation
+    from whereof.predict.standing import Predictions, Standing
+    from whereof.retrain import Case, Engine, EngineOptions, Verdict
+    from whereof.retrain.recipe import Recipe
+    from whereof.types import FactIds
+
+
+def take_engine(options: dict[str, Any]) -> "EngineOptions":
+    """The options of the engine, taken out of all options."""
+    from whereof.retrain import EngineOptions
+
+    names = [name for name in EngineOptions.names() if name in options]
+    return EngineOptions(**{name: options.pop(name) for name in names})
+
+
+def machine_of(engine: "EngineOptions") -> MachineOptions:
+    """Where siblings are trained: on the GPU if the engine uses it."""
+    return MachineOptions(device="cuda" if engine.engine == "cuda" else "cpu")
+
+
+@contextmanager
+def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iterator["Cases"]:
+    """A run and its siblings, retrained by one engine, which is closed at the end."""
+    from whereof.retrain import choose_engine, settle_engine
+
+    settled = settle_engine(engine, recipe_of(run).problem)
+    with ExitStack() as stack:
+        chosen = stack.enter_context(closing(choose_engine(settled)))
+        try:
+            yield Cases(stack, run, chosen, events or Events(), machine_of(settled))
+        except Interrupted:
+            raise Interrupted("interrupted; the same command continues where it stopped") from None
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Opens cases, each once; all are closed together."""
+
+    stack: ExitStack
+    run: Run
+    engine: "Engine"
+    events: Events
+    machine: MachineOptions
+    opened: "dict[Path | None, Case]" = field(default_factory=dict)
+
+    def own(self) -> "Case":
+        """The run itself."""
+        return self._open(self.run)
+
+    def seeds(self, n_seeds: int, **changes: Any) -> Sequence["Case"]:
+        """The run with seed, seed + 1 and so on, and with other settings changed."""
+        first = self.run.config.seed
+        return [self._case(changes | {"seed": first + number}) for number in range(n_seeds)]
+
+    def _case(self, changes: dict[str, Any]) -> "Case":
+        own = self.run.config
+        changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
+        return self._open(sibling(self.run, self.events, self.machine, **changes))
+
+    def _open(self, run: Run) -> "Case":
+        if run.path is None or run.path not in self.opened:
+            case = self.stack.enter_context(open_case(run, self.engine, self.events))
+            self.opened[run.path] = case
+        return self.opened[run.path]
+
+
+@contextmanager
+def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
+    """A run with its retrainer, whose journal is in the run's folder."""
+    from whereof.retrain import Case, Retrainer, open_journal, recipe_key
+
+    recipe = recipe_of(run)
+    path = _journal_path(run, recipe_key(recipe, engine), events)
+    with open_journal(path) as journal:
+        retrainer = Retrainer(recipe, engine, journal, events)
+        trained = run._trained_on(engine.device)
+        yield Case(trained, retrainer, run._folder.result)
+
+
+def recipe_of(run: Run) -> "Recipe":
+    """How a run is retrained."""
+    from whereof.retrain.recipe import Recipe
+    from whereof.training.problem import Problem
+
+    if isinstance(run._folder, ArrayRun):
+        raise WhereofError(
+            "a run from arrays cannot be retrained: how it was trained is not known; "
+            "train one with whereof"
+        )
+    problem, result = Problem.of(run.dataset, run.config), run._folder.result
+    whole_epochs = result["best_epoch"] * len(problem.facts)
+    return Recipe(problem, result.get("best_facts", whole_epochs))
+
+
+def _journal_path(run: Run, key: str, events: Events) -> Path | None:
+    """The file for a run's retrainings; None if its folder cannot be written."""
+    assert run.path is not None
+    path = run.path / "retrained" / f"{key}.jsonl"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        events.emit(Note(f"retrainings are not kept: {path.parent}: {error.strerror}"))
+        return None
+    return path
+
+
+def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **changes: Any) -> Run:
+    """The run trained with some settings changed, such as the seed; kept in its folder."""
+    config = run.config.replace(**changes)
+    if config == run.config:
+        return run
+    assert run.path is not None
+    path = sibling_path(run.path, changes)
+    found = _open_sibling(path) if path.exists() else None
+    if found is not None:
+        _check_same(path, found.config, config)
+        if found.manifest.finished:
+            return Run.open(path)
+    words = ", ".join(f"{name} {value}" for name, value in changes.items())
+    events.emit(Note(f"training the run with {words}, once"))
+    quiet = Without(events, TrainingStarted, Validated)
+    if found is None:
+        return train_config(run.dataset, config, path, quiet, machine)
+    return resume(path, events=quiet, **(machine or MachineOptions()).to_dict())
+
+
+def _open_sibling(path: Path) -> RunFolder:
+    try:
+        return RunFolder.open(path, unfinished=True)
+    except WhereofError as error:
+        raise WhereofError(f"{error}; remove {path} to train it again") from None
+
+
+def sibling_path(path: Path, changes: Mapping[str, Any]) -> Path:
+    """The folder of a sibling, inside the run's folder."""
+    words = (f"{name}-{str(value).replace(':', '-')}" for name, value in changes.items())
+    return path / "siblings" / "-".join(words)
+
+
+def _check_same(path: Path, found: TrainConfig, wanted: TrainConfig) -> None:
+    if found != wanted:
+        raise WhereofError(f"{path} was trained with other settings; remove it to train it again")
+
+
+@dataclass(frozen=True, eq=False)
+class Retrained:
+    """A model retrained without some facts: its parameters, or the standings of predictions."""
+
+    removed: tuple[int, ...]
+    """Ids of the facts, ascending; empty for the control."""
+    parameters: Parameters | None
+    """None if predictions were given."""
+    standings: "tuple[Standing, ...] | None"
+    """One per prediction, if predictions were given."""
+
+
+def verify(
+    run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
+) -> "Verdict":
+    """See `Run.verify`."""
+    from whereof.retrain.options import VerifyOptions
+    from whereof.retrain.verify import verify
+
+    if options.get("facts") is not None and "top" in options:
+        raise WhereofError("facts names the facts to remove; leave out top")
+    engine = take_engine(options)
+    chosen = VerifyOptions.from_dict(options)
+    with open_cases(run, engine, events) as opened:
+        return verify(opened.seeds(chosen.seeds), names, chosen)
+
+
+def explain_exactly(
+    run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
+) -> "Explanation":
+    """An explanation by a method that retrains."""
+    from whereof.explain.explain import explain
+    from whereof.explain.options import ExplainOptions
+
+    engine = take_engine(options)
+    chosen = ExplainOptions.from_dict(options)
+    with open_cases(run, engine, events) as opened:
+        case = opened.own()
+        return explain(case.trained, names, chosen, case)
+
+
+def retrain(
+    run: Run,
+    removed: Sequence[Any],
+    predictions: Sequence[Sequence[str | None]] | None,
+    events: Events | None,
+    options: dict[str, Any],
+) -> Iterator[Retrained]:
+    """See `Run.retrain`. Bad input is refused before the first retraining."""
+    import numpy as np
+
+    from whereof.explain.adjacent import find_facts
+
+    engine = take_engine(options)
+    if options:
+        raise WhereofError(
+            f"unknown setting {next(iter(options))!r}; choose from those of EngineOptions"
+        )
+    sets = [np.sort(find_facts(run._trained, facts)) for facts in removed]
+    return _retrain(run, sets, predictions, engine, events)
+
+
+def _retrain(
+    run: Run,
+    sets: "Sequence[FactIds]",
+    predictions: Sequence[Sequence[str | None]] | None,
+    engine: "EngineOptions",
+    events: Events | None,
+) -> Iterator[Retrained]:
+    with open_cases(run, engine, events) as opened:
+        case = opened.own()
+        if predictions is None:
+            yield from _rows(case, sets)
+        else:
+            yield from _standings(case, sets, _find(case, predictions))
+
+
+def _rows(case: "Case", sets: "Sequence[FactIds]") -> Iterator[Retrained]:
+    """In the given order, the control first."""
+    waiting: dict[int, Parameters] = {}
+    following = -1  # the control
+    for number, rows in case.retrainer.rows(sets):
+        waiting[number] = rows
+        while following in waiting:
+            removed = () if following < 0 else tuple(sets[following].tolist())
+            yield Retrained(removed, waiting.pop(following), None)
+            following += 1
+
+
+def _standings(
+    case: "Case", sets: "Sequence[FactIds]", predictions: "Predictions"
+) -> Iterator[Retrained]:
+    from whereof.predict.standing import name_standings
+    from whereof.retrain import Job
+
+    every = range(len(predictions))
+    found = case.retrainer.ask(predictions, [Job.of(facts, every) for facts in sets])
+    yield Retrained((), None, name_standings(case.trained, found.control))
+    for facts, standings in zip(sets, found.jobs, strict=True):
+        yield Retrained(tuple(facts.tolist()), None, name_standings(case.trained, standings))
+
+
+def _find(case: "Case", predictions: Sequence[Sequence[str | None]]) -> "Predictions":
+    from whereof.explain.explain import find_scored
+    from whereof.explain.options import ExplainOptions
+
+    options = ExplainOptions()
+    found = (find_scored(case.trained, names, options) for names in predictions)
+    return case.predictions(each.prediction for each in found)
+
+
+def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evaluation":
+    """See `Run.evaluate`."""
+    from whereof.evaluate.evaluating import About, check_possible, evaluate
+    from whereof.evaluate.options import EvaluateOptions
+    from whereof.evaluate.protocol import protocols
+
+    where = take_engine(options)
+    if isinstance(options.get("predictions"), Path):
+        options["predictions"] = str(options["predictions"])
+    if not isinstance(options.get("predictions", ""), str):
+        raise WhereofError("predictions must be top, true or a file; write your list into a file")
+    asked = EvaluateOptions.from_dict(options)
+    with open_cases(run, where, events) as opened:
+        check_possible(opened.own(), asked, where.threads)
+        cases = opened.seeds(asked.seeds)
+        variants = {
+            each.name: {
+                name: opened.seeds(asked.seeds, **changes)
+                for name, changes in each.variants(asked).items()
+            }
+            for each in protocols(asked.protocols)
+        }
+        about = About(str(run.path), run.dataset.name)
+        found = evaluate(cases, asked, about, variants, where.threads)
+        _keep(run, found, opened.events)
+    return found
+
+
+def _keep(run: Run, found: "Evaluation", events: Events) -> None:
+    """Keep the document and the true influences in the run's folder, for reports."""
+    from whereof.run.evaluations import save_evaluation, save_influences
+
+    assert run.path is not None
+    try:
+        path = save_evaluation(run.path, found.to_dict())
+        for name, array in found.arrays().items():
+            save_influences(path, name, array)
+    except (OSError, WhereofError) as error:
+        events.emit(Note(f"the evaluation is not kept in the run: {error}"))

@@ -1,0 +1,518 @@
+"""`Run`: a trained run, and what it answers. Each method is a call into a room below."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from numpy.typing import ArrayLike, NDArray
+
+from whereof import registry
+from whereof.api.keywords import (
+    EngineKeywords,
+    EvaluateKeywords,
+    ExplainKeywords,
+    ExplainOneKeywords,
+    VerifyKeywords,
+)
+from whereof.data import Dataset
+from whereof.errors import WhereofError
+from whereof.events import Events
+from whereof.models import Model
+from whereof.run import ArrayRun, Arrays, RunFolder, gather_arrays
+from whereof.training import TrainConfig
+from whereof.training.results import Parameters
+from whereof.types import Rows
+
+if TYPE_CHECKING:
+    from whereof.api.retraining import Retrained
+    from whereof.evaluate.evaluation import Evaluation
+    from whereof.explain.explanation import Explanation
+    from whereof.models.scoring import Scorer
+    from whereof.predict.answers import Answers, Failed
+    from whereof.predict.scored import Trained
+    from whereof.present.bulk import WrittenExplanations
+    from whereof.present.files import Written
+    from whereof.retrain import Verdict
+
+# Numba, and everything that it compiles, is imported in the functions that compute.
+
+
+class Run:
+    """A trained run: its config, data, parameters, trace and metrics, and what it answers."""
+
+    def __init__(self, folder: RunFolder | ArrayRun) -> None:
+        self._folder = folder
+        self.path, self.config, self.model = folder.path, folder.config, folder.model
+
+    @classmethod
+    def open(cls, path: str | Path, *, check: bool = False) -> Self:
+        """Open a run folder. An error says in one line what is wrong with it.
+
+        All files are checked. Files that have not changed since the last check are not read
+        again, unless `check` is set.
+        """
+        return cls(RunFolder.open(path, check=check))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        model: str,
+        entities: Sequence[Any],
+        relations: Sequence[Any] | None = None,
+        facts: ArrayLike,
+        entity_rows: ArrayLike,
+        relation_rows: ArrayLike | None = None,
+        trace: Any = None,
+        loss: str = "softmax",
+        labels: Mapping[str, str] | None = None,
+        n_subjects: int | None = None,
+    ) -> Self:
+        """A run in memory, from a model that other software trained. The precision is kept.
+
+        Parameters
+        ----------
+        model
+            The scoring function of the rows.
+        entities, relations
+            The name of each row; two-way data has no relations.
+        facts
+            (n, 3) whole numbers: rows of subject, relation and object; (n, 2) in two-way data.
+        entity_rows, relation_rows
+            (n_entities, width) and (n_relations, width); inverse relations follow the others.
+        trace
+            (n, 3, width): what each fact changed in the rows of its subject, relation and object.
+            A tuple of these slots if widths differ or there are inverse relations; or None.
+        loss
+            The loss of the training: softmax, sigmoid or squared.
+        labels
+            Labels by name.
+        n_subjects
+            The number of entities that are subjects only, such as users. They come first; the
+            others, such as items, are objects only. By default, every entity may be either.
+        """
+        arrays = Arrays(
+            model=model,
+            entities=entities,
+            relations=relations,
+            facts=facts,
+            entity_rows=entity_rows,
+            relation_rows=relation_rows,
+            trace=trace,
+            loss=loss,
+            labels=labels,
+            n_subjects=n_subjects,
+        )
+        return cls(gather_arrays(arrays))
+
+    @classmethod
+    def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
+        """What `info` returns, also for a run that is not finished."""
+        return cls(RunFolder.open(path, check=check, unfinished=True)).info()
+
+    @property
+    def dataset(self) -> Dataset:
+        return self._folder.dataset
+
+    @property
+    def entity_rows(self) -> Rows:
+        """(n_entities, width)."""
+        return self._folder.entity_rows
+
+    @property
+    def relation_rows(self) -> Rows:
+        """(n_relations, width), followed by the inverse relations if there are any."""
+        return self._folder.relation_rows
+
+    @property
+    def trace(self) -> NDArray[Any] | None:
+        """(n_facts, trace width), memory-mapped; None for a run trained without one."""
+        return self._folder.trace
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """By split and name: filtered MRR and hits, or recall and NDCG, or errors of ratings."""
+        return self._folder.metrics
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """For every epoch its loss and, if validated, the metric that picks the best epoch."""
+        return self._folder.history
+
+    @cached_property
+    def scorer(self) -> "Scorer":
+        rows = Parameters(self.entity_rows, self.relation_rows)
+        return make_scorer(self.model, rows, self.dataset, self.config)
+
+    @cached_property
+    def _trained(self) -> "Trained":
+        from whereof.predict.scored import Trained
+
+        folder = self._folder
+        return Trained(
+            self.scorer,
+            self.dataset,
+            self.config,
+            folder.adjacency,
+            folder.trace,
+            lambda: folder.checkpoints,
+        )
+
+    def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
+        """The trained model whose removals are scored on a device: cpu or cuda."""
+        from whereof.explain.method import get_method
+        from whereof.training import MachineOptions
+
+        if MachineOptions(device=device).device == "cpu":
+            return self._trained
+        if "device" not in get_method(method).can:
+            able = [
+                name
+                for name in registry.names(registry.METHODS)
+                if "device" in get_method(name).can
+            ]
+            raise WhereofError(f"--device cuda requires --method {' or '.join(able)}, not {method}")
+        return self._trained_on_card
+
+    @cached_property
+    def _trained_on_card(self) -> "Trained":
+        from whereof.retrain.cuda import open_backing
+
+        return replace(self._trained, backing=open_backing("device cuda"))
+
+    def summary(self) -> dict[str, Any]:
+        """What `whereof train --json` prints."""
+        dataset = self._folder.about
+        sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
+        return {
+            "run": None if self.path is None else str(self.path),
+            "dataset": dataset["name"],
+            "model": self.config.model,
+            **sizes,
+            **self._folder.result,
+            "metrics": self.metrics,
+        }
+
+    def info(self) -> dict[str, Any]:
+        """What `whereof info --json` prints: the summary, the config and the files."""
+        if isinstance(self._folder, ArrayRun):
+            return {**self.summary(), "config": self._folder.known_settings}
+        manifest = self._folder.manifest
+        return {
+            "format": manifest.format,
+            "whereof": manifest.whereof,
+            "created": manifest.created,
+            "finished": manifest.finished,
+            **self.summary(),
+            "n_valid": manifest.dataset["n_valid"],
+            "n_test": manifest.dataset["n_test"],
+            "dataset_hash": manifest.dataset["hash"],
+            "notes": manifest.dataset["notes"],
+            "read": manifest.dataset.get("read", {}),
+            "config": manifest.config,
+            "history": self.history,
+            "files": manifest.files,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A run is pickled as its path: another process opens the folder itself."""
+        if self.path is None:
+            raise WhereofError("a run from arrays is only in memory: it cannot go to a process")
+        return type(self).open, (str(self.path.absolute()),)
+
+    def __repr__(self) -> str:
+        place = "in memory" if self.path is None else repr(str(self.path))
+        return f"Run({place}, {self.config.model}, {self.dataset.n_facts:,} facts)"
+
+    def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
+        """Ranked answers to a query: the `top` most probable, or all with None.
+
+        ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
+        triple for this answer alone. Two-way runs have no relation. `new` leaves out answers that
+        are known from training or validation.
+        """
+        from whereof.predict.answers import check_top, predict
+        from whereof.predict.prediction import find_prediction
+
+        check_top(top)
+        inverse = self.config.inverse
+        asked = find_prediction(self.dataset, names, inverse=inverse, query=True)
+        return predict(self._trained, asked, top, new=new)
+
+    def predict_many(
+        self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False
+    ) -> Iterator["Answers | Failed"]:
+        """Answers to many queries, in order, computed on all cores as you iterate.
+
+        Each query is what `predict` takes; a string is a query of one name. A query that cannot
+        be answered becomes a `whereof.Failed` with its number (`line`, from 1) and a `message`.
+        """
+        from whereof.predict.answers import check_top, predict_many
+        from whereof.predict.prediction import find_prediction
+
+        check_top(top)
+        find = partial(find_prediction, self.dataset, inverse=self.config.inverse, query=True)
+        return predict_many(self._trained, queries, find, top, new=new)
+
+    def predict_file(
+        self,
+        queries: str | Path,
+        out: str | Path,
+        *,
+        top: int | None = 10,
+        new: bool = False,
+        force: bool = False,
+        events: Events | None = None,
+    ) -> "Written":
+        """Answer a file of queries into a file, which appears when it is complete.
+
+        Parameters
+        ----------
+        queries
+            A file with one query per line, separated by TAB, or by commas in a .csv file; it may
+            be gzipped. All queries are checked first.
+        out
+            The file to write. Its ending is the format: .tsv, .txt, .csv or .jsonl, each also
+            with .gz, or .parquet.
+        top
+            Number of answers per query; None for all.
+        new
+            Leave out answers that are known from training or validation.
+        force
+            Overwrite a file that exists.
+        events
+            Receives how many queries are answered, and may stop the work.
+        """
+        from whereof.predict.answers import check_top, in_order, predict
+        from whereof.predict.lists import read_queries
+        from whereof.present.files import write_answers
+
+        check_top(top)
+        found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
+        trained, threads = self._trained, os.cpu_count() or 1
+        answers = in_order(lambda _, asked: predict(trained, asked, top, new=new), found, threads)
+        return write_answers(Path(out), answers, len(found), force=force, events=events)
+
+    def explain(
+        self,
+        *names: str | None,
+        events: Events | None = None,
+        **options: Unpack[ExplainOneKeywords],
+    ) -> "Explanation":
+        """The training facts that made the model predict a triple, ranked by influence.
+
+        Parameters
+        ----------
+        *names
+            Subject, relation and object; two-way runs have no relation. None or "_" stands for
+            the top new answer.
+        events
+            For methods that retrain: receives the plan and progress, and may stop the work.
+        **options
+            Fields of `whereof.ExplainOptions`, such as method, top, of, opposing and without.
+            top=None lists every adjacent fact. Methods that retrain also take fields of
+            `whereof.EngineOptions`.
+        """
+        from whereof.explain.explain import explain
+        from whereof.explain.method import get_method
+        from whereof.explain.options import ExplainOptions
+
+        given: dict[str, Any] = {**options}
+        method = str(given.get("method", ExplainOptions.method))
+        if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
+            from whereof.api.retraining import explain_exactly
+
+            return explain_exactly(self, names, events, given)
+        return explain(self._trained, names, ExplainOptions.from_dict(given))
+
+    def explain_many(
+        self,
+        predictions: Iterable[Sequence[str | None]],
+        *,
+        threads: int | None = None,
+        device: str = "cpu",
+        **options: Unpack[ExplainKeywords],
+    ) -> Iterator["Explanation | Failed"]:
+        """Explanations of many predictions, in order, computed as you iterate.
+
+        Predictions and `options` are what `explain` takes. `threads` is the number of threads, by
+        default one per core. With `device` cuda, rollback scores candidates on the GPU. A
+        prediction that cannot be explained becomes a `whereof.Failed` with its number (`line`,
+        from 1) and a `message`.
+        """
+        from whereof.explain.explain import explain_many
+        from whereof.explain.options import ExplainOptions
+        from whereof.predict.prediction import list_predictions
+
+        chosen = ExplainOptions.from_dict(options)
+        trained = self._trained_on(device, chosen.method)
+        return explain_many(trained, list_predictions(predictions), chosen, threads)
+
+    def explain_file(
+        self,
+        predictions: str | Path,
+        out: str | Path,
+        *,
+        split: str = "test",
+        limit: int | None = None,
+        threads: int | None = None,
+        device: str = "cpu",
+        resume: bool = False,
+        force: bool = False,
+        events: Events | None = None,
+        **options: Unpack[ExplainKeywords],
+    ) -> "WrittenExplanations":
+        """Explain many predictions into a file, which appears when it is complete.
+
+        Finished explanations are kept beside it: after an interruption the same call continues
+        where it stopped, and the file is the same to the byte.
+
+        Parameters
+        ----------
+        predictions
+            `top`: the top new answer of every query of a split. `true`: the facts of the split.
+            Or a file with one prediction per line, separated by TAB, or by commas in a .csv file;
+            it may be gzipped.
+        out
+            The file to write. Its ending is the format: .jsonl, .tsv, .txt or .csv, each also
+            with .gz, or .parquet.
+        split
+            For `top` and `true`: test, valid or train.
+        limit
+            Only the first predictions: this number of them.
+        threads
+            Number of threads; by default, one per core.
+        device
+            Where rollback scores candidates: cpu or cuda.
+        resume
+            Only continue interrupted work; an error if there is none.
+        force
+            Start again, and overwrite a file that exists.
+        events
+            Receives how many predictions are explained, and may stop the work.
+        **options
+            As for `explain`.
+        """
+        from whereof.explain.explain import explain_many
+        from whereof.explain.options import ExplainOptions
+        from whereof.predict.lists import find_predictions
+        from whereof.present.bulk import Task, write_explanations
+
+        chosen = ExplainOptions.from_dict(options)
+        trained = self._trained_on(device, chosen.method)
+        found = find_predictions(trained, predictions, split, limit, chosen.asks)
+        task = Task(Path(out), force=force, resume=resume)
+        explain = partial(explain_many, trained, options=chosen, threads=threads)
+        about = {"run": self._folder.fingerprint, "device": device}
+        return write_explanations(explain, found, chosen, task, **about, events=events)
+
+    def evaluate(
+        self, *, events: Events | None = None, **options: Unpack[EvaluateKeywords]
+    ) -> "Evaluation":
+        """Measure how well methods explain this run: remove facts and retrain.
+
+        Retrainings and the result are kept in the run's folder: nothing is trained twice.
+
+        Parameters
+        ----------
+        events
+            Receives the plan and progress of retraining, and may stop it.
+        **options
+            Fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit, seeds and
+            protocols, and of `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api.retraining import evaluate
+
+        return evaluate(self, events, {**options})
+
+    def report(
+        self,
+        out: str | Path = "report.html",
+        *,
+        evaluations: Sequence[Any] = (),
+        examples: int = 3,
+        force: bool = False,
+        events: Events | None = None,
+    ) -> Path:
+        """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
+
+        Parameters
+        ----------
+        out
+            The HTML file to write. It needs no other files.
+        evaluations
+            More evaluations, besides those in the run's folder: results of `evaluate`, their
+            `to_dict()`, or JSON files of it.
+        examples
+            Number of predictions that the page explains.
+        force
+            Overwrite a file that exists.
+        events
+            Receives a note for every evaluation in the run's folder that cannot be read.
+        """
+        from whereof.api.report import write_report
+
+        return write_report(
+            self, Path(out), evaluations, examples, force=force, events=events or Events()
+        )
+
+    def verify(
+        self, *names: str | None, events: Events | None = None, **options: Unpack[VerifyKeywords]
+    ) -> "Verdict":
+        """Retrain without the facts of a prediction, and compare with what was predicted.
+
+        Retraining uses the same seed, negatives and order. Finished retrainings are kept in the
+        run's folder: asking again costs nothing.
+
+        Parameters
+        ----------
+        *names
+            As for `explain`.
+        events
+            Receives the plan and progress of retraining, and may stop it.
+        **options
+            Fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
+            `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api.retraining import verify
+
+        return verify(self, names, events, {**options})
+
+    def retrain(
+        self,
+        removed: Sequence[Any],
+        predictions: Sequence[Sequence[str | None]] | None = None,
+        *,
+        events: Events | None = None,
+        **options: Unpack[EngineKeywords],
+    ) -> Iterator["Retrained"]:
+        """Models retrained without given sets of facts; the control, with all facts, comes first.
+
+        Parameters
+        ----------
+        removed
+            Sets of facts, by ids or names; one model per set.
+        predictions
+            Predictions to score with each model, as for `explain`: records have `standings`.
+            Without predictions, records have `parameters`, which are not kept in the run.
+        events
+            Receives the plan and progress of retraining, and may stop it.
+        **options
+            Fields of `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api.retraining import retrain
+
+        return retrain(self, removed, predictions, events, {**options})
+
+
+def make_scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
+    """The scorer of a model; if it learned ratings, scores are ratings."""
+    from whereof.models.scoring import Scorer
+
+    scorer = Scorer(model, rows.entity_rows, rows.relation_rows)
+    if config.loss != "squared" or dataset.ratings is None:
+        return scorer
+    return replace(scorer, scale=dataset.ratings.deviation, offset=dataset.ratings.mean)
