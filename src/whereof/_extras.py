@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are needed."""
+"""Optional packages, imported on first use."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from whereof.errors import WhereofError
 
 
 def need(package: str, extra: str, task: str, install: str | None = None) -> Any:
-    """An optional package; one that is missing is said in one line, with how to get it.
+    """Import an optional package; if it is missing, the error says how to install it.
 
     install: what to give to pip, where it has another name.
     """

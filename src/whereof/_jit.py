@@ -29,18 +29,19 @@ from numba.np.arrayobj import make_array
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
-    # Enough freedom to vectorise sums; NaN and infinity keep their meaning.
+    # These flags allow the compiler to vectorise sums. NaN and infinity keep their meaning.
     "fastmath": {"reassoc", "contract", "nsz", "arcp"},
 }
-# Kernels allocate nothing, so they need not count references: counting doubles a step's time.
+# Kernels do not allocate memory, so they need no reference counting, which would double a step's
+# time.
 _BARE = _OPTIONS | {"_nrt": False}
 
-# A model reaches a kernel as a pair of function pointers, which numba calls experimental.
+# A kernel gets a model as a pair of function pointers, which numba calls experimental.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a module-level function on first use; later processes load it from disk."""
+    """Compile a module-level function on first use. Later processes load it from disk."""
     # Inlined into the kernels that call it: called by name, it would be the copy that was
     # compiled alone in the process that compiles and another one in those that load it, and
     # the two round differently.
@@ -56,7 +57,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 @lru_cache
 def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
-    """A function of `n_rows` vectors as a C pointer that every kernel can call.
+    """Compile a function of `n_rows` vectors to a C pointer that every kernel can call.
 
     Its type is its signature alone, so one compiled kernel serves every model.
     """
@@ -234,7 +235,7 @@ def _bytecode(code: CodeType) -> str:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, offset: Any) -> Any:
-    """Ask for the cache line `offset` bytes into an array, which will be read and written soon."""
+    """Prefetch the cache line `offset` bytes into an array, which will be read and written soon."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
@@ -258,7 +259,7 @@ def prefetch_row(array, row, width):
 
 
 def release_memory() -> None:
-    """Hand what compiling has freed back to the system, where its allocator keeps hold of it."""
+    """Return memory that compiling has freed to the system, if the allocator still holds it."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's own
         if trim is not None:
@@ -280,6 +281,6 @@ class _OnCompile(event.Listener):
 
 @contextmanager
 def announced(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` once if anything inside has to be compiled rather than loaded."""
+    """Call `tell` once if something inside is compiled and not loaded from disk."""
     with event.install_listener("numba:compile", _OnCompile(tell)):
         yield

@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first used, so that `--help` answers at once."""
+"""Public names that are imported on first use, so that `--help` stays fast."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: homes says where each name lives, as module or module:name."""
+    """A package's `__getattr__`. `homes` maps each name to its place: module or module:name."""
 
     def get(name: str) -> Any:
         if name not in homes:

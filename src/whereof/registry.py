@@ -1,7 +1,7 @@
-"""Objects that are found by name: ours, and those of installed packages.
+"""Find models, methods and protocols by name: ours and those of installed packages.
 
-Every kind has a group, such as `whereof.methods`. A package adds an object with an entry point of
-that group; ours are listed here in the same form, so they are found without an installation.
+Every kind has a group, such as `whereof.methods`. A package adds an object with an entry point in
+that group. Ours are listed here in the same form, so they are found without installation.
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ _OURS: dict[str, dict[str, str]] = {
         "verdict-words": "whereof.present.verdict:verdict_words",
     },
 }
-"""By group and name: where the object is, as module:attribute."""
+"""For each group and name, where the object is: module:attribute."""
 
 
 _ADDED: dict[tuple[str, str], Any] = {}
@@ -78,14 +78,14 @@ def ours(group: str) -> tuple[str, ...]:
 
 @cache
 def names(group: str) -> tuple[str, ...]:
-    """Every name of a group, ours first. Nothing is imported."""
+    """All names of a group, ours first. Imports nothing."""
     added = {name for its_group, name in _ADDED if its_group == group}
     return (*_OURS[group], *sorted((added | _installed(group).keys()) - _OURS[group].keys()))
 
 
 @cache
 def load(group: str, name: str, kind: type) -> Any:
-    """The object of that name, which must be of a kind."""
+    """Load the object with this name and check its type."""
     if (group, name) in _ADDED:
         return _ADDED[group, name]
     if name in _OURS[group]:
@@ -105,7 +105,7 @@ def render(name: str, *given: Any) -> Any:
 
 
 def unknown(noun: str, name: str, allowed: Iterable[str]) -> WhereofError:
-    """The error for a name that is not allowed, with the nearest one that is."""
+    """The error for an unknown name; it suggests the nearest known one."""
     allowed = sorted(allowed)
     near = get_close_matches(name, allowed, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""

@@ -1,4 +1,4 @@
-"""Array aliases and the three positions of a fact, shared by every room."""
+"""Array types and the three places of a fact, used by every room."""
 
 from typing import Final, TypeAlias
 
@@ -19,4 +19,4 @@ FactIds: TypeAlias = NDArray[np.int64]
 """(n,) rows of the training facts."""
 
 Numbers: TypeAlias = NDArray[np.float64]
-"""Numbers in double precision, whatever the precision of the rows."""
+"""Numbers in double precision, for any precision of the rows."""

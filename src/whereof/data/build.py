@@ -18,7 +18,7 @@ from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 
 Columns: TypeAlias = FactTable | Sequence[Sequence[str]]
-"""A table, or names alone: one sequence for subjects, relations and objects, or two."""
+"""A table, or its columns of names: subjects, relations and objects, or subjects and objects."""
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _BUCKETS: Final = 1 << 20
@@ -33,7 +33,7 @@ def build_dataset(
     entity_labels: Labels | None = None,
     relation_labels: Labels | None = None,
 ) -> Dataset:
-    """A dataset whose ids count the sorted names of the training facts.
+    """Build a dataset; ids number the sorted names of the training facts.
 
     Within a split, repeated facts are dropped and the first one stays. Validation and test facts
     with a name that no training fact has are dropped too. `Dataset.notes` counts both.
@@ -104,7 +104,7 @@ def add_labels(
 
 
 def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
-    """Move these fractions of the training facts to the validation and test facts.
+    """Move fractions of the training facts to the validation and test splits.
 
     Facts are taken in an order drawn by the seed. The first fact of every entity and of every
     relation stays; the next ones are held out. Within a split facts keep the order of the file.
@@ -162,7 +162,7 @@ def _first_draws(n_facts: int, n_first: int, seed: int) -> NDArray[np.int64]:
 
 
 def _first_of_their_names(facts: Facts, n_entities: int) -> NDArray[np.bool_]:
-    """(n_facts,) whether a fact is the first with its subject, relation or object."""
+    """(n_facts,) whether the fact is the first one with its subject, relation or object."""
     first_subject = _first_rows(facts[:, SUBJECT], n_entities)
     first_object = _first_rows(facts[:, OBJECT], n_entities)
     first = np.zeros(len(facts) + 1, bool)
@@ -174,7 +174,7 @@ def _first_of_their_names(facts: Facts, n_entities: int) -> NDArray[np.bool_]:
 def _first_rows(ids: NDArray[np.int32], n_ids: int) -> NDArray[np.int64]:
     """(n_ids,) the first row of each id; the number of rows for an id that has none."""
     rows = np.full(n_ids, len(ids))
-    # Of values assigned to one place, the last one stays.
+    # If several values are assigned to one position, the last one stays.
     rows[ids[::-1]] = np.arange(len(ids))[::-1]
     return rows
 
@@ -229,7 +229,7 @@ def _sorted_names(*columns: Any) -> Any:
 
 
 def _check_columns(name: str, tables: Mapping[str, FactTable]) -> None:
-    """Refuse splits that are ragged, or that do not go together."""
+    """Raise an error if columns have different lengths or splits have different columns."""
     expected = len(tables["train"].columns)
     if expected not in (2, 3):
         raise WhereofError(
@@ -261,7 +261,7 @@ class _Split:
 
 
 def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split:
-    """The facts by id, each once, without those that have a name unknown in training."""
+    """Encode facts as ids, each once, without facts whose names are not in training."""
     notes += [f"{split}: {note}" for note in table.notes]
     facts = np.zeros((len(table), 3), np.int32)
     if table.columns:
@@ -316,7 +316,7 @@ def _repeats(facts: Facts) -> NDArray[np.int64]:
 
 
 def _ratings(name: str, splits: Sequence[_Split]) -> Ratings | None:
-    """The ratings of all splits; all of them have some, or none has."""
+    """The ratings of all splits; either all splits have ratings or none."""
     rated = [split.ratings for split in splits if len(split.facts)]
     if all(ratings is None for ratings in rated):
         return None

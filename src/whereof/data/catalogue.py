@@ -23,7 +23,7 @@ class File:
     name: str
     """The name of the file in the dataset's folder."""
     url: str
-    """The address of the file, or of an archive with a file of this name in it."""
+    """URL of the file, or of an archive that contains a file with this name."""
     sha256: str | None = None
     """The checksum of the plain file; None where the project does not have the file."""
     convert: str | None = None
@@ -32,7 +32,7 @@ class File:
 
 @dataclass(frozen=True)
 class Entry:
-    """A named dataset; the sizes are those of its files as published."""
+    """A named dataset; sizes are those of the published files."""
 
     name: str
     title: str
@@ -48,9 +48,9 @@ class Entry:
     n_entities: int
     """In the training facts; where no file has a checksum, in all facts, as published."""
     n_relations: int
-    """Counted like the entities; 0 in two-way data."""
+    """Number of relations, counted like the entities; 0 in two-way data."""
     files: tuple[File, ...] = ()
-    """Empty where the files come with the package."""
+    """Empty if the files come with the package."""
     layout: str = "triples"
     """The kind of files: "triples" (train, valid, test and labels) or "movielens"."""
 
@@ -85,7 +85,7 @@ CATALOGUE: Final = _load()
 
 @dataclass(frozen=True)
 class Place:
-    """Where a dataset's files are."""
+    """The place of a dataset's files."""
 
     kind: str
     """bundled, copy (in a folder of the user), cached or absent."""

@@ -1,4 +1,4 @@
-"""The frozen dataset: vocabularies and the encoded facts of three splits."""
+"""The dataset: vocabularies and the encoded facts of three splits."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """The rating of every fact, split by split: (n,) float32."""
+    """The rating of every fact, by split: (n,) float32."""
 
     train: NDArray[np.float32]
     valid: NDArray[np.float32]
@@ -49,30 +49,30 @@ class Ratings:
 
     @property
     def mean(self) -> float:
-        """Of the training facts."""
+        """The mean rating of the training facts."""
         return float(self.train.mean(dtype=np.float64))
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the training facts; 1 where all are equal."""
+        """The standard deviation of the training ratings; 1 if all are equal."""
         return float(self.train.std(dtype=np.float64)) or 1.0
 
     def standardised(self) -> NDArray[np.float64]:
-        """Training ratings less their mean, in units of their deviation: what models learn."""
+        """Standardised training ratings, the targets of rating models."""
         return (self.train.astype(np.float64) - self.mean) / self.deviation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Facts by id: three-way (subject, relation, object) or two-way (user, item)."""
+    """Facts as ids: three-way (subject, relation, object) or two-way (user, item)."""
 
     name: str
     entities: Vocabulary
     """In two-way data all users come first, then all items."""
     relations: Vocabulary
-    """Empty in two-way data, where the relation column of the facts is 0."""
+    """Empty in two-way data; the relation column of its facts is 0."""
     train: Facts
-    """(n_facts, 3) int32; the row is the fact's id."""
+    """(n_facts, 3) int32; the row number is the fact's id."""
     valid: Facts
     """(n, 3) int32"""
     test: Facts
@@ -82,13 +82,13 @@ class Dataset:
     objects: range
     """The entity ids that can be an object."""
     notes: tuple[str, ...] = ()
-    """One line for each thing that reading changed, such as duplicates dropped."""
+    """Notes on what reading changed, such as dropped duplicates."""
     ratings: Ratings | None = None
-    """What users gave items, in two-way data that says so."""
+    """The ratings, in two-way data with ratings."""
     sources: Column | None = None
-    """Where each training fact came from, in data that says so."""
+    """The source of each training fact, in data with sources."""
     read: Mapping[str, Any] = field(default_factory=dict)
-    """What it was read from, as `data`, the options given, and which column was what."""
+    """What was read: `data`, the given options, and the meaning of the columns."""
 
     def __post_init__(self) -> None:
         for split in ("train", "valid", "test"):
@@ -117,7 +117,7 @@ class Dataset:
 
     @property
     def n_entities(self) -> int:
-        """The number of entities; users and items together in two-way data."""
+        """The number of entities; in two-way data, users plus items."""
         return len(self.entities)
 
     @property
@@ -127,9 +127,9 @@ class Dataset:
 
     @property
     def inverse_offset(self) -> int:
-        """How far an inverse relation's row stands behind its relation's.
+        """Distance of an inverse relation's row from its relation's row.
 
-        In two-way data one row without width stands for the relation.
+        Two-way data has one relation row, of width 0.
         """
         return max(self.n_relations, 1)
 
@@ -140,7 +140,7 @@ class Dataset:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hex, of names, facts and ratings of all splits; not of labels or sources."""
+        """SHA-256 (hex) of names, facts and ratings of all splits, without labels and sources."""
         digest = hashlib.sha256()
         for names in (self.entities.names, self.relations.names):
             digest.update(_framed(name.encode() for name in names))
@@ -154,7 +154,7 @@ class Dataset:
         return digest.hexdigest()
 
     def fact_names(self, fact: Sequence[int] | Facts) -> tuple[str, ...]:
-        """(subject, relation, object) by name; (subject, object) in two-way data."""
+        """Names of a fact: (subject, relation, object), or (subject, object)."""
         subject = self.entities.name(fact[SUBJECT])
         object_ = self.entities.name(fact[OBJECT])
         if self.two_way:
@@ -162,7 +162,7 @@ class Dataset:
         return subject, self.relations.name(fact[RELATION]), object_
 
     def _check(self, split: str, facts: Facts) -> None:
-        """Refuse facts that a kernel would read past the end of a table with."""
+        """Raise an error for ids that would make a kernel read outside of a table."""
         where = f"dataset {self.name!r}, {split}"
         if facts.ndim != 2 or facts.shape[1] != 3 or facts.dtype != np.int32:
             raise WhereofError(
@@ -191,21 +191,21 @@ class Dataset:
 
 
 def _number(value: int) -> bytes:
-    """Eight bytes, the same on every machine."""
+    """A number as eight bytes, the same on every machine."""
     return value.to_bytes(8, "little")
 
 
 def _framed(texts: Iterable[bytes]) -> bytes:
-    """All texts with their lengths, so that no two lists of texts give the same bytes."""
+    """Texts with their lengths as bytes, so that different lists give different bytes."""
     parts = [_number(len(text)) + text for text in texts]
     return _number(len(parts)) + b"".join(parts)
 
 
 def ratings_as_objects(dataset: Dataset) -> Dataset:
-    """Three-way facts whose subject is the user, relation the item and object the rating.
+    """Turn ratings into three-way facts (user, item, rating).
 
-    Entities are the users, then the ratings of the training facts in their order as numbers.
-    Validation and test facts with another rating are dropped, and counted in the notes.
+    Entities are the users, then the training ratings in ascending order. Validation and test facts
+    with other ratings are dropped and counted in the notes.
     """
     if dataset.ratings is None:
         raise WhereofError(
@@ -250,12 +250,12 @@ def _users_and_ratings(dataset: Dataset, scale: NDArray[np.float32]) -> Vocabula
 
 
 def _part(entities: Vocabulary, ids: range, kind: str) -> Vocabulary:
-    """The vocabulary of some of the entities alone."""
+    """The vocabulary of some of the entities."""
     names = entities.names[ids.start : ids.stop]
     labels = {entities.name(i): entities.label(i) for i in ids} if entities.labels else {}
     return Vocabulary(names, {n: label for n, label in labels.items() if n != label}, kind)
 
 
 def _text(rating: np.float32) -> str:
-    """The shortest text that reads back as this number; whole numbers without a point."""
+    """The shortest text that represents this number; whole numbers without a point."""
     return np.format_float_positional(rating, trim="-")

@@ -29,12 +29,12 @@ _CHUNK: Final = 1 << 16
 
 
 class DownloadError(Exception):
-    """A download did not bring what it should."""
+    """A download failed or has unexpected content."""
 
 
 def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
-    """Download all files of a dataset; its folder appears in the cache once they are there."""
-    # In the cache itself, so that moving the draft to its name is one step.
+    """Download all files of a dataset; its folder appears in the cache when it is complete."""
+    # The draft is inside the cache, so that renaming it is atomic.
     draft = cache / f".{entry.name}-{secrets.token_hex(4)}"
     try:
         draft.mkdir(parents=True)
@@ -57,7 +57,7 @@ def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
 
 
 def _move(draft: Path, folder: Path) -> Path:
-    """Give a draft its name, unless another process was faster."""
+    """Rename a draft, unless another process was faster."""
     try:
         draft.rename(folder)
     except OSError:
@@ -67,7 +67,7 @@ def _move(draft: Path, folder: Path) -> Path:
 
 
 def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | None) -> None:
-    """The files of one address."""
+    """The files of one URL."""
     url, download = files[0].url, draft / "download"
     with download.open("wb") as stream:
         for chunk in _read(url, events):
@@ -86,7 +86,7 @@ def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | 
 
 
 def _read(url: str, events: Events | None) -> Iterator[bytes]:
-    """The bytes at an address, a stretch at a time, as many as the server says there are."""
+    """Download the bytes of a URL in chunks; check their number against the server's."""
     assert url.startswith(("https://", "http://"))
     request = urllib.request.Request(url, headers={"User-Agent": f"whereof/{__version__}"})
     done = 0
@@ -112,7 +112,7 @@ def _read(url: str, events: Events | None) -> Iterator[bytes]:
 
 
 def _check(content: bytes, file: File, entry: Entry) -> None:
-    """Refuse a file that is not the one that is known, or does not have its size."""
+    """Raise an error if a file has not the known checksum or size."""
     found = hashlib.sha256(content).hexdigest()
     if file.sha256 is not None and found != file.sha256:
         raise DownloadError(
@@ -125,13 +125,13 @@ def _check(content: bytes, file: File, entry: Entry) -> None:
 
 
 def _write_checksums(entry: Entry, folder: Path) -> None:
-    """Record the SHA-256 of a dataset's files beside them."""
+    """Write the SHA-256 of a dataset's files next to them."""
     sums = {file.name: _sha256(folder / file.name) for file in entry.files}
     (folder / _RECORD).write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
 
 
 def check_files(entry: Entry, folder: Path) -> None:
-    """Refuse a dataset in the cache that is not what was fetched."""
+    """Raise an error if a cached dataset was changed since its download."""
     remedy = f"delete {folder} to fetch the dataset again"
     try:
         recorded = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
@@ -153,10 +153,10 @@ def _sha256(path: Path) -> str:
 
 
 def _unpack(download: Path, url: str, name: str) -> bytes:
-    """A download's plain content; of an archive, that of the file with this name.
+    """The unpacked content of a download; for an archive, of the file with this name.
 
-    Archive members are found by the last part of their path and only read, so no path in an
-    archive leads anywhere.
+    Archive members are found by the last part of their path and are only read, so paths in an
+    archive have no effect.
     """
     try:
         if url.endswith(".zip"):
@@ -167,7 +167,7 @@ def _unpack(download: Path, url: str, name: str) -> bytes:
             with gzip.open(download) as file:
                 return _read_whole(file)
         return download.read_bytes()
-    # zipfile raises RuntimeError where a file is encrypted or packed in a way unknown to it.
+    # zipfile raises RuntimeError for encrypted files and unknown compression.
     except (EOFError, OSError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
         raise DownloadError(f"damaged ({e})") from None
 

@@ -13,12 +13,12 @@ from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """The facts of every entity, in either place, and of every relation, as two flat lists."""
+    """Facts of every entity (as subject or object) and of every relation, as two flat arrays."""
 
     entity_bounds: NDArray[np.int64]
     """(n_entities + 1,) entity i owns entity_facts[entity_bounds[i]:entity_bounds[i + 1]]."""
     entity_facts: NDArray[np.int32]
-    """Fact ids, ascending within an entity; a self-loop stands once."""
+    """Fact ids, ascending within an entity; a self-loop appears once."""
     relation_bounds: NDArray[np.int64]
     """(n_relations + 1,)"""
     relation_facts: NDArray[np.int32]
@@ -26,7 +26,7 @@ class Adjacency:
 
     @classmethod
     def of(cls, facts: Facts, n_entities: int, n_relations: int) -> "Adjacency":
-        """Index facts, (n_facts, 3); two-way data has 0 relations."""
+        """Build the index of facts, (n_facts, 3); two-way data has 0 relations."""
         fact_ids = np.arange(len(facts))
         loops = facts[:, SUBJECT] == facts[:, OBJECT]
         entities = _group(
@@ -42,14 +42,14 @@ class Adjacency:
         return self.entity_facts[self.entity_bounds[entity] : self.entity_bounds[entity + 1]]
 
     def facts_of_relation(self, relation: int) -> NDArray[np.int32]:
-        """Empty in two-way data, where facts share no relation."""
+        """Ids of the relation's facts; empty in two-way data."""
         if len(self.relation_bounds) < 2:
             return self.relation_facts
         bounds = self.relation_bounds
         return self.relation_facts[bounds[relation] : bounds[relation + 1]]
 
     def adjacent(self, entities: Iterable[int], relation: int) -> FactIds:
-        """The ids of all facts with any of the entities or the relation, ascending."""
+        """Ids of all facts with one of the entities or the relation, ascending."""
         lists = [*map(self.facts_of_entity, set(entities)), self.facts_of_relation(relation)]
         ids = np.sort(np.concatenate(lists))
         fresh = np.ones(len(ids), bool)
@@ -70,20 +70,19 @@ def _group(
 
 
 class Spans(NamedTuple):
-    """Where the known objects of each query stand in `KnownAnswers.flat`."""
+    """Ranges of known objects in `KnownAnswers.flat`, one per query."""
 
     starts: NDArray[np.int64]
     """(n_queries,)"""
     stops: NDArray[np.int64]
-    """(n_queries,); equal to the start where nothing is known."""
+    """(n_queries,); equal to the start if nothing is known."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownAnswers:
-    """The distinct objects of every query (subject, relation), in one flat array.
+    """The known objects of every query (subject, relation), in one flat array.
 
-    For the subjects known to a query (relation, object), build it of facts whose subject and
-    object columns are swapped.
+    For known subjects of (relation, object), build it from facts with swapped columns.
     """
 
     n_relations: int
@@ -96,14 +95,14 @@ class KnownAnswers:
 
     @classmethod
     def of(cls, *splits: Facts, n_relations: int) -> "KnownAnswers":
-        """The answers that any of the splits holds.
+        """The known answers of all given splits.
 
         Parameters
         ----------
         splits
             Each (n, 3) int32.
         n_relations
-            Every relation id is below it; two-way data may say 0.
+            Number of relations; may be 0 in two-way data.
         """
         width = max(n_relations, 1)
         facts = np.concatenate([np.empty((0, 3), np.int32), *splits])
@@ -118,20 +117,20 @@ class KnownAnswers:
         return cls(width, distinct, np.append(starts, len(keys)).astype(np.int64), objects)
 
     def lookup(self, queries: NDArray[np.integer]) -> Spans:
-        """The known objects of (n, 2) queries (subject, relation), as spans of `flat`."""
+        """Look up the known objects of (n, 2) queries (subject, relation), as spans of `flat`."""
         subjects, relations = queries[:, 0], queries[:, 1]
         wanted = _key(subjects, relations, self.n_relations)
         at = np.searchsorted(self.keys, wanted)
         found = np.zeros(len(wanted), bool)
         inside = at < len(self.keys)
         found[inside] = self.keys[at[inside]] == wanted[inside]
-        # A relation id out of range would share its key with another subject's query.
+        # A relation id out of range would have the same key as another subject's query.
         found &= (relations >= 0) & (relations < self.n_relations)
         starts = self.bounds[at]
         return Spans(starts, np.where(found, self.bounds[at + found], starts))
 
     def objects(self, subject: int, relation: int) -> NDArray[np.int32]:
-        """The known objects of one query, ascending; empty where there are none."""
+        """The known objects of one query, ascending; may be empty."""
         span = self.lookup(np.array([[subject, relation]]))
         return self.flat[span.starts[0] : span.stops[0]]
 

@@ -24,20 +24,20 @@ _EDGE: Final = {"source": "subject", "target": "object"}
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of columns, from 0."""
+    """Positions of columns, counted from 0."""
 
     columns: tuple[int, ...]
-    """Of subject, relation and object, or subject and object."""
+    """Columns of subject, relation and object, or of subject and object."""
     rating: int | None
     source: int | None
     header: bool
-    """Whether the first row only names the columns."""
+    """Whether the first row is a header."""
     names: tuple[str, ...]
-    """What each column is called in messages."""
+    """Names of the columns in messages."""
     titles: tuple[str, ...] = ()
-    """The names of the columns, where they have some."""
+    """Names of the columns in the header, if there is one."""
     note: str = ""
-    """What to say of a header that was not asked for and might be a fact."""
+    """A note if the detected header could also be a fact."""
 
     @property
     def texts(self) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ class Layout:
 
     @property
     def read_as(self) -> dict[str, str]:
-        """Which column, by its name, was taken for what."""
+        """Column names by role."""
         words = ("subject", "relation", "object")[:: 1 if len(self.columns) == 3 else 2]
         places = zip(
             (*words, "rating", "source"), (*self.columns, self.rating, self.source), strict=True
@@ -79,7 +79,7 @@ def shown(cell: Any) -> str:
 def choose_layout(
     cells: Sequence[str], where: str, options: ReadOptions, *, named: bool = False
 ) -> Layout:
-    """The layout of a table whose first row is `cells`; the names of its columns, if `named`."""
+    """The layout of a table with first row `cells`, which is the column names if `named`."""
     asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
     row = _Row(cells, where, _said(options, asked, named=named), reads_roles=not asked)
     rating = row.find(options.rating) if options.rating else row.role("rating")
@@ -122,21 +122,21 @@ def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) ->
 
 
 def roles_of(cells: Sequence[str]) -> list[str]:
-    """The role that each cell names; "" where it names none."""
+    """The role of each cell's word; "" for an unknown word."""
     words = [*map(_word, cells)]
     known = _ROLES | _EDGE if _EDGE.keys() <= set(words) else _ROLES
     return [known.get(word, "") for word in words]
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a first row names columns: two roles at least, or all of them where by letters."""
+    """Whether a first row is a header: two roles or more; if single letters, only roles."""
     roles = roles_of(cells)
     ends = {"subject", "object"} <= set(roles)
     return is_clear(cells) or (ends and all(roles) and len(set(roles)) == len(roles))
 
 
 def is_clear(cells: Sequence[str]) -> bool:
-    """Whether two roles are named by more than a letter."""
+    """Whether at least two roles are given by whole words, not letters."""
     pairs = zip(cells, roles_of(cells), strict=True)
     return len({role for cell, role in pairs if role and len(_word(cell)) > 1}) > 1
 
@@ -146,7 +146,7 @@ def _word(cell: str) -> str:
 
 
 def _said(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
-    """Whether there is a header, as far as anyone says so: asking by name does."""
+    """Whether the options say that there is a header; asking for a column by name does."""
     if named or options.header is not None:
         return named or bool(options.header)
     texts = (*asked, options.rating or "1", options.source or "1")
@@ -154,7 +154,7 @@ def _said(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | 
 
 
 class _Row:
-    """The first row of a table, and what it says of the columns."""
+    """The first row of a table and what follows from it."""
 
     def __init__(
         self, cells: Sequence[str], where: str, header: bool | None, *, reads_roles: bool
@@ -166,7 +166,7 @@ class _Row:
         self.roles = roles_of(cells) if self.header and reads_roles else [""] * len(cells)
 
     def role(self, role: str) -> int | None:
-        """The position of the column that a header gives this role."""
+        """The position of the column with this role in the header."""
         found = [at for at, word in enumerate(self.roles) if word == role]
         if len(found) > 1:
             names = " and ".join(repr(self.cells[at]) for at in found)
@@ -180,7 +180,7 @@ class _Row:
         return find_column(text, self.cells, self.where, header=self.header)
 
     def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
-        """The columns of a fact: by their roles, else those that are left."""
+        """The columns of a fact: by their roles, else the remaining columns."""
         taken = (rating, source)
         free = [at for at, word in enumerate(self.roles) if not word and at not in taken]
         ends = {end: self.role(end) for end in ("subject", "object")}
@@ -195,12 +195,12 @@ class _Row:
         return (subject, target) if relation is None else (subject, relation, target)
 
     def _remaining(self, rating: int | None, source: int | None) -> tuple[int, ...]:
-        """The columns in their order, where nothing says otherwise."""
+        """The remaining columns, in order."""
         taken = (rating, source)
         columns = tuple(
             at for at, word in enumerate(self.roles) if word != "time" and at not in taken
         )
-        # Ratings stand after user and item, and what comes then is most likely a time.
+        # Ratings follow user and item; a column after them is probably a time.
         if rating is not None and not any(self.roles) and columns[1:2] < (rating,) < columns[2:3]:
             columns = columns[:2]
         rated = rating is not None and any(self.roles)
@@ -225,7 +225,7 @@ class _Row:
         return WhereofError(f"{self.where}: {count}, expected {EXPECTED}; {remedy}")
 
     def note(self, used: tuple[int | None, ...]) -> str:
-        """What to say of a header of letters, or of one with other words among those known."""
+        """A note for a header of single letters or with unknown words."""
         known = all(self.roles) or not any(self.roles)
         if not self.guessed or (known and is_clear(self.cells)):
             return ""

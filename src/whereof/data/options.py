@@ -1,4 +1,4 @@
-"""How data is read: one table that feeds commands, docs and checks."""
+"""Options for reading data, in one table for command options, docs and checks."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
 
 @dataclass(frozen=True)
 class ReadOptions(Settings):
-    """What is to be read, and how; checked on making."""
+    """What to read, and how. Values are checked on creation."""
 
     name: str | None = choice(None, "of the dataset  [default: that of the file]", "Data")
     data_dir: str | Path | None = choice(
@@ -57,12 +57,12 @@ class ReadOptions(Settings):
             )
 
     def refuse(self, names: tuple[str, ...], why: str) -> None:
-        """Say of the first of these options that was given that it is to be left out."""
+        """Raise an error for the first of these options that was given."""
         for name in names:
             if getattr(self, name) is not None:
                 raise WhereofError(f"{why}; leave out {name}")
 
     @property
     def held_out(self) -> bool:
-        """Whether facts are to be held out of training."""
+        """Whether to hold out facts from training."""
         return self.valid_fraction + self.test_fraction > 0

@@ -1,4 +1,4 @@
-"""N-Triples and Turtle: names are IRIs, and labels come with the facts."""
+"""Read N-Triples and Turtle: names are IRIs, and the file contains labels."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -25,9 +25,9 @@ _N_ROWS: Final = 1 << 17
 
 
 def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> FactTable:
-    """The triples of a file; those with a literal are labels, or left out and counted.
+    """Read the triples of a file; those with a literal become labels, or are skipped and counted.
 
-    Blank nodes are numbered in the order in which they appear, and belong to their split.
+    Blank nodes are numbered in order of appearance, separately for each split.
     """
     chosen = ("columns", "header", "rating", "source")
     options.refuse(chosen, f"{path}: RDF has no columns to choose from")
@@ -108,7 +108,7 @@ class _Triples:
         return self._blanks.setdefault(node.value, f"_:{self._scope}{len(self._blanks) + 1}")
 
     def _label(self, name: str, literal: Any) -> None:
-        """Keep the first label in English or without a language, else the first one."""
+        """Keep the first label in English or without a language, else the first label."""
         foreign = literal.language is not None and not literal.language.startswith("en")
         if name not in self._labels or (name in self._foreign and not foreign):
             self._labels[name] = literal.value

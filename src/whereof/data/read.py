@@ -1,4 +1,4 @@
-"""A dataset from a file, a folder, a catalogue name or a table in Python."""
+"""Read a dataset from a file, a folder, a catalogue name or a table in Python."""
 
 import os
 from collections.abc import Iterable
@@ -45,20 +45,20 @@ def read_dataset(
     objects_if_rated: bool = False,
     **options: Any,
 ) -> Dataset:
-    """The dataset that a source stands for.
+    """Read a dataset.
 
     Parameters
     ----------
     source
         A file of training facts, a folder with a train file and optionally valid, test and label
         files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of columns.
-        A file or a folder with a train file goes before a catalogue name.
+        A file or a folder with a train file has precedence over a catalogue name.
     events
         Receives the progress of a download.
     objects_if_rated
-        What `ratings_as_objects` is where it is not given and the data has ratings.
+        Value of `ratings_as_objects` if it is not given and the data has ratings.
     **options
-        Fields of `ReadOptions`: what to read of it, and how.
+        Fields of `ReadOptions`: what to read, and how.
     """
     chosen = ReadOptions.from_dict(options | _as_options(options))
     dataset = _read(source, chosen, events)
@@ -104,7 +104,7 @@ def _as_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
-    """What was read, and the options that are not as by default, as JSON can hold them."""
+    """What was read, and the options that differ from the defaults, as JSON values."""
     about = {"data": source if isinstance(source, (str, os.PathLike)) else "table"}
     for item in fields(options):
         value = getattr(options, item.name)
@@ -114,14 +114,14 @@ def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A path as text; bytes of one that are no UTF-8 are written out."""
+    """A path as text; bytes that are not UTF-8 are escaped."""
     if not isinstance(value, (str, os.PathLike)):
         return value
     return str(value).encode(errors="backslashreplace").decode()
 
 
 def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
-    """All facts of an existing path that can be read as data, else of a catalogue name."""
+    """Read an existing path, else a catalogue name."""
     if not isinstance(source, (str, os.PathLike)):
         return build_dataset(
             options.name or "table",
@@ -132,7 +132,7 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     text = _STDIN if str(source) == "-" else str(source)
     path = Path(text)
     entry = CATALOGUE.get(text.lower())
-    # An empty text is no path, although Path("") is the working folder.
+    # An empty text is not a path, although Path("") is the working folder.
     if text and _is_file(path):
         name = path.name.removesuffix(".gz").removesuffix(_extension(path.name))
         return _read_files(name, {"train": path}, options)
@@ -249,7 +249,7 @@ def _find(folder: FilePath, name: str) -> FilePath:
 
 def _read_titles(path: FilePath) -> dict[str, str]:
     with open_bytes(path) as file:
-        # Its README does not say so, but the titles are in Latin-1.
+        # The titles are in Latin-1, although the README does not say so.
         lines = file.read().decode("latin-1").replace("\r\n", "\n").split("\n")
     titles: dict[str, str] = {}
     for number, line in enumerate(lines, 1):

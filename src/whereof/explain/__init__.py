@@ -1,1 +1,1 @@
-"""Which facts made the model predict what it predicts."""
+"""Explanations: which training facts a prediction is made of."""

@@ -1,4 +1,4 @@
-"""Compiled loops of gradients: slopes of scores, pushed forward to scores or pulled back to rows.
+"""Kernels for gradients: Jacobian-vector and vector-Jacobian products of scores.
 
 The score of every candidate is a function of all parameters. Pushing takes a direction of the
 parameters to what it changes in the scores; pulling takes one weight for every score to the
@@ -17,14 +17,14 @@ from whereof.types import Rows
 
 
 class Tables(NamedTuple):
-    """All parameters, or one number for each of them."""
+    """All parameters, or one number per parameter."""
 
     entities: Rows
     relations: Rows
 
 
 class Pulled(NamedTuple):
-    """Gradients of the rows that queries are made of."""
+    """Gradients with respect to the rows that queries are computed from."""
 
     given: Rows
     """(n, width)"""
@@ -33,16 +33,16 @@ class Pulled(NamedTuple):
 
 
 class FactGradients(NamedTuple):
-    """The gradients of facts, one or two directions each, before they are added up by row."""
+    """Gradients of facts, in one or two directions each, before they are summed by row."""
 
     given: NDArray[Any]
-    """(n_directions, n) entities that the queries are made of."""
+    """(n_directions, n) the given entity of each query."""
     queries: Rows
     """(n_directions, n, query width)"""
     products: Rows
-    """(n, n_directions, n_directions) of the queries with each other, without offsets."""
+    """(n, n_directions, n_directions) dot products of the queries, without offsets."""
     weights: Rows
-    """(n_directions, n, n_entities) slope of the loss by every entity's score."""
+    """(n_directions, n, n_entities) derivative of the loss with respect to every entity's score."""
     d_given: Rows
     """(n_directions, n, width) gradient of the row of the given entity."""
 

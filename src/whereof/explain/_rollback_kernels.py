@@ -1,7 +1,7 @@
 """Compiled loops of rollback: what removals change in a query, in rows and in all scores.
 
-A removal is a set of facts whose traces are subtracted together. Changes are worked out as
-differences, in double precision, so that small ones keep their digits.
+A removal is a set of facts whose traces are subtracted together. Changes are computed as
+differences in double precision, so that small changes keep their digits.
 """
 
 import math
@@ -17,16 +17,16 @@ from whereof.types import Rows
 _AHEAD = 4
 """How many facts ahead the trace is prefetched."""
 _TAME = 40.0
-"""Changes of a score up to here are taken by a polynomial, which is vectorised."""
+"""Up to this change of score a polynomial replaces exp, because it is vectorised."""
 
 
 class View(NamedTuple):
-    """A prediction as the kernels see it."""
+    """A prediction as kernels need it."""
 
     kind: int
     given: int
     relation: int
-    """The relation that a fact must have to change the query; -1 for none."""
+    """The relation of the query; -1 for none."""
     given_row: NDArray[np.float64]
     relation_row: NDArray[np.float64]
     query: NDArray[np.float64]
@@ -34,52 +34,52 @@ class View(NamedTuple):
     places: NDArray[np.int32]
     target: int
     relation_start: int
-    """Where the trace holds the change of the relation's row; likewise of the object's."""
+    """Start of the relation's slot in the trace; the next field is the start of the object's."""
     object_start: int
 
 
 class Removals(NamedTuple):
-    """Sets of facts: removal i takes away fact_ids[bounds[i]:bounds[i + 1]]."""
+    """Sets of facts: removal i removes fact_ids[bounds[i]:bounds[i + 1]]."""
 
     bounds: NDArray[np.int64]
     fact_ids: NDArray[np.int64]
-    """(n,) removal by removal."""
+    """(n,) fact ids of all removals, one after the other."""
     rows: NDArray[np.int64]
-    """(n,) where the trace of each stands."""
+    """(n,) row of each fact in the trace."""
     facts: NDArray[np.int32]
     """(n_facts, 3) all triples."""
 
 
 class Changes(NamedTuple):
-    """What removals change in the scores of a prediction's candidates."""
+    """How removals change the scores of a prediction's candidates."""
 
     queries: Rows
-    """(n, query width) the change of the query; or, for distances, the query after it, in double
-    precision."""
+    """(n, query width) the change of the query; for distances, the query after the change, in
+    double precision."""
     moved: NDArray[np.bool_]
     """(n,) whether the query changes at all."""
     size: NDArray[np.float64]
-    """(n,) the norm of the query's change: L1 where the match is, else L2."""
+    """(n,) the norm of the query's change: L1 for an L1 distance, else L2."""
     mean: NDArray[np.float64]
-    """(n,) the query's change times the mean row under the softmax."""
+    """(n,) dot product of the query's change and the mean row under the softmax."""
     target: NDArray[np.float64]
     """(n,) change of the target's score."""
     offset: NDArray[np.float64]
-    """(n,) change that all scores have in common."""
+    """(n,) the change that is common to all scores."""
     n_own: NDArray[np.int64]
-    """(n,) candidates whose own rows change."""
+    """(n,) number of candidates whose own rows change."""
     own: NDArray[np.int32]
-    """(n, most) where they stand."""
+    """(n, most) their positions among the candidates."""
     own_changes: NDArray[np.float64]
-    """(n, most) what their scores change by."""
+    """(n, most) the changes of their scores."""
     correction: NDArray[np.float64]
-    """(n,) what their own rows add to the sum over all candidates."""
+    """(n,) what the changes of their own rows add to the sum over all candidates."""
     correction_size: NDArray[np.float64]
-    """(n,) the size of the terms that it is made of, which rounding goes by."""
+    """(n,) the size of its terms, which determines the rounding error."""
 
 
 class Scratch(NamedTuple):
-    """Room for one removal at a time."""
+    """Working memory for one removal."""
 
     given_row: NDArray[np.float64]
     relation_row: NDArray[np.float64]
@@ -87,12 +87,12 @@ class Scratch(NamedTuple):
     row: NDArray[np.float64]
     own_rows: NDArray[np.float64]
     own_of: NDArray[np.int32]
-    """(n_candidates,) which own row a candidate has, or -1."""
+    """(n_candidates,) index of a candidate's changed row, or -1."""
 
 
 @kernel
 def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
-    """Fill the changes of every removal; mean: (width,) mean candidate row under the softmax."""
+    """Fill the changes for every removal; mean: (width,) mean candidate row under the softmax."""
     for i in range(removals.bounds.shape[0] - 1):
         out.moved[i] = _subtract(i, view, removals, trace, scratch)
         out.size[i], out.mean[i], out.offset[i], out.target[i] = 0.0, 0.0, 0.0, 0.0
@@ -125,7 +125,7 @@ def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
 
 @inlined
 def _subtract(i, view, removals, trace, scratch):
-    """Take a removal's traces from the rows of the query; whether there was anything to take."""
+    """Subtract a removal's traces from the rows of the query; return whether anything changed."""
     taken = 0.0
     _copy(view.given_row, scratch.given_row)
     _copy(view.relation_row, scratch.relation_row)
@@ -138,13 +138,13 @@ def _subtract(i, view, removals, trace, scratch):
         for end in range(2):
             if removals.facts[i_fact, 2 * end] == view.given:
                 taken += _take(own_trace, end * view.object_start, scratch.given_row)
-    return taken != 0  # so that what is not a number does not pass for no change
+    return taken != 0  # so that NaN is not mistaken for no change
 
 
 @inlined
 def _take(own_trace, start, row):
-    """Subtract a slot of a trace from a row; how much there was to take."""
-    # A slice of its own: with `start + k` for an index the loop would not be vectorised.
+    """Subtract a slot of a trace from a row; return the size of the change."""
+    # A separate slice: with the index `start + k` the loop would not be vectorised.
     slot, taken = own_trace[start : start + row.shape[0]], 0.0
     for k in range(row.shape[0]):
         taken += abs(slot[k])
@@ -154,10 +154,10 @@ def _take(own_trace, start, row):
 
 @inlined
 def _change_own(i, view, removals, trace, scratch, out):
-    """List the candidates whose own rows a removal changes.
+    """List the candidates whose own rows change in a removal.
 
-    For dot products it is enough to know what the query makes of the change: it goes straight into
-    own_changes. Distances ask for the changed rows.
+    For dot products, only the product of query and change is needed; it goes directly to
+    own_changes. Distances need the changed rows.
     """
     width, n_own = view.rows.shape[1], 0
     for f in range(removals.bounds[i], removals.bounds[i + 1]):
@@ -194,7 +194,7 @@ def _copy(source, target):
 
 @inlined
 def _measure(i, view, mean, scratch, out):
-    """Keep the query's change with its norm and its product with the mean row."""
+    """Store the query's change, its norm and its product with the mean row."""
     width, squares, total, along = view.rows.shape[1], 0.0, 0.0, 0.0
     queries = out.queries[i]
     for k in range(width):
@@ -212,7 +212,7 @@ def _measure(i, view, mean, scratch, out):
 
 @inlined
 def _plain_change(view, scratch, row):
-    """Change of a score whose candidate row stays."""
+    """Change of a score if the candidate's row does not change."""
     width, total = row.shape[0], 0.0
     if view.kind == DOT:
         for k in range(width):
@@ -223,9 +223,9 @@ def _plain_change(view, scratch, row):
 
 @inlined
 def _moved_change(view, scratch, row, own):
-    """Change of a score whose candidate row loses `own` as well, which is used up."""
+    """Change of a score if the candidate's row changes by `own` too; overwrites `own`."""
     width = row.shape[0]
-    _copy(row, scratch.row)  # rounded like the row after, so that no change is none at all
+    _copy(row, scratch.row)  # rounded like the row after it, so that no change gives exactly 0
     for k in range(width):
         own[k] = row[k] - own[k]
     before = match(view.kind, view.query, scratch.row, width)
@@ -236,7 +236,7 @@ def _moved_change(view, scratch, row, own):
 def score_after(kind, rows, scores, chosen, changes, x):
     """x: (n_chosen, n_candidates) change of every candidate's score by each chosen removal.
 
-    scores: (n_candidates,) before it, which only distances ask for.
+    scores: (n_candidates,) before the removal; needed for distances only.
     """
     score_queries(kind, rows, scores, changes.queries, chosen, x)
     for b in range(chosen.shape[0]):
@@ -249,10 +249,10 @@ def score_after(kind, rows, scores, chosen, changes, x):
 
 @kernel
 def score_queries(kind, rows, scores, queries, chosen, x):
-    """The same where no row changes, only the query; four of them share every row that is read."""
+    """The same if only the query changes; four queries share every row that is read."""
     n, last = chosen.shape[0], chosen.shape[0] - 1
     for b in range(0, n, 4):
-        # A query that stands in for a missing one is worked out twice.
+        # If fewer than four queries are left, one is computed more than once.
         b1, b2, b3 = min(b + 1, last), min(b + 2, last), min(b + 3, last)
         four = (
             queries[chosen[b]],
@@ -283,7 +283,7 @@ def _dots(rows, four, x0, x1, x2, x3):
 
 @inlined
 def _distances(kind, rows, scores, four, x0, x1, x2, x3):
-    """In double precision: the change is a small difference of large numbers."""
+    """In double precision, because the change is a small difference of large numbers."""
     q0, q1, q2, q3 = four
     width = rows.shape[1]
     for c in range(rows.shape[0]):
@@ -338,7 +338,7 @@ def quadratic_forms(vectors, matrix, out):
 def log_sums(x, probabilities, logs, out):
     """out: (n,) log of the sum over candidates of p e^x, for x (n, n_candidates).
 
-    logs: (n_candidates,) log p, which large changes ask for: p itself may be too small to hold.
+    logs: (n_candidates,) log p, needed for large changes because p may underflow.
     """
     for b in range(x.shape[0]):
         highest, lowest = x[b, 0], x[b, 0]
@@ -360,10 +360,10 @@ def log_sums(x, probabilities, logs, out):
 
 @kernel
 def stand_after(x, contenders, place, scale, target, tops, ranks):
-    """The best contender and the rank of the answer at `place`, after each removal.
+    """The best candidate and the rank of the answer at `place`, after each removal.
 
     x: (n, n_candidates) changes of scores; contenders: (n_candidates,) scores before, minus
-    infinity for those left out; target: (n,) change of the answer's own score.
+    infinity for excluded candidates; target: (n,) change of the answer's own score.
     """
     for b in range(x.shape[0]):
         mine, best = contenders[place] + scale * target[b], -math.inf
@@ -378,7 +378,7 @@ def stand_after(x, contenders, place, scale, target, tops, ranks):
 
 @inlined
 def _tame_exp(x):
-    """e^x for |x| up to 40, to 1e-13: a polynomial of x/1024, squared ten times over."""
+    """e^x for |x| up to 40, accurate to 1e-13: a polynomial of x/1024, squared ten times."""
     y = x * (1 / 1024)
     series = 1 / 120 + y * (1 / 720 + y * (1 / 5040 + y * (1 / 40320)))
     z = 1 + y * (1 + y * (1 / 2 + y * (1 / 6 + y * (1 / 24 + y * series))))

@@ -1,4 +1,4 @@
-"""Bounds on the sum over all candidates after a removal, with few of them scored, or none.
+"""Bounds on the sum over all candidates after a removal, computed from few scores or none.
 
 The sum is S = sum over c of p_c e^(x_c), with p the probabilities before and x_c the change of a
 candidate's score. Where a candidate keeps its row, a dot product changes by x = d . e, with d the
@@ -21,21 +21,21 @@ from whereof.predict.scored import ScoredPrediction
 from whereof.types import Numbers, Rows
 
 Bounds = tuple[Numbers, Numbers]
-"""(n,) each: what log S is at least and at most."""
+"""Lower and upper bounds of log S, (n,) each."""
 
 _EXPONENTIALS = 1e-12
-"""How far a sum of exponentials can be off, as a part of it."""
+"""Relative rounding error of a sum of exponentials."""
 _HEAVY = 1024
-"""Candidates, the most probable ones, that close bounds score."""
+"""Number of most probable candidates that the close bounds score."""
 
 
 @dataclass(frozen=True, eq=False)
 class WideBounds:
-    """Bounds without any scoring: the variance by the trace of the rows' covariance."""
+    """Bounds without scoring: the variance is bounded by the trace of the rows' covariance."""
 
     scored: ScoredPrediction
     mean_row: Numbers
-    """(width,) mean of the candidates' rows under the softmax."""
+    """(width,) mean of the candidates' rows, weighted by the softmax."""
 
     def log_sums(self, changes: Changes) -> Bounds:
         if self.scored.trained.scorer.model.match == "dot":
@@ -49,13 +49,13 @@ class WideBounds:
 
     @property
     def _spread(self) -> float:
-        """The trace of the rows' covariance under the softmax: no direction varies more."""
+        """Trace of the rows' covariance under the softmax: bounds every direction."""
         mean = float(self.scored.probabilities @ self.scored.candidates.squares)
         return max(mean - float(self.mean_row @ self.mean_row), 0.0) + 1e-6 * mean
 
 
 class CloseBounds:
-    """Bounds for dot products: heavy candidates are scored, and only the light ones bounded.
+    """Bounds for dot products: probable (heavy) candidates are scored, the light ones bounded.
 
     A light candidate has at most the probability of the last heavy one, so that the light ones'
     second moment along d is at most that times d^T G d, with G the scatter matrix of all rows.
@@ -81,13 +81,13 @@ class CloseBounds:
             return _logs(np.exp(heavy - slack) + low, np.exp(heavy + slack) + high, changes)
 
     def _light(self, x: Rows, changes: Changes, slack: Numbers) -> tuple[Numbers | float, Numbers]:
-        """What the light candidates add to the sum at least and at most."""
-        # No score changes by more.
+        """Bounds of what the light candidates add to the sum."""
+        # No score changes more than this.
         most = changes.size * self.scored.candidates.reach + slack
         with np.errstate(over="ignore"):
-            if self._mass < 1e-6:  # their mean would be rounding
+            if self._mass < 1e-6:  # their mean would be rounding noise
                 return 0.0, (self._mass + 1e-12) * np.exp(most)
-            # No product by BLAS: its own threads get in the way of those that share the work.
+            # No BLAS here: its threads would compete with the threads that share the work.
             mean = (changes.mean - np.einsum("ij,j->i", x, self._weights)) / self._mass
             moment = np.empty(len(x))
             quadratic_forms(changes.queries, self.scored.candidates.scatter, moment)
@@ -103,16 +103,16 @@ def _ranges(scored: ScoredPrediction, changes: Changes) -> Numbers:
 
 
 def _excess(variances: Numbers, ranges: Numbers) -> Numbers:
-    """How far log E e^x can lie above E x."""
-    some = np.clip(ranges, 1e-3, 700.0)  # below, the digits of the numerator would go
+    """Upper bound of log E e^x - E x."""
+    some = np.clip(ranges, 1e-3, 700.0)  # below this, the numerator would lose its digits
     growth = np.where(ranges < 1e-3, 0.51, (np.expm1(some) - some) / some**2)
     return np.minimum(variances * growth, ranges**2 / 8)
 
 
 def _slack(changes: Changes, scored: ScoredPrediction) -> Numbers:
-    """What rounding can make of the change of a score, and of a sum of exponentials.
+    """Rounding errors of a change of score and of a sum of exponentials.
 
-    A product of vectors is off by no more than its width times the precision times both norms.
+    The error of a dot product is at most its width times the precision times both norms.
     """
     width, reach = changes.queries.shape[1] + 2, scored.candidates.reach
     rounding = width * np.finfo(changes.queries.dtype).eps * changes.size * reach
@@ -120,12 +120,12 @@ def _slack(changes: Changes, scored: ScoredPrediction) -> Numbers:
 
 
 def _precision(changes: Changes) -> float:
-    """Of scores, and of their exponentials."""
+    """Precision of scores and of their exponentials."""
     return float(np.finfo(changes.queries.dtype).eps) + _EXPONENTIALS
 
 
 def _logs(floor: Numbers, ceiling: Numbers, changes: Changes) -> Bounds:
-    """Logarithms, with what candidates whose own rows change add to the sum."""
+    """Logarithms of the sums, including candidates whose own rows change."""
     tiny, rough = np.finfo(np.float64).tiny, _precision(changes) * changes.correction_size
     with np.errstate(invalid="ignore", over="ignore"):
         floor = np.nan_to_num(floor + changes.correction - rough, nan=0.0)

@@ -1,4 +1,4 @@
-"""What an explanation says: plain records that people can sort, save and draw."""
+"""Records of an explanation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class NamedPrediction(Standing):
     """None in two-way data."""
     object: str
     asks: str
-    """The place whose candidates compete: object or subject."""
+    """The predicted place: object or subject."""
     labels: dict[str, str | None]
     """Labels of subject, relation, object and top answer, or their names."""
     n_candidates: int
@@ -37,8 +37,7 @@ class Contrast(Standing):
     answer: str
     label: str
     log_ratio: float
-    """log of the prediction's probability over that of the answer: the difference of scores, or of
-    ratings."""
+    """log of the ratio of both probabilities: the difference of the scores, or of the ratings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +51,9 @@ class NamedFact:
     labels: dict[str, str | None]
     """Labels of subject, relation and object, or their names."""
     rating: float | None = None
-    """What the user gave the item, in data that says so."""
+    """The user's rating of the item, in data with ratings."""
     source: str | None = None
-    """Where the fact came from, in data that says so."""
+    """The source of the fact, in data with sources."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +67,7 @@ class ExplainedFact(NamedFact):
     """Everything it shares with the prediction: subject, relation, object, rival."""
     influence: float
     rank: int
-    """From 1 on, in the order of the list."""
+    """Position in the list, counted from 1."""
     share: float | None
     """Its part of the influence of all facts of its sign; None where not all were scored."""
     probability_without: float | None
@@ -84,19 +83,19 @@ class Joint(Standing):
 
     fact_ids: tuple[int, ...]
     influence: float
-    """Of all together; not the sum of what each does alone."""
+    """Influence of all together, which is not the sum of the single influences."""
     sum_of_single: float
     top_answer_changes: bool
 
 
 @dataclass(frozen=True)
 class Path:
-    """Two facts that join the prediction's entities through a third."""
+    """Two facts that connect the prediction's entities through a third entity."""
 
     entity: str
     label: str
     facts: tuple[ExplainedFact, ExplainedFact]
-    """That of the subject's side first."""
+    """The fact on the subject's side first."""
     influence: float
     """Of both together."""
     probability_without: float | None
@@ -104,7 +103,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Graph:
-    """The explanation graph of the paper: what ties the prediction to the data."""
+    """The explanation graph of the paper: facts that connect the prediction's entities."""
 
     between: tuple[ExplainedFact, ...]
     """Facts between the same two entities, in either direction."""
@@ -114,12 +113,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The facts that made the model say so, ranked."""
+    """The facts that a prediction is made of, ranked by influence."""
 
     prediction: NamedPrediction
     method: str
     of: str
-    """What influence is on: probability, score, loss or log_ratio."""
+    """What the influence is measured on: probability, score, loss or log_ratio."""
     n_adjacent: int
     seconds: float
     facts: tuple[ExplainedFact, ...]
@@ -131,7 +130,7 @@ class Explanation:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What `whereof explain --json` prints: plain values only."""
+        """The document that `whereof explain --json` prints."""
         document: dict[str, Any] = as_plain(self)
         if self.contrast is not None:
             for name in ("top_answer", "labels"):
@@ -139,13 +138,13 @@ class Explanation:
         return document
 
     def to_pandas(self) -> Any:
-        """One row a fact, strongest first."""
+        """A pandas table with one row per fact, strongest first."""
         pandas = need("pandas", "pandas", "tables of pandas")
         rows = [fact_row(as_plain(fact)) for fact in self.facts]
         return pandas.DataFrame(rows, columns=FACT_COLUMNS)
 
     def __str__(self) -> str:
-        """What is explained and how it stands, then one line a fact."""
+        """The prediction and its standing, then one line per fact."""
         stands = self.prediction
         worth = (
             f"score {stands.score:.3f}"
@@ -160,7 +159,7 @@ class Explanation:
         return str(render("explanation-html", self))
 
     def plot(self, ax: Any = None) -> Any:
-        """Influences as bars, with matplotlib; returns the axes."""
+        """Plot the influences as bars with matplotlib; return the axes."""
         return render("explanation-plot", self, ax)
 
 
@@ -172,7 +171,7 @@ _LEAVES = (str, int, float, bool, type(None))
 
 
 def as_plain(value: Any) -> Any:
-    """Records as dicts and tuples as lists, all the way down; dataclasses' own way is slow."""
+    """Convert records to dicts and tuples to lists, recursively; `dataclasses.asdict` is slow."""
     if type(value) in _LEAVES:
         return value
     if isinstance(value, tuple):
@@ -231,7 +230,7 @@ class Describer:
         )
 
     def facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
-        """Facts in the order of the list."""
+        """The listed facts, in order."""
         shared = shared_parts(self.scored.trained, self.scored.prediction, fact_ids, self.rival)
         without = self._without(ranked)
         return tuple(
@@ -293,7 +292,7 @@ def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
 
 
 def name_fact(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:
-    """Subject, relation and object of a fact, and their labels."""
+    """Names and labels of a fact's subject, relation and object."""
     subject, *relation, object_ = data.fact_names(fact)
     return {
         "subject": subject,

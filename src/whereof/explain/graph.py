@@ -1,7 +1,7 @@
-"""The explanation graph of the paper: what ties a prediction's entities to each other.
+"""The explanation graph of the paper: facts that connect a prediction's entities.
 
-(i) Facts between the same two entities, (ii) facts of the same relation, (iii) pairs of facts that
-join the two entities through a third, ranked by what both together do.
+It has (i) facts between the same two entities, (ii) facts with the same relation, and (iii) pairs
+of facts that connect the two entities through a third, ranked by their joint influence.
 """
 
 from dataclasses import replace
@@ -19,17 +19,17 @@ from whereof.predict.standing import Standings
 from whereof.types import OBJECT, SUBJECT, FactIds
 
 _SHOWN = 5
-"""Facts or pairs of each kind."""
+"""Number of facts or pairs of each kind."""
 
 
 def find_graph(rollback: Rollback, describer: Describer) -> Graph:
-    """The supporters of each kind, strongest first."""
+    """The supporting facts of each kind, strongest first."""
     scored = rollback.scored
     adjacent = find_adjacent(scored.trained, scored.prediction)
     facts = scored.trained.dataset.train[adjacent]
     ends = {scored.subject, scored.object}
     joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
-    # A self-loop of one of two entities does not join them.
+    # A self-loop of one entity does not connect the two.
     joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
     same_relation = scored.trained.adjacency.facts_of_relation(scored.relation)
     return Graph(
@@ -74,7 +74,7 @@ def _path(
 
 
 def _find_pairs(scored: ScoredPrediction) -> FactIds:
-    """(n_pairs, 2) facts of the subject and of the object that meet in a third entity."""
+    """(n_pairs, 2) pairs of a subject's and an object's fact that share a third entity."""
     ends = [scored.subject, scored.object]
     sides = []
     for entity in ends:

@@ -36,43 +36,43 @@ from whereof.training.losses import LOSS_IDS
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22
-"""Scores that are held in memory at a time."""
+"""Number of scores to keep in memory at a time."""
 
 
 def zeros(scorer: Scorer) -> Tables:
-    """A zero for every parameter, in double precision."""
+    """Zeros for all parameters, in double precision."""
     return Tables(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries that ask for an answer among the same candidates."""
+    """Queries with the same candidates."""
 
     given: NDArray[Any]
-    """(n,) the entities that are not asked for."""
+    """(n,) the given entities."""
     relations: NDArray[Any]
-    """(n,) rows of relations."""
+    """(n,) relation rows."""
     vectors: Rows
     """(n, query width)"""
 
 
 @dataclass(frozen=True, eq=False)
 class Jacobian:
-    """The slopes of some candidates' scores by all parameters, for any query.
+    """Derivatives of candidates' scores with respect to all parameters, for any query.
 
-    The scores are the model's own, not placed on a scale of ratings. Numbers are of the precision
-    of the rows.
+    The scores are those of the model, not scaled to ratings. Numbers have the precision of the
+    rows.
     """
 
     scorer: Scorer
     candidates: slice | NDArray[np.int64]
-    """Rows of the candidates, each once."""
+    """The candidates, each once."""
 
     def queries(self, given: NDArray[Any], relations: NDArray[Any]) -> Queries:
         return Queries(given, relations, self.scorer.queries(given, relations))
 
     def scores(self, queries: Queries) -> Rows:
-        """(n, n_candidates) as the model has them."""
+        """(n, n_candidates) scores of the model, not scaled to ratings."""
         q = queries.vectors
         if self._is_dot:
             scores: Rows = q[:, : self._width] @ self._rows.T
@@ -84,7 +84,7 @@ class Jacobian:
         return out
 
     def push(self, queries: Queries, direction: Tables) -> Rows:
-        """(n, n_candidates) what scores change by as the parameters go along a direction."""
+        """(n, n_candidates) change of scores along a direction (Jacobian-vector product)."""
         q, d_rows = queries.vectors, direction.entities[self.candidates]
         d_rows = d_rows.astype(q.dtype, copy=False)
         dq = self._push_queries(queries, direction)
@@ -111,7 +111,7 @@ class Jacobian:
         out.entities[self.candidates] += d_rows
 
     def pull_to_given(self, queries: Queries, weights: Rows) -> Pulled:
-        """The part of that gradient that goes through the queries, one by one."""
+        """The part of that gradient that passes through the queries, for each query."""
         q, rows = queries.vectors, self._tables
         dq = np.zeros_like(q)
         if self._is_dot:
@@ -133,12 +133,12 @@ class Jacobian:
         return out
 
     def _room(self, n: int) -> Pulled:
-        """Room for the gradients of n queries' rows."""
+        """Allocate memory for the gradients of n queries' rows."""
         shapes = ((n, table.shape[1]) for table in self._tables)
         return Pulled(*(np.zeros(shape, self._rows.dtype) for shape in shapes))
 
     def _offset(self, scores: Rows, queries: Rows) -> Rows:
-        """Add what a query carries beyond the width of a row."""
+        """Add the offset of a query to the scores."""
         if queries.shape[1] > self._width:
             scores += queries[:, self._width :]
         return scores
@@ -167,19 +167,19 @@ class Jacobian:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some facts in one direction, against all candidates of that direction."""
+    """Some facts in one direction, with all candidates of that direction."""
 
     jacobian: Jacobian
     queries: Queries
     answers: NDArray[np.int64]
-    """(n,) where the true one stands among the candidates."""
+    """(n,) position of the true answer among the candidates."""
     slopes: Rows
-    """(n, n_candidates) of the loss by every score."""
+    """(n, n_candidates) derivative of the loss with respect to every score."""
 
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The losses of all training facts under some parameters."""
+    """Losses of all training facts under given parameters."""
 
     scorer: Scorer
     dataset: Dataset
@@ -188,7 +188,7 @@ class Losses:
 
     @classmethod
     def of(cls, trained: Trained) -> "Losses":
-        """Those of a run under its own parameters."""
+        """The losses of a run under its own parameters."""
         config = trained.config
         if config.loss == "squared" and trained.dataset.ratings is None:
             raise WhereofError(
@@ -198,11 +198,11 @@ class Losses:
         return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
 
     def products(self, fact_ids: FactIds, direction: Tables) -> Numbers:
-        """(n,) gradient of every fact's loss times a direction of the parameters."""
+        """(n,) dot product of each fact's loss gradient with a direction of the parameters."""
         size = max((float(np.abs(part).max(initial=0)) for part in direction), default=0.0)
         if size == 0:
             return np.zeros(len(fact_ids))
-        # In single precision a direction may be too small to be multiplied.
+        # In single precision a direction may be too small to multiply.
         unit = Tables(*(part / size for part in direction))
         out = np.zeros(len(fact_ids))
         for part, blocks in self._blocks(fact_ids):
@@ -212,7 +212,7 @@ class Losses:
         return size * out
 
     def norms(self, fact_ids: FactIds) -> Numbers:
-        """(n,) length of the gradient of every fact's loss."""
+        """(n,) norm of each fact's loss gradient."""
         squares, entity_rows = np.zeros(len(fact_ids)), self.scorer.entity_rows
         kind = MATCH_IDS[self.scorer.model.match]
         room = np.empty(entity_rows.shape[1], entity_rows.dtype)
@@ -231,11 +231,11 @@ class Losses:
         return out
 
     def curve(self, fact_ids: FactIds, direction: Tables) -> Tables:
-        """A direction times the Gauss-Newton part of the Hessian of these facts' losses.
+        """Product of the Gauss-Newton matrix of these facts' losses with a direction.
 
-        That part is J^T C J, with J the slopes of the scores and C the second derivatives of the
-        loss by them, and takes no direction to its opposite. The Hessian has the curvature of
-        the scores themselves besides.
+        The matrix is J^T C J, where J is the Jacobian of the scores and C the second derivative of
+        the loss with respect to the scores. It is positive semidefinite. The Hessian also contains
+        the curvature of the scores.
         """
         out = zeros(self.scorer)
         for _, blocks in self._blocks(fact_ids):
@@ -245,7 +245,7 @@ class Losses:
         return out
 
     def _bend(self, block: _Block, changes: Rows) -> Rows:
-        """Changes of scores times the second derivatives of the loss by the scores."""
+        """Product of the loss's second derivatives with changes of the scores."""
         each = np.arange(len(changes))
         if self.loss == "squared":
             bent = np.zeros_like(changes)
@@ -260,7 +260,7 @@ class Losses:
         return np.asarray(p * (1 - p) * changes / n)
 
     def _gradients(self, blocks: list[_Block]) -> tuple[FactGradients, Numbers]:
-        """Gradients of a block's facts in all directions, and the relations' squared norms."""
+        """Gradients of a block's facts, and squared norms of the relation gradients."""
         n = len(blocks[0].answers)
         entity_rows = self.scorer.entity_rows
         weights = np.zeros((len(blocks), n, len(entity_rows)), entity_rows.dtype)
@@ -280,7 +280,7 @@ class Losses:
         return gradients, np.einsum("dij,dij->i", relations, relations)
 
     def _blocks(self, fact_ids: FactIds) -> Iterator[tuple[slice, list[_Block]]]:
-        """Which facts, and they in every direction; few enough to be held in memory."""
+        """Blocks of facts with all their directions, small enough for memory."""
         size = max(_CELLS // len(self.scorer.entity_rows), 1)
         for start in range(0, len(fact_ids), size):
             part = slice(start, min(start + size, len(fact_ids)))
@@ -306,7 +306,7 @@ class Losses:
 
     @cached_property
     def _targets(self) -> Numbers:
-        """(n_facts,) what the squared loss takes scores to."""
+        """(n_facts,) targets of the squared loss."""
         ratings = self.dataset.ratings
         if self.loss == "squared" and ratings is not None:
             return ratings.standardised()

@@ -1,6 +1,6 @@
-"""Rollback: how a prediction changes when the traces of some facts are subtracted.
+"""Rollback: how a prediction changes when the traces of facts are subtracted.
 
-With x_c the change of candidate c's score and p the probabilities before, the prediction's
+Let x_c be the change of candidate c's score and p the probabilities before. The prediction's
 probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c).
 """
 
@@ -43,9 +43,9 @@ __all__ = [
 ]
 
 _CHUNK = 1 << 15
-"""Facts whose changes are held in memory at a time."""
+"""Number of facts whose changes are kept in memory at a time."""
 _BLOCK, _SCORES = 16, 1 << 18
-"""Removals that are scored against all candidates at a time, more if that makes few scores."""
+"""Number of removals to score at a time; more if there are few candidates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Sets:
         return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
 
     def parts(self) -> Iterator["Sets"]:
-        """The sets in their order, as many at a time as memory is to hold; one part at least."""
+        """The sets in order, split into parts that fit into memory; at least one part."""
         size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
         for start in range(0, max(len(self), 1), size):
             bounds = self.bounds[start : start + size + 1]
@@ -82,15 +82,15 @@ class Rescored(NamedTuple):
     """All candidates scored again after each of some removals."""
 
     log_sums: Numbers
-    """(n,) log S; exactly 0 where no score changes."""
+    """(n,) log S; exactly 0 if no score changes."""
     tops: NDArray[np.int64]
     """(n,) position of the top answer among the candidates."""
     ranks: NDArray[np.int64]
-    """(n,) of the prediction's own answer."""
+    """(n,) rank of the prediction's own answer."""
 
 
 class Scoring(Protocol):
-    """Scores all candidates of one prediction after removals."""
+    """Scores all candidates of one prediction after removals of facts."""
 
     @property
     def dtype(self) -> "np.dtype[np.floating]":
@@ -98,7 +98,7 @@ class Scoring(Protocol):
 
     @property
     def is_quick(self) -> bool:
-        """Whether scoring every removal takes less time than bounds that rule some out."""
+        """Whether scoring every removal is faster than computing bounds first."""
 
     def after(self, changes: Changes) -> Rescored:
         """Score all candidates after each removal."""
@@ -120,7 +120,7 @@ class CoreScoring:
 
     @property
     def dtype(self) -> "np.dtype[np.floating]":
-        """Differences of distances ask for more digits than their rows have."""
+        """Differences of distances need more digits than the rows have."""
         return self._rows.dtype if self._kind == DOT else np.dtype(np.float64)
 
     def after(self, changes: Changes) -> Rescored:
@@ -136,7 +136,7 @@ class CoreScoring:
         return Rescored(log_sum - self._log_sum_before, tops, ranks)
 
     def _blocks(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
-        """Blocks of removals with the change of every candidate's score by each of them."""
+        """Blocks of removals, with the change of every candidate's score for each removal."""
         n_sets, n_candidates = len(changes.moved), len(self._rows)
         size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
         room = np.empty((size, n_candidates), self.dtype)
@@ -149,14 +149,14 @@ class CoreScoring:
 
     @property
     def _weights(self) -> tuple[Numbers, Numbers]:
-        """(n_candidates,) each: probabilities and their logarithms."""
+        """Probabilities and their logarithms, (n_candidates,) each."""
         return self._scored.probabilities, self._scored.log_probabilities
 
     @cached_property
     def _scores_before(self) -> Numbers:
-        """(n_candidates,) distances, rounded like those after a change; dot products ask for none.
+        """(n_candidates,) distances, rounded like those after a change.
 
-        So what does not change has a change of exactly 0.
+        So an unchanged score has a change of exactly 0.
         """
         rows, query = self._rows, self._scored.query
         x, nothing = np.zeros((1, len(rows))), np.zeros(len(rows))
@@ -166,7 +166,7 @@ class CoreScoring:
 
     @cached_property
     def _log_sum_before(self) -> float:
-        """The log of the sum of all probabilities, as near to 0 as rounding lets it."""
+        """The log of the sum of all probabilities: 0 up to rounding."""
         out = np.empty(1)
         log_sums(np.zeros((1, len(self._rows)), self.dtype), *self._weights, out)
         return float(out[0])
@@ -200,12 +200,12 @@ class Rollback:
 
     @property
     def scores_quickly(self) -> bool:
-        """Whether scoring every set takes less time than bounds that rule some out."""
+        """Whether scoring every set is faster than computing bounds first."""
         return self._scoring.is_quick
 
     @property
     def is_direct(self) -> bool:
-        """Whether influence needs no sum over all candidates."""
+        """Whether the influence can be computed without a sum over all candidates."""
         return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
 
     @property
@@ -213,7 +213,7 @@ class Rollback:
         return self.of == "loss" and self.scored.trained.config.loss == "sigmoid"
 
     def changes(self, sets: Sets, target: int | None = None) -> Changes:
-        """What each set changes in the scores of the candidates."""
+        """How each set changes the scores of the candidates."""
         scored, view = self.scored, self._view
         if target is not None:
             view = view._replace(target=target)
@@ -237,9 +237,9 @@ class Rollback:
         return out
 
     def bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
-        """(n_sets,) each: what influence is at least and at most.
+        """Lower and upper bounds of the influence, (n_sets,) each.
 
-        Close bounds, which dot products have, cost more.
+        Close bounds exist for dot products only and cost more.
         """
         kind = self._close_bounds if close else self._wide_bounds
         lower, upper = [], []
@@ -251,12 +251,12 @@ class Rollback:
         return np.concatenate(lower), np.concatenate(upper)
 
     def direct(self, sets: Sets) -> Numbers:
-        """(n_sets,) influence that needs no sum over all candidates."""
+        """(n_sets,) influence that is computed without a sum over all candidates."""
         parts = [self._direct(part, self.changes(part)) for part in sets.parts()]
         return np.concatenate([np.empty(0), *parts])
 
     def outcomes(self, sets: Sets) -> RolledBack:
-        """How the prediction stands after every set."""
+        """Standing of the prediction after the removal of each set."""
         parts = zip(*map(self._outcomes, sets.parts()), strict=True)
         return RolledBack(*map(np.concatenate, parts))
 
@@ -279,9 +279,9 @@ class Rollback:
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
         log_ratio = changes.target - log_sum
         if self.of == "loss":
-            return np.asarray(-log_ratio) + 0.0  # no influence is 0, not -0
+            return np.asarray(-log_ratio) + 0.0  # turn -0 into 0
         before = self.scored.probability
-        fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # digits of small ones kept
+        fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # keeps small digits
         rises = log_ratio > 1.0
         if rises.any():
             after = np.exp(np.minimum(self._log_probability + log_ratio[rises], 0.0))
@@ -327,7 +327,7 @@ class Rollback:
 
     @cached_property
     def _mean_row(self) -> Numbers:
-        """(width,) mean of the candidates' rows under the softmax; distances do not ask."""
+        """(width,) mean of the candidates' rows under the softmax; not needed for distances."""
         rows = self.scored.candidates.rows
         mean = np.zeros(rows.shape[1])
         if self._view.kind == DOT:
@@ -346,10 +346,10 @@ class Rollback:
 def _readable(
     trace: NDArray[Any], fact_ids: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """A trace that kernels can read, and where in it the facts stand."""
-    if trace.dtype == np.float16:  # compiled code knows no half precision
+    """A trace that kernels can read, and the rows of the facts in it."""
+    if trace.dtype == np.float16:  # compiled code does not support half precision
         trace, fact_ids = trace[fact_ids].astype(np.float32), np.arange(len(fact_ids))
-    # One compiled kernel serves traces in memory and those mapped for reading alone.
+    # So one compiled kernel works for traces in memory and for read-only maps.
     view = np.asarray(trace).view()
     view.flags.writeable = False
     return view, fact_ids

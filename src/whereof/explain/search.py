@@ -1,4 +1,4 @@
-"""Which facts influence most: all of them scored, or only those that bounds do not rule out."""
+"""Find the most influential facts: score all, or only those that bounds cannot exclude."""
 
 from dataclasses import replace
 
@@ -9,11 +9,11 @@ from whereof.explain.method import Ranked, rank_influences
 from whereof.explain.rollback import Rollback, RolledBack, Sets
 
 _BATCH = 16
-"""Sets that are scored before the bar for the next ones is raised."""
+"""Number of sets to score before the threshold for the next ones is updated."""
 _FAR = 600.0
-"""Between scores that lie farther apart, some probabilities are too small for bounds to see."""
+"""If scores differ more than this, some probabilities are too small for the bounds."""
 _FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
-"""Up to which bounds are not worth their while."""
+"""Up to this number of facts, bounds cost more than they save."""
 
 
 def search(
@@ -24,7 +24,7 @@ def search(
     opposing: bool = False,
     exhaustive: bool = False,
 ) -> Ranked:
-    """The strongest sets of facts, by the shortest way that finds the same ones."""
+    """The strongest sets of facts, by the fastest exact way."""
     scores = rollback.scored.scores
     few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
     if rollback.is_direct:
@@ -37,16 +37,16 @@ def search(
 
 
 def rank_outcomes(outcomes: RolledBack, top: int | str | None, *, opposing: bool) -> Ranked:
-    """The order of influences, with how the prediction stands without each."""
+    """Order of the influences, with the standing of the prediction without each set."""
     ranked = rank_influences(outcomes.influences, top, opposing=opposing)
     return replace(ranked, standings=outcomes.standings[ranked.chosen])
 
 
 def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool) -> Ranked:
-    """The same as ranking all exact influences, with few of them worked out.
+    """The same result as ranking all exact influences, but few of them are computed.
 
-    Sets are scored in the order of what they can reach, until none that is left can reach the
-    `top` best so far.
+    Sets are scored in the order of their upper bounds, until no remaining set can reach the `top`
+    best so far.
     """
     queue, upper = _queue(rollback, sets, top, opposing=opposing)
     scored: list[NDArray[np.int64]] = []
@@ -55,7 +55,7 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
         found = np.concatenate([part.influences for part in parts]) if parts else np.empty(0)
         if start and upper[start] < _bar(-found if opposing else found, top):
             break
-        scored.append(np.sort(queue[start : start + _BATCH]))  # traces are read in their order
+        scored.append(np.sort(queue[start : start + _BATCH]))  # read traces in file order
         parts.append(rollback.outcomes(sets.take(scored[-1])))
     chosen = np.concatenate(scored)
     in_order = np.argsort(chosen)
@@ -68,7 +68,7 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
 def _queue(
     rollback: Rollback, sets: Sets, top: int, *, opposing: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The sets that can be among the `top` best, with what they reach at most, descending."""
+    """The sets that can be among the `top` best, with their upper bounds, descending."""
     lower, upper = _signed_bounds(rollback, sets, opposing=opposing)
     reach = np.flatnonzero(upper >= _bar(lower, top))
     if rollback.has_close_bounds and len(reach) > top:
@@ -82,14 +82,14 @@ def _queue(
 def _signed_bounds(
     rollback: Rollback, sets: Sets, *, opposing: bool, close: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds on influence, turned round for facts that oppose."""
+    """Bounds of the influence, with opposite sign for opposing facts."""
     lower, upper = rollback.bounds(sets, close=close)
     lower, upper = np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
     return (-upper, -lower) if opposing else (lower, upper)
 
 
 def _bar(values: NDArray[np.float64], top: int) -> float:
-    """What a set must reach to be among the `top` best, and to count at all."""
+    """The threshold that a set must reach to be among the `top` best."""
     if len(values) < top:
         return 0.0
     return max(float(np.partition(values, -top)[-top]), 0.0)

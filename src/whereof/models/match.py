@@ -1,6 +1,7 @@
-"""How a query meets a candidate row: dot product or minus a distance, and the gradients.
+"""Scores of candidate rows for a query (dot product, or minus a distance) and their gradients.
 
-A query one longer than the row carries an offset in its last place, added to every score.
+A query that is one longer than a row has an offset in its last place, which is added to every
+score.
 """
 
 import math
@@ -9,14 +10,14 @@ from whereof._jit import inlined, kernel, prefetch_row
 
 MATCH_IDS = {"dot": 0, "l1": 1, "l2": 2}
 AHEAD = 8
-"""Rows between the one worked on and the one asked of memory."""
+"""How many rows ahead to prefetch."""
 
 DOT, L1, L2 = MATCH_IDS["dot"], MATCH_IDS["l1"], MATCH_IDS["l2"]
 
 
 @kernel
 def match(kind, q, row, width):
-    """Score of one candidate row (its first `width` numbers) for a query."""
+    """The score of one candidate row (its first `width` numbers) for a query."""
     if kind == DOT:
         return _dot(q, row, width)
     if kind == L1:
@@ -26,8 +27,9 @@ def match(kind, q, row, width):
 
 @kernel
 def score_rows(kind, q, rows, ids, width, scores):
-    """Scores of the rows of some ids for one query, into scores (n_ids,)."""
-    # The kind is asked for outside the loops: inside, they would not be vectorised.
+    """Fill scores (n_ids,) with the scores of the rows with these ids, for one query."""
+    # The kind of match is tested outside of the loops, because a test inside would prevent
+    # vectorisation.
     if kind == DOT:
         for j in range(ids.shape[0]):
             _prefetch_ahead(rows, ids, j, width)
@@ -83,7 +85,7 @@ def add_row_gradient(kind, q, row, weight, width, gradient):
             gradient[k] += weight * ((q[k] > row[k]) - (q[k] < row[k]))
     else:
         distance = _distance_l2(q, row, width)
-        if distance > 0:  # a perfect hit has no slope
+        if distance > 0:  # the gradient is zero where query and row are equal
             weight = weight / distance
             for k in range(width):
                 gradient[k] += weight * (q[k] - row[k])
@@ -103,7 +105,7 @@ def add_query_gradient(kind, q, row, weight, width, gradient):
 
 @kernel
 def add_query_gradients(kind, q, rows, ids, weights, width, gradient):
-    """gradient += sum over ids of weight * d score / d query; dot products four rows at a time."""
+    """gradient += sum over ids of weight * d score / d query."""
     done = 0
     if kind == DOT:
         done = ids.shape[0] // 4 * 4

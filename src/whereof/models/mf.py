@@ -21,7 +21,7 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
 
 
 def biased_query(s: Any, r: Any, q: Any) -> None:
-    """Rows are [vector, bias]: the object's bias meets a 1, the subject's is the offset."""
+    """Rows are [vector, bias]; the subject's bias is the offset of the query."""
     h = q.shape[0] - 2
     for k in range(h):
         q[k] = s[k]

@@ -12,15 +12,15 @@ Match = Literal["dot", "l1", "l2"]
 
 @dataclass(frozen=True)
 class Widths:
-    """Lengths of the vectors of one dimension `dim`."""
+    """Widths of a model's vectors for a dimension `dim`."""
 
     entity: int
     relation: int
     query: int
-    """The entity width; or one more, for an offset that is added to every score."""
+    """The entity width, or one more for an offset that is added to every score."""
 
     def slots(self, n_directions: int) -> tuple[slice, ...]:
-        """Where a fact's rows stand in the trace: subject, relation, object, inverse relation."""
+        """Slices of a trace row: subject, relation, object, inverse relation."""
         widths = (self.entity, self.relation, self.entity, self.relation)[: 2 + n_directions]
         stops = tuple(accumulate(widths))
         return tuple(slice(stop - width, stop) for width, stop in zip(widths, stops, strict=True))
@@ -44,8 +44,8 @@ class CudaCode:
 class Model:
     """A scoring function: score(s, r, o) = match(query(s, r), o).
 
-    `query(s, r, q)` fills the vector q; `query_vjp(s, r, dq, ds, dr)` fills the gradients of the
-    rows from that of q. Both are plain loops over vectors, compiled when they are first needed.
+    `query(s, r, q)` fills the vector q. `query_vjp(s, r, dq, ds, dr)` fills the gradients of the
+    rows s and r from the gradient of q. Both are plain loops over vectors, compiled on first use.
     """
 
     name: str
@@ -57,9 +57,9 @@ class Model:
     query: Callable[[Any, Any, Any], None]
     query_vjp: Callable[[Any, Any, Any, Any, Any], None]
     two_way: bool = False
-    """Facts are (subject, object) pairs; the relation row has no width."""
+    """Whether facts are (subject, object) pairs; relation rows then have width 0."""
     entity_parts: int = 1
-    """2 where a row holds real parts, then imaginary parts: N3 takes their modulus."""
+    """2 if a row contains real parts, then imaginary parts: N3 then uses their modulus."""
     relation_parts: int = 1
     relation_phases: bool = False
     """Relation rows are angles: they start anywhere on the circle and have no norm."""
@@ -70,7 +70,7 @@ class Model:
     """Without it, the model trains on the CPU alone."""
 
     def check_columns(self, *, two_way: bool) -> None:
-        """Refuse facts without a relation to a model that needs one, and the other way round."""
+        """Raise an error if the facts have a relation and the model takes none, or the reverse."""
         if self.two_way == two_way:
             return
         wants, have = "three columns, with a relation", "none"

@@ -1,4 +1,4 @@
-"""Scores of candidates under trained rows: what evaluation, prediction and explanation share."""
+"""Scores of candidates with trained rows, shared by evaluation, prediction and explanation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,10 @@ class Scorer:
     relation_rows: Rows
     scale: float = 1.0
     offset: float = 0.0
-    """Scores are scaled and moved: back to ratings, of a model that learned standardised ones."""
+    """Scale and shift of scores: converts standardised scores back to ratings."""
 
     def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
-        """(n, query width) one query vector for every subject and relation."""
+        """(n, query width) one query vector for each pair of subject and relation."""
         rows = self.entity_rows
         out = np.empty((len(subjects), self.query_width), rows.dtype)
         function = row_function(self.model.query, 3, rows.dtype.name)
@@ -32,7 +32,7 @@ class Scorer:
         return out
 
     def scores(self, subject: int, relation: int, candidates: range | NDArray[np.int64]) -> Rows:
-        """(len(candidates),) scores of some entities as the object."""
+        """(len(candidates),) scores of these entities as the object."""
         q = self.queries(np.array([subject]), np.array([relation]))[0]
         ids = np.asarray(candidates)
         out = np.empty(len(ids), self.entity_rows.dtype)
@@ -54,7 +54,7 @@ class Scorer:
 
     @property
     def query_width(self) -> int:
-        """That of a row, and one more where queries carry an offset."""
+        """The width of a query: that of a row, plus one if queries have an offset."""
         widths = self.model.widths(2)
         return int(self.entity_rows.shape[1] + widths.query - widths.entity)
 
@@ -72,6 +72,6 @@ def _score_facts(kind, queries, rows, objects, out):
 
 
 def softmax(scores: Rows) -> Rows:
-    """Probabilities of scores, over all of them."""
+    """Probabilities from scores, over all of them."""
     exp = np.exp(scores - scores.max())
     return np.asarray(exp / exp.sum())

@@ -1,4 +1,4 @@
-"""SimplE: two vectors per entity and relation, one for each place a fact can put them in."""
+"""SimplE: two vectors per entity (as subject, as object) and per relation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""TransE: a relation is a translation; near objects score high, in the L1 or the L2 norm."""
+"""TransE: a relation is a translation; the score is minus an L1 or L2 distance."""
 
 from dataclasses import replace
 from typing import Any

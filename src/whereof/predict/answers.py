@@ -23,15 +23,15 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True)
 class Answer:
-    """One candidate.
+    """One answer to a query.
 
-    `rank` skips objects already known from training and validation, other than this one.
+    `rank` skips answers known from training and validation, except this one.
     """
 
     entity: str
     label: str
     probability: float | None
-    """None for a model of ratings, whose scores are ratings."""
+    """None for a rating model: its score is the rating."""
     score: float
     rank: int
     known: str | None
@@ -43,9 +43,9 @@ class Answers:
     """The answers to a query, most probable first."""
 
     query: dict[str, str | None]
-    """Names by place: subject, relation, object."""
+    """Names of subject, relation and object."""
     labels: dict[str, str | None]
-    """Labels by place, or the names again."""
+    """Labels of subject, relation and object; the name if there is no label."""
     asks: str
     """The place of the answers: subject or object."""
     answers: tuple[Answer, ...]
@@ -64,9 +64,9 @@ class Failed:
     """A prediction that has no result."""
 
     line: int
-    """Its number in the file or list, from 1 on."""
+    """Its number in the file or list, counted from 1."""
     prediction: tuple[str | None, ...]
-    """Its names, as far as it has them; None is an open place."""
+    """Its names as far as given; None is an open place."""
     message: str
     """What is wrong, and what to do."""
 

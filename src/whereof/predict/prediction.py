@@ -11,7 +11,7 @@ from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT
 
 OPEN = "_"
-"""Stands where the answer goes."""
+"""Marks the open place."""
 
 _SPLITS = ("test", "valid", "train")
 
@@ -24,7 +24,7 @@ class Prediction:
     relation: int
     object: int | None
     asks: str = "object"
-    """The place whose candidates compete: object or subject. None there leaves the answer open."""
+    """The predicted place: object or subject. None there leaves the answer open."""
 
     @classmethod
     def of(
@@ -107,7 +107,7 @@ def find_prediction(
 
 
 def check_asks(asks: str, *, inverse: bool) -> None:
-    """Refuse to ask for subjects where no inverse relation was learned."""
+    """Raise an error if subjects are requested and the run has no inverse relations."""
     if asks == "subject" and not inverse:
         raise WhereofError("this run cannot be asked for subjects; train one with --inverse")
 
@@ -126,7 +126,7 @@ class Listed:
     """A prediction of a list, by names as they are typed or by ids."""
 
     line: int
-    """Its number in the file or list, from 1 on."""
+    """Its number in the file or list, counted from 1."""
     asked: "tuple[str | None, ...] | Prediction"
 
     def find(self, dataset: Dataset, *, inverse: bool, asks: str = "object") -> Prediction:
@@ -136,7 +136,7 @@ class Listed:
         return find_prediction(dataset, self.asked, inverse=inverse, asks=asks)
 
     def names(self, dataset: Dataset) -> tuple[str | None, ...]:
-        """Its names, as far as it has them; None is an open place."""
+        """Its names as far as given; None is an open place."""
         if isinstance(self.asked, Prediction):
             return self.asked.names(dataset)
         return self.asked

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whereof.predict.scored import Trained
 
 _CELLS = 1 << 20
-"""Scores that are held in memory at a time."""
+"""Number of scores to keep in memory at a time."""
 
 STANDING = np.dtype(
     [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
@@ -41,12 +41,12 @@ class Standing:
     """Probability, score, rank and top answer of a prediction under some parameters."""
 
     probability: float | None
-    """None for a model of ratings, whose scores are ratings."""
+    """None for a rating model: its score is the rating."""
     score: float
     rank: int
-    """Skips answers known from training and validation, other than this one."""
+    """Skips answers known from training and validation, except this one."""
     top_answer: str
-    """The best answer that is not known from training or validation, or is the prediction."""
+    """The best new answer: not known from training or validation, or the prediction itself."""
     labels: dict[str, str | None]
     """The label of the top answer, or its name."""
 
@@ -77,7 +77,7 @@ def name_standings(trained: "Trained", standings: Standings) -> tuple[Standing, 
 
 
 _ALIKE = 1e-9
-"""Engines may add a score up in another order; training that rounds differently is further off."""
+"""Engines may sum a score in another order; a training that rounds differently differs more."""
 
 
 def stand_alike(one: Standings, other: Standings) -> bool:
@@ -153,9 +153,9 @@ class Predictions:
 
     model: Model
     places: NDArray[np.int64]
-    """(n, 3) given entity, row of the relation, target."""
+    """(n, 3) given entity, relation row, target."""
     candidates: NDArray[np.int64]
-    """(n, 2) the first of them, and one past the last."""
+    """(n, 2) the first candidate, and one past the last."""
     known: NDArray[np.int64]
     """(n_known,) answers known from training and validation, of all predictions: how far each is
     behind the first candidate."""
@@ -285,7 +285,7 @@ def _rank_all(scores, ranking, room, out):
 
 @kernel
 def _rank(scores, away, mine):
-    """The rank of a score; those away do not count."""
+    """The rank of a score; excluded candidates do not count."""
     rank = 1
     for j in range(scores.shape[0]):
         rank += scores[j] > mine and not away[j]
@@ -294,7 +294,7 @@ def _rank(scores, away, mine):
 
 @kernel
 def _top(scores, away):
-    """Where the best score stands; those away do not count."""
+    """The position of the best score; excluded candidates do not count."""
     top, best = -1, -np.inf
     for j in range(scores.shape[0]):
         if scores[j] > best and not away[j]:

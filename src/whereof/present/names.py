@@ -33,7 +33,7 @@ class Named(Protocol):
 
 
 class Stands(Protocol):
-    """How a prediction stands under some parameters."""
+    """Standing of a prediction under given parameters."""
 
     @property
     def probability(self) -> float | None: ...

@@ -1,4 +1,4 @@
-"""Remove facts, retrain, and compare: engines, the journal of retrainings, and verdicts."""
+"""Retraining without facts: engines, the journal of retrainings, and verdicts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""What retrainings came to, on disk as they finish: nothing is retrained twice.
+"""The journal: results of retrainings on disk, so that nothing is retrained twice.
 
-One line of JSON for every retraining. A line that was cut short by a kill is passed over, and
-several processes may add to one journal: each line is written at once.
+It has one line of JSON for every retraining. Each line is written in one piece, so several
+processes can add to one journal. A line that a kill cut short is ignored.
 """
 
 import json
@@ -24,7 +24,7 @@ from whereof.training.step import STEP_VERSION
 from whereof.types import FactIds
 
 Spot = tuple[int, int, int]
-"""A prediction in the journal: given entity, row of the relation, target."""
+"""A prediction in the journal: given entity, relation row, target."""
 
 
 _FORMAT = 1
@@ -52,28 +52,28 @@ def recipe_key(recipe: Recipe, engine: Engine) -> str:
 
 
 class Journal:
-    """How predictions stood in every retraining so far, by what was removed."""
+    """Standings of predictions in all retrainings so far, by removed facts."""
 
     def __init__(self, file: int | None = None) -> None:
         self._file = file
         self._found: dict[str, dict[Spot, tuple[Any, ...]]] = {}
 
     def __len__(self) -> int:
-        """How many retrainings are known."""
+        """The number of known retrainings."""
         return len(self._found)
 
     def lacks(self, removed: FactIds, spots: NDArray[np.int64]) -> list[int]:
-        """Which of some predictions, (n, 3), are not known without these facts."""
+        """Which of these predictions, (n, 3), have no result without these facts."""
         known = self._found.get(removed_key(removed), {})
         return [number for number, spot in enumerate(spots.tolist()) if tuple(spot) not in known]
 
     def get(self, removed: FactIds, spots: NDArray[np.int64]) -> Standings:
-        """How predictions, (n, 3), stood without these facts."""
+        """Standings of predictions, (n, 3), without these facts."""
         known = self._found.get(removed_key(removed), {})
         return np.array([known[tuple(spot)] for spot in spots.tolist()], STANDING)
 
     def add(self, removed: FactIds, spots: NDArray[np.int64], standings: Standings) -> None:
-        """Keep one more retraining; it survives this process, unless OSError says otherwise."""
+        """Add a retraining; it is on disk afterwards, unless OSError is raised."""
         record = {
             "removed": removed_key(removed),
             "spots": spots.tolist(),
@@ -81,11 +81,11 @@ class Journal:
         }
         self._remember(record)
         if self._file is not None:
-            # A line begins where the one before may have been cut.
+            # Start on a new line, because the last line may have been cut short.
             os.write(self._file, f"\n{json.dumps(record)}".encode())
 
     def forget_file(self) -> None:
-        """Keep what comes in memory alone."""
+        """From now on, keep results in memory only."""
         self._file = None
 
     def _remember(self, record: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Journal:
         known.update(zip(map(tuple, record["spots"]), map(tuple, record["standings"]), strict=True))
 
     def read(self, path: Path) -> None:
-        """Take in what a file holds."""
+        """Read the results from a file."""
         with path.open("rb") as file:
             for line in file:
                 record = _parsed(line)
@@ -103,7 +103,7 @@ class Journal:
 
 @contextmanager
 def open_journal(path: Path | None) -> Iterator[Journal]:
-    """The journal at a path, made where there is none; None keeps it in memory alone."""
+    """Open or create the journal at a path; with None it is in memory only."""
     if path is None:
         yield Journal()
         return
@@ -118,7 +118,7 @@ def open_journal(path: Path | None) -> Iterator[Journal]:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """What a line records; None where it was cut, or is no record."""
+    """Parse a line; None if it was cut short or is not valid."""
     try:
         found = json.loads(line)
         spots, standings = np.array(found["spots"], np.int64), found["standings"]

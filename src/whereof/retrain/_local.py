@@ -1,4 +1,4 @@
-"""Retraining on this machine: threads over kernels that do not hold the interpreter's lock."""
+"""Retraining on this machine with threads: the kernels run without the GIL."""
 
 import os
 import platform
@@ -28,7 +28,7 @@ def machine_identity() -> str:
 
 
 def processor_name() -> str:
-    """What the processor calls itself."""
+    """The name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:  # not on Linux
@@ -38,7 +38,7 @@ def processor_name() -> str:
 
 
 def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
-    """What so many retrainings will take on cores like this machine's, from a short probe."""
+    """Estimated seconds for `n` retrainings on CPU cores, from a short probe."""
     recipe.probe(1)  # kernels are loaded
     before = time.perf_counter()
     n_facts = recipe.probe(_PROBE_FACTS)
@@ -47,7 +47,7 @@ def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
 
 
 class LocalEngine:
-    """All cores of this machine, or so many threads; they share the facts and copy nothing."""
+    """Retrains on all CPU cores, or on `threads`. Threads share the facts without copies."""
 
     device = "cpu"
 

@@ -15,18 +15,18 @@ from whereof.types import FactIds
 
 
 def removed_key(removed: FactIds) -> str:
-    """Tells a set of removed facts from every other."""
+    """A hash that identifies a set of removed facts."""
     return blake2b(np.sort(removed).astype("<i8").tobytes(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One retraining, and which predictions are looked at under its rows."""
+    """One retraining and the predictions to score after it."""
 
     removed: FactIds
-    """Distinct, ascending; none for the control."""
+    """Ids of the removed facts, distinct and ascending; empty for the control."""
     which: NDArray[np.int64]
-    """(n,) positions among the predictions."""
+    """(n,) positions in the list of predictions."""
 
     @classmethod
     def of(
@@ -36,7 +36,7 @@ class Job:
 
     @classmethod
     def control(cls, n_predictions: int) -> "Job":
-        """Nothing removed, all predictions looked at."""
+        """The control: no fact removed, all predictions scored."""
         return cls.of([], np.arange(n_predictions))
 
     @property
@@ -44,7 +44,7 @@ class Job:
         return removed_key(self.removed)
 
     def result(self, rows: Parameters, predictions: Predictions | None) -> Standings | Parameters:
-        """What is wanted of its rows: how its predictions stand or, with None, the rows."""
+        """The result of the job: standings of its predictions or, with None, the rows."""
         if predictions is None:
             return rows
         return predictions.stand(rows, self.which, self.removed)
@@ -55,21 +55,21 @@ class Engine(Protocol):
 
     @property
     def identity(self) -> str:
-        """Retrainings of equal identity, and only those, may be compared to the bit."""
+        """Only retrainings with the same identity can be compared bit by bit."""
 
     @property
     def at_once(self) -> int:
-        """How many retrainings run at a time."""
+        """Number of retrainings that run at the same time."""
 
     @property
     def device(self) -> str:
-        """Where to train and to explain beside it: cpu, or cuda."""
+        """The device for training and explaining with this engine: cpu or cuda."""
 
     def describe(self) -> str:
-        """The machine in a few words, for people: its processor and cores, or its card."""
+        """A short description of the machine: processor and cores, or GPU."""
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """What so many retrainings will take, from a short probe."""
+        """Estimated seconds for a number of retrainings, from a short probe."""
 
     def retrain(
         self,
@@ -78,11 +78,12 @@ class Engine(Protocol):
         predictions: Predictions | None,
         should_stop: Callable[[], bool],
     ) -> Generator[tuple[int, Standings | Parameters], None, None]:
-        """Train a model for every job, in the order they finish: its number, and what is wanted.
+        """Run the jobs; yield (number, result) in the order in which they finish.
 
-        That is how the job's predictions stand or, with None, all rows. Once `should_stop` says
-        so, `Interrupted` is raised. However it ends, also when closed, nothing goes on running.
+        The result is the standings of the job's predictions or, with None, all rows. Raises
+        `Interrupted` if `should_stop` returns true. When it ends or is closed, nothing keeps
+        running.
         """
 
     def close(self) -> None:
-        """End what was started for it, such as a cluster; it cannot be used after that."""
+        """Release resources such as a cluster. The engine cannot be used afterwards."""

@@ -1,4 +1,4 @@
-"""Retraining on a Ray cluster: one that is started on this machine, or one that is joined."""
+"""Retraining on a Ray cluster, which is started on this machine or joined."""
 
 import logging
 import os
@@ -23,14 +23,14 @@ from whereof.training.results import Parameters
 
 _LOOK_SECONDS, _REACH_SECONDS, _CANCEL_SECONDS = 0.2, 5.0, 10.0
 _RETRIES = 20
-"""Deaths of workers that one retraining survives: more are its own doing."""
+"""How often a retraining is tried again after its worker dies."""
 
 
 class RayEngine:
-    """A Ray cluster: every retraining is a task of one core, and is tried again if a worker dies.
+    """Retrains on a Ray cluster: one task per retraining, retried if a worker dies.
 
-    The facts and the predictions travel once. A cluster that was started here ends when the engine
-    is closed, or with the process; one that was joined lives on.
+    Facts and predictions are sent once. A cluster that was started here ends with the engine or the
+    process. A cluster that was joined keeps running.
     """
 
     device = "cpu"
@@ -47,7 +47,7 @@ class RayEngine:
         if not cores:
             raise WhereofError("the Ray cluster has no cores to retrain on; give it some")
         self.at_once = min(threads or cores, cores)
-        # Where Ray itself holds back what is too many, the next ones may queue at the workers.
+        # A few more tasks than cores, so that the next ones wait at the workers.
         self._in_flight = 2 * self.at_once if self.at_once == cores else self.at_once
         self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)
 
@@ -62,7 +62,7 @@ class RayEngine:
 
     @cached_property
     def _machine(self) -> str:
-        """The kind of machine that a worker runs on; the others must be like it."""
+        """The identity of a worker's machine; all workers must have the same."""
         try:
             return str(self._ray.get(self._task(machine_identity).remote()))
         except self._ray.exceptions.RayError as error:
@@ -106,7 +106,7 @@ class RayEngine:
             self._cancel([*running])
 
     def _result(self, reference: Any) -> Standings | Parameters:
-        """What a task came to; its errors as they were raised there."""
+        """The result of a task; errors of the worker are raised again here."""
         errors = self._ray.exceptions
         try:
             found = self._ray.get(reference)
@@ -121,7 +121,7 @@ class RayEngine:
         return own
 
     def _cancel(self, references: list[Any]) -> None:
-        """Let nothing go on running; a task hears of it when its kernel returns."""
+        """Cancel all tasks; a task stops when its kernel returns."""
         ray = self._ray
         for force in (False, True):
             if not references or not ray.is_initialized():
@@ -134,7 +134,7 @@ class RayEngine:
 
 
 def _retrain(shared: list[Any], job: Job, machine: str) -> Standings | Parameters:
-    """One retraining, in a worker."""
+    """Run one retraining in a worker."""
     if machine_identity() != machine:
         raise WhereofError(
             f"machines of the Ray cluster differ: {machine_identity()!r} is not {machine!r}, so "
@@ -147,21 +147,22 @@ def _retrain(shared: list[Any], job: Job, machine: str) -> Standings | Parameter
 
 @lru_cache(maxsize=1)
 def _shared(reference: Any) -> tuple[Recipe, Predictions | None]:
-    """What all retrainings share, in a worker: read once, and kept for the next one."""
+    """Data that all retrainings share, cached in the worker."""
     recipe, predictions = _import_ray().get(reference)
     recipe = replace(recipe, problem=_own(recipe.problem))
     return recipe, None if predictions is None else _own(predictions)
 
 
 def _own(record: Any) -> Any:
-    """A record with arrays of its own: for Ray's, which are read-only, kernels compile anew."""
+    """Copy a record's arrays: kernels would compile again for Ray's read-only ones."""
     values = {item.name: getattr(record, item.name) for item in fields(record)}
     arrays = {name: it.copy() for name, it in values.items() if isinstance(it, np.ndarray)}
     return replace(record, **arrays)
 
 
 def _import_ray() -> Any:
-    # Read when Ray is imported: what is no cluster is given up in a minute, not in fifteen.
+    # Ray reads this on import: it gives up on a missing cluster after one minute instead of
+    # fifteen.
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
     return need("ray", "ray", "engine ray")
 
@@ -176,7 +177,7 @@ def _connect(ray: Any, address: str | None, cores: int) -> None:
     try:
         ray.init(address="local" if address is None else address, **options)
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)  # Ray has set its own
+            signal.signal(signal.SIGTERM, before)  # Ray has installed its own handler
     except Exception as error:
         if address is None:
             raise WhereofError(
@@ -186,7 +187,7 @@ def _connect(ray: Any, address: str | None, cores: int) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse at once an address at which nothing listens; Ray itself asks for minutes."""
+    """Refuse an address that does not answer; Ray itself would wait for minutes."""
     if not address:
         raise _unreachable(address, "it is empty")
     host, _, port = address.rpartition(":")
@@ -206,7 +207,7 @@ def _unreachable(address: str, why: str) -> WhereofError:
 
 
 def _check_same_cluster(ray: Any, address: str | None) -> None:
-    """Refuse an address where this process has a cluster already: it cannot have another."""
+    """Refuse an address if this process is already connected to another cluster."""
     found = ray.get_runtime_context().gcs_address
     if address not in (None, "auto", "local", found):
         raise WhereofError(

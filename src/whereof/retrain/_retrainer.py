@@ -1,4 +1,4 @@
-"""Retraining as a service: ask what predictions would be without facts, and pay only once."""
+"""Retraining with the journal: each set of removed facts is trained once."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -19,22 +19,21 @@ from whereof.types import FactIds
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """How predictions stand after retraining."""
+    """Standings of predictions after retraining."""
 
     control: Standings
-    """(n_predictions,) with nothing removed, by the same engine; those that no job looks at are
-    there too."""
+    """(n_predictions,) the control, by the same engine, for all predictions."""
     jobs: tuple[Standings, ...]
-    """Of each job, those of its predictions."""
+    """For each job, the standings of its predictions."""
     n_retrained: int
     n_known: int
-    """Retrainings that the journal knew."""
+    """Number of retrainings found in the journal."""
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class Retrainer:
-    """Retrains one run; what the journal knows is not trained again."""
+    """Retrains one run; results in the journal are not trained again."""
 
     recipe: Recipe
     engine: Engine
@@ -42,7 +41,7 @@ class Retrainer:
     events: Events
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
-        """How the predictions of every job stand without its facts; a control is among them."""
+        """Standings of every job's predictions without its facts, and of the control."""
         start, spots = time.perf_counter(), predictions.places
         control = Job.control(len(predictions))
         self._check(jobs)
@@ -68,7 +67,7 @@ class Retrainer:
         )
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
-        """Rows trained without each set of facts, in the order they finish; -1 is the control."""
+        """Yield rows trained without each set of facts, as they finish; -1 is the control."""
         jobs = [Job.control(0), *(Job.of(facts, []) for facts in removed)]
         self._check(jobs)
         self._announce(len(jobs), 0)
@@ -77,7 +76,7 @@ class Retrainer:
             yield number - 1, rows
 
     def seconds_for(self, n_retrainings: int) -> float:
-        """What so many retrainings will take, from a short probe."""
+        """Estimated seconds for a number of retrainings, from a short probe."""
         return self.engine.seconds_for(self.recipe, n_retrainings)
 
     def _retrain(
@@ -115,7 +114,7 @@ class Retrainer:
 
 
 def _merge(jobs: Sequence[Job]) -> list[Job]:
-    """Jobs without the same facts as one, which looks at the predictions of all."""
+    """Merge jobs that remove the same facts into one with all their predictions."""
     merged: dict[str, Job] = {}
     for job in jobs:
         before = merged.get(job.key)

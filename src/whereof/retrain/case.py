@@ -32,7 +32,7 @@ class Case:
         return self.retrainer.ask(predictions, [Job.of([fact], which) for fact in fact_ids])
 
     def predictions(self, predictions: Iterable[Prediction]) -> Predictions:
-        """Predictions as retraining takes them."""
+        """Predictions in the form that retraining takes."""
         return Predictions.of(self.trained, predictions)
 
     def stand(self, predictions: Predictions) -> Standings:

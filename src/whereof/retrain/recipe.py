@@ -1,4 +1,4 @@
-"""Training again without some facts, for the rows alone: no trace, no ledgers, no validation."""
+"""Retraining without some facts, for the rows only: no trace, no ledgers, no validation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from whereof.training.trainer import Trainer
 from whereof.types import FactIds
 
 _STRETCH = 1 << 16
-"""Facts between two looks at whether to stop."""
+"""Number of facts between two checks whether to stop."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What every retraining repeats: a problem, and on how many facts it is trained.
+    """What every retraining repeats: a problem and the number of facts to train on.
 
-    Those count over all epochs, up to the one that the run kept.
+    The number counts over all epochs, up to the epoch that the run kept.
     """
 
     problem: Problem
@@ -29,7 +29,7 @@ class Recipe:
     def retrain(
         self, removed: FactIds, should_stop: Callable[[], bool] = lambda: False
     ) -> Parameters:
-        """Rows trained from scratch without some facts; seed, negatives and order stay."""
+        """Train rows from scratch without some facts, with the same seed, negatives and order."""
         trainer = self._trainer(removed)
         done = 0
         while done < self.n_facts:
@@ -42,9 +42,9 @@ class Recipe:
         return rows
 
     def probe(self, n_facts: int) -> int:
-        """Train on a few facts, to see how long they take; on how many, whole batches as they are.
+        """Train on a few facts to measure the time; return their number.
 
-        A first call may load or compile kernels.
+        The first call may load or compile kernels.
         """
         return self._trainer(np.zeros(0, np.int64)).advance(min(n_facts, self.n_facts))
 

@@ -1,4 +1,4 @@
-"""What a verdict says: plain records of a prediction before and after its facts were removed."""
+"""Records of a verdict: a prediction before and after its facts are removed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from whereof.registry import render
 
 @dataclass(frozen=True, kw_only=True)
 class RemovedFact(NamedFact):
-    """A fact that was removed, and what the method said of it."""
+    """A removed fact and the method's estimate for it."""
 
     influence: float | None
-    """None where the method cannot tell."""
+    """None if the method does not compute it."""
     probability_without: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class EachFact(NamedFact):
-    """What removing one fact alone did."""
+    """Effect of removing one fact alone."""
 
     predicted: Standing | None
     actual: Standing
@@ -30,7 +30,7 @@ class EachFact(NamedFact):
 
 @dataclass(frozen=True)
 class OfSeed:
-    """What removing the same facts did in the run of one seed."""
+    """Effect of removing the same facts in the run with one seed."""
 
     seed: int
     before: Standing
@@ -40,7 +40,7 @@ class OfSeed:
 
 @dataclass(frozen=True)
 class SeedSpread:
-    """One figure over several seeds; the deviation is that of a sample."""
+    """Statistics of one value over several seeds; `std` is the sample standard deviation."""
 
     mean: float
     std: float
@@ -55,7 +55,7 @@ class SeedSpread:
 
 @dataclass(frozen=True)
 class Summary:
-    """All seeds together: probabilities or, of a model of ratings, ratings."""
+    """Summary over all seeds: probabilities or, for a rating model, ratings."""
 
     n_seeds: int
     before: SeedSpread
@@ -80,38 +80,38 @@ class Summary:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What retraining without the chosen facts really did, beside what was predicted."""
+    """The result of retraining without the chosen facts, and what was predicted."""
 
     prediction: NamedPrediction
-    """As it stands in the stored run."""
+    """The prediction and its standing in the stored run."""
     removed: tuple[int, ...]
-    """Ids of the facts, in the order of the list."""
+    """Ids of the removed facts, in order."""
     before: Standing
     """After retraining with all facts: the control."""
     predicted: Standing | None
-    """After rolling back the removed facts together; None without a trace."""
+    """After rolling back the removed facts together; None for a run without a trace."""
     actual: Standing
     """After retraining without them."""
     control_matches_run: bool
-    """Whether the control stands as the stored run does, to nine digits."""
+    """Whether the control has the same standing as the stored run, to nine digits."""
     facts: tuple[RemovedFact, ...]
     each: tuple[EachFact, ...]
-    """Of every fact removed alone, where that was asked for."""
+    """Results of removing every fact alone, with `each`."""
     seeds: tuple[OfSeed, ...]
-    """Of every seed, the run's own first, where several were asked for."""
+    """Results of every seed, the run's own first, with several `seeds`."""
     summary: Summary | None
-    """Of several seeds."""
+    """Summary over several seeds."""
     n_retrainings: int
-    """Those that it rests on."""
+    """Number of retrainings that the verdict uses."""
     n_known: int
-    """Of them, those that a journal knew from before."""
+    """Number of them that were in the journal already."""
     method: str
     engine: str
     seconds: float
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What `whereof verify --json` prints: plain values only."""
+        """The document that `whereof verify --json` prints."""
         document: dict[str, Any] = as_plain(self)
         return document
 

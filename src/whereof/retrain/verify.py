@@ -1,4 +1,4 @@
-"""A prediction verified: explained, retrained without its facts, and compared."""
+"""Verify a prediction: explain it, retrain without its facts, and compare."""
 
 import time
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ class _Verifying:
         return name_standings(self.trained, after.standings)
 
     def _retrain(self, case: Case, ids: FactIds, alone: FactIds) -> Outcomes:
-        """Without some facts together, then without each of some alone."""
+        """Retrain without some facts together, then without each of some alone."""
         jobs = [Job.of(ids, [0]), *(Job.of([fact], [0]) for fact in alone)]
         return case.retrainer.ask(case.predictions([self.scored.prediction]), jobs)
 

@@ -1,4 +1,4 @@
-"""What a run is on disk: written atomically, checked on opening."""
+"""A run on disk: written atomically, checked on opening."""
 
 from whereof.run.arrays import ArrayRun, Arrays, gather_arrays
 from whereof.run.folder import RunFolder

@@ -58,7 +58,7 @@ class ArrayRun:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Name and sizes of the data."""
+        """Name and sizes of the dataset."""
         data = self.dataset
         sizes = {name: getattr(data, name) for name in ("n_facts", "n_entities", "n_relations")}
         return {"name": data.name, **sizes}

@@ -18,7 +18,7 @@ from whereof.errors import WhereofError
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: there two processes can get in each other's way
+except ImportError:  # Windows has no such locks: there, two processes are not kept apart
     fcntl = None  # type: ignore[assignment]
 
 _CHUNK = 1 << 22
@@ -83,7 +83,7 @@ def is_held(path: Path) -> bool:
         path.exists() and lock(path).close()
     except WhereofError:
         return True
-    except OSError:  # a folder that can only be read
+    except OSError:  # the folder is read-only
         return False
     return False
 
@@ -130,7 +130,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON document, or an error that names the file."""
+    """Read a JSON document; an error names the file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
@@ -166,7 +166,7 @@ def link(source: Path, target: Path) -> None:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Size and checksum of a file."""
+    """The size and checksum of a file."""
     return {"bytes": path.stat().st_size, "sha256": checksum(path)}
 
 

@@ -73,7 +73,7 @@ class RunFolder:
 
     @property
     def relation_rows(self) -> Rows:
-        """(n_relations, width), then as many inverse relations where there are any."""
+        """(n_relations, width), then the inverse relations if there are any."""
         return self._parameters["relations"]
 
     @cached_property
@@ -104,7 +104,7 @@ class RunFolder:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Name and sizes of the data."""
+        """Name and sizes of the dataset."""
         return self.manifest.dataset
 
     @cached_property
@@ -141,7 +141,7 @@ class RunFolder:
 
 
 def find_checkpoints(run: Path) -> list[Path]:
-    """The folders of a run's checkpoints, oldest first."""
+    """The checkpoint folders of a run, oldest first."""
     folders = [f for f in (run / PROGRESS).glob(f"{_NAME}*") if f.name[len(_NAME) :].isdigit()]
     return sorted(folders, key=_number)
 

@@ -28,7 +28,7 @@ class Manifest:
     finished: bool = False
     result: dict[str, Any] = field(default_factory=dict)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Size and SHA-256 by name."""
+    """Size and SHA-256 of each file, by name."""
     whereof: str = __version__
     format: int = FORMAT
 

@@ -56,7 +56,7 @@ def _is_unfinished(path: Path) -> bool:
 
 
 class RunWriter:
-    """Writes a run. Until `finish`, the folder holds the data, the config and the last checkpoint.
+    """Writes a run. Until `finish`, the folder contains data, config and the last checkpoint.
 
     Every checkpoint is a folder that gets its name when it is complete: if the process is killed,
     the last complete one is there.

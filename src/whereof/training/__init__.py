@@ -1,6 +1,6 @@
-"""Training: the config, the step kernel and the loop around it.
+"""Training: the config, the step kernels and the training loop.
 
-`whereof.training.fit` is imported where it is used, since it brings the compiler along.
+`whereof.training.fit` imports the compiler, so import it only where it is used.
 """
 
 from whereof.training.config import MachineOptions, TrainConfig

@@ -1,7 +1,7 @@
 """The trace: a step's credit is added to its fact's row, and the shares of all change it explains.
 
-A trace is in double, single or half precision. Compiled code knows no half precision, so a trace
-of halves reaches it as their bits (uint16).
+A trace is in double, single or half precision. Compiled code does not support half precision: it
+gets a half-precision trace as bits (uint16).
 """
 
 import math
@@ -22,7 +22,7 @@ _CHUNK = 1 << 12
 
 @kernel
 def record(row, credit):
-    """row += credit, where row (width,) is of floats or of the bits of halves."""
+    """row += credit, where row (width,) contains floats or the bits of half-precision numbers."""
     if row.itemsize == 2:
         for k in range(row.shape[0]):
             row[k] = to_half(from_half(int(row[k])) + credit[k])
@@ -33,7 +33,7 @@ def record(row, credit):
 
 @kernel
 def from_half(bits):
-    """The number whose IEEE 754 half-precision bits these are."""
+    """The number with these IEEE 754 half-precision bits."""
     sign = -1.0 if bits & 0x8000 else 1.0
     exponent, fraction = (bits >> 10) & 31, bits & 1023
     if exponent == 31:
@@ -45,7 +45,7 @@ def from_half(bits):
 
 @kernel
 def to_half(number):
-    """The bits of the nearest half-precision number, ties to even; too large becomes infinite."""
+    """The bits of the nearest half-precision number, ties to even; infinity if it is too large."""
     sign = 0x8000 if math.copysign(1.0, number) < 0 else 0
     size = abs(number)
     if math.isnan(size):
@@ -55,7 +55,7 @@ def to_half(number):
     if size >= 65520.0:
         return np.uint16(sign | 0x7C00)
     exponent = max(math.frexp(size)[1] - 1, -14)
-    # A fraction that rounds up to the next power of two carries into the exponent by itself.
+    # If the fraction rounds up to the next power of two, the carry increases the exponent.
     steps = int(np.rint(math.ldexp(size, 10 - exponent)))
     return np.uint16(sign | (((exponent + 14) << 10) + steps))
 
@@ -82,12 +82,12 @@ def bookkeeping(trainer: "Training") -> Bookkeeping:
 
 
 def _along(ledger: NDArray[Any], change: NDArray[np.float64]) -> float:
-    """Inner product of a ledger with the whole change; 0 where it is not kept."""
+    """Inner product of a ledger with the whole change; 0 if the ledger is not kept."""
     return float(np.vdot(np.asarray(ledger, np.float64), change)) if len(ledger) else 0.0
 
 
 def _trace_along(trainer: "Training", changes: list[NDArray[np.float64]]) -> float:
-    """Inner product of the sum of all traces with the whole change, a chunk of facts at a time."""
+    """Inner product of the sum of all traces with the whole change, computed in chunks of facts."""
     problem, (entities, relations) = trainer.problem, changes
     slots = problem.widths.slots(problem.n_directions)
     rows_of = (

@@ -1,4 +1,4 @@
-"""The second pass of a step: every touched row is updated once, and its owners are credited."""
+"""The second pass of a step: update every touched row once and credit its owners."""
 
 import math
 
@@ -13,7 +13,7 @@ UNIT = CONSTRAINT_IDS["unit"]
 
 @inlined
 def update_rows(side, direction, rule, pace, block, scratch, count):
-    """One optimizer update for every touched row of a table; then the constraint."""
+    """Update every touched row of a table once, then apply the constraint."""
     table, touched = side.table, side.touched
     keeps_negatives = table.negatives.shape[0] > 0
     if not keeps_negatives:
@@ -33,7 +33,7 @@ def update_rows(side, direction, rule, pace, block, scratch, count):
 
 @inlined
 def _update_row(side, slot, direction, rule, pace, scratch):
-    """Update one row in two halves, between which its change can be shared out."""
+    """Update one row in two stages, between which its change can be split among facts."""
     row, width = side.touched.ids[slot], side.width
     state, gradient = side.table.state[row], scratch.gradient[:width]
     scale, carry, share = scratch.scale[:width], scratch.carry[:width], scratch.share[:width]
@@ -51,7 +51,7 @@ def _update_row(side, slot, direction, rule, pace, scratch):
 
 @inlined
 def _gradient(side, slot, only, rule, scratch, gradient):
-    """Gradient of a row over the facts that touch it, or over fact `only`; counts owners."""
+    """Sum the gradient of a row over the facts that touch it, or for fact `only`; count owners."""
     touched, state = side.touched, side.table.state[side.touched.ids[slot]]
     gradient[:] = 0
     n_owners = 0
@@ -73,7 +73,7 @@ def _gradient(side, slot, only, rule, scratch, gradient):
 
 @inlined
 def _owns(touched, slot, touch, scratch):
-    """1 if this touch makes its fact an owner of the row; a self-loop owns it once."""
+    """1 if this touch makes its fact an owner of the row; a self-loop owns its row once."""
     kind = touched.kind[touch]
     if kind == OWN_OBJECT:
         return 1 if scratch.facts[touched.fact[touch], 0] != touched.ids[slot] else 0
@@ -82,10 +82,10 @@ def _owns(touched, slot, touch, scratch):
 
 @inlined
 def _credit(side, slot, n_owners, direction, rule, pace, scratch):
-    """Share a row's change out among its owners, before any projection.
+    """Split a row's change among its owners, before any projection.
 
-    An owner's share is its own gradient through the common preconditioner, and an equal part of
-    the momentum carried in. Credit by source takes what its gradient moves over time instead.
+    An owner's share is its own gradient through the common preconditioner, plus an equal part of
+    the momentum carried in. With credit=source it is what its gradient moves over time.
     """
     touched, row, width = side.touched, side.touched.ids[slot], side.width
     own, share = scratch.own[:width], scratch.share[:width]
@@ -108,7 +108,7 @@ def _credit(side, slot, n_owners, direction, rule, pace, scratch):
         touch = touched.following[touch]
 
 
-# Small loops over few vectors: with more, the compiler no longer sees that none overlap.
+# Small loops over few vectors: with more, the compiler cannot tell that none overlap.
 
 
 @kernel
@@ -131,7 +131,7 @@ def _subtract(total, vector):
 
 @kernel
 def _share(part, carry, scale, gradient, share):
-    """A part of what is carried in, less a gradient through the preconditioner."""
+    """A part of the carried momentum minus a gradient through the preconditioner."""
     part = share.dtype.type(part)
     for k in range(share.shape[0]):
         share[k] = part * carry[k] - scale[k] * gradient[k]
@@ -153,7 +153,7 @@ def _regularise(state, l2, n3, parts, gradient):
 
 @kernel
 def project(table, row, width, rule):
-    """Bring a row to unit norm, or back under the largest norm allowed."""
+    """Scale a row to unit norm, or down to the largest norm allowed."""
     state = table.state[row, :width]
     length = norm(state)
     bound = 1.0 if rule.constraint == UNIT else rule.max_norm

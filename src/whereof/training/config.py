@@ -110,7 +110,7 @@ class TrainConfig(Settings):
         super().__post_init__()
         if self.time_budget is not None:
             object.__setattr__(self, "time_budget", _seconds(self.time_budget))
-        self.max_norm  # noqa: B018 - raises on a constraint that cannot be read
+        self.max_norm  # noqa: B018 - raises if the constraint is not valid
         for name in ("beta1", "beta2"):
             if not getattr(self, name) < 1:
                 raise WhereofError(f"{name} is {getattr(self, name):g}; it must be below 1")
@@ -175,7 +175,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _seconds(duration: float | str) -> float:
-    """A duration in seconds; a text may end in s, m or h."""
+    """A duration in seconds; text may end in s, m or h."""
     text = str(duration).strip().lower()
     unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
     try:

@@ -1,4 +1,4 @@
-"""Training from start to end: epochs, validation, the best epoch, checkpoints, early stopping."""
+"""The training loop: epochs, validation, the best epoch, checkpoints, early stopping."""
 
 import math
 import time
@@ -106,7 +106,7 @@ class _Fit:
         if not self.progress.best_epoch:
             self._keep_best(self.trainer.epoch + 1)
         if self.progress.kept < self.config.keep_checkpoints:
-            self._keep_checkpoint()  # training stopped early: this is where it ended
+            self._keep_checkpoint()  # training stopped early: it ended here
         self._elapsed()
 
     def _finished(self) -> bool:
@@ -186,7 +186,7 @@ class _Fit:
         return rows
 
     def _done(self) -> int:
-        """Facts trained on so far, over all epochs."""
+        """Number of facts trained on so far, over all epochs."""
         return self.trainer.epoch * self.n_facts + self.trainer.position
 
     def _until_kept(self) -> int:

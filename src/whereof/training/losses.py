@@ -1,7 +1,7 @@
 """Losses over the scores of a step's candidates, the true one first.
 
-Each returns the loss and turns the scores into their gradients, d loss / d score. The squared loss
-takes the score of one fact, without negatives, towards a number.
+Each function returns the loss and replaces the scores by their gradients, d loss / d score. The
+squared loss compares the score of one fact with a target number and has no negatives.
 """
 
 import math
@@ -33,7 +33,7 @@ def softmax_loss(scores):
 
 @kernel
 def sigmoid_loss(scores):
-    """Mean cross-entropy of the sigmoids: the true one towards 1, the others towards 0."""
+    """Mean cross-entropy of the sigmoids: target 1 for the true object, else 0."""
     n = scores.shape[0]
     loss = scores.dtype.type(0)
     for j in range(n):
@@ -47,6 +47,6 @@ def sigmoid_loss(scores):
 
 @kernel
 def squared_loss(scores, target):
-    """Half the square of the score's distance from the target."""
+    """Half of the squared difference between score and target."""
     scores[0] -= target
     return scores[0] * scores[0] / 2

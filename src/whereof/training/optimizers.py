@@ -1,8 +1,8 @@
 """One update of one row: row += carry - scale * gradient, and Adam's drift between updates.
 
-`scale` is the preconditioner and `carry` what momentum brings along from earlier steps. An update
-in this form can be shared out among the facts of a batch. Adam's epsilon stands beside the
-uncorrected root, as in the paper's own program.
+`scale` is the preconditioner; `carry` is the momentum from earlier steps. An update in this form
+can be split among the facts of a batch. Adam's epsilon is added to the uncorrected root, as in the
+program of the paper's authors.
 """
 
 import math
@@ -19,10 +19,10 @@ N_TAILS = 4
 
 
 class Pace(NamedTuple):
-    """The numbers of one update, in the precision of the rows."""
+    """The coefficients of one update, in the precision of the rows."""
 
     rate: Any
-    step: Any  # the rate, with both of Adam's biases corrected
+    step: Any  # the learning rate, with both of Adam's bias corrections
     correction: Any  # sqrt(1 - beta2^t)
     epsilon: Any
     beta1: Any
@@ -33,7 +33,7 @@ class Pace(NamedTuple):
 
 @kernel
 def pace_of(rule, rate, count, like):
-    """The pace of update `count`, in the precision of the array `like`."""
+    """The coefficients of update `count`, in the precision of the array `like`."""
     real = like.dtype.type
     step, correction = rate, 1.0
     if rule.optimizer == ADAM:
@@ -53,9 +53,9 @@ def pace_of(rule, rate, count, like):
 
 @kernel
 def move_rows(rule, pace, state, touched, queries, gradient):
-    """Update the plain rows: each by one fact's weight * d score / d row."""
+    """Update rows that one fact touches as a negative: each by weight * d score / d row."""
     width, n_rows = gradient.shape[0], touched.sizes[0]
-    if rule.optimizer == ADAM and rule.match == DOT:  # the fast lane: no gradient is laid down
+    if rule.optimizer == ADAM and rule.match == DOT:  # the fast path: the gradient is not stored
         for slot in range(n_rows):
             if slot + AHEAD < n_rows:
                 prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
@@ -87,7 +87,7 @@ def _move(optimizer, pace, row, gradient):
 
 @inlined
 def _move_adam(pace, state, width, weight, vector):
-    """Update a row by the gradient weight * vector, all in one loop."""
+    """Update a row by the gradient weight * vector in one loop."""
     rows, means = state[:width], state[width : 2 * width]
     squares = state[2 * width : 3 * width]
     for k in range(width):
@@ -111,7 +111,7 @@ def _move_adagrad(pace, state, gradient):
 
 @kernel
 def prepare(optimizer, pace, state, gradient, scale, carry):
-    """Move only the moments on; fill scale and carry, from which an update can be shared out."""
+    """Update the moments; fill scale and carry, to split the update among facts."""
     width = gradient.shape[0]
     if optimizer == SGD:
         scale[:] = pace.rate
@@ -138,9 +138,9 @@ def prepare(optimizer, pace, state, gradient, scale, carry):
 
 @kernel
 def share_by_source(optimizer, pace, state, own, share):
-    """What a fact's gradient moves over time, -rate * g / (sqrt(v_hat) + eps), into share.
+    """Fill share with what a fact's gradient moves over time: -rate * g / (sqrt(v_hat) + eps).
 
-    Without momentum that is its share of the step, which stands there already.
+    Without momentum this is the fact's share of the step, which share already contains.
     """
     if optimizer == ADAM:
         squares = state[2 * own.shape[0] :]
@@ -151,13 +151,13 @@ def share_by_source(optimizer, pace, state, own, share):
 
 @inlined
 def catch_up(table, row, change, rule, block, count):
-    r"""Let a row drift on its momentum up to `count`, as published Adam moves untouched rows.
+    r"""Apply the drift of an untouched row up to `count`, as in Adam as published.
 
     With u = sqrt(v) at the last touch t0 and x = u / (u + eps), the n missed steps add up to
-    -m / (u + eps) * sum_{k<4} x^k T_k, T_k = sum_j a(t0 + j) b1^j (1 - b2^{j/2})^k, a(t) being the
-    bias-corrected rate. T_k is a binomial sum of S_i = sum_j a(t0 + j) (b1 b2^{i/2})^j, and S_i
-    the difference of two tails: the one kept at the touch and the one from here on. The change is
-    left in `change`.
+    -m / (u + eps) * sum_{k<4} x^k T_k, T_k = sum_j a(t0 + j) b1^j (1 - b2^{j/2})^k, where a(t) is
+    the bias-corrected rate. T_k is a binomial sum of S_i = sum_j a(t0 + j) (b1 b2^{i/2})^j, and S_i
+    is the difference of two tails: the one stored at the last touch and the one from `count` on.
+    Fills `change` with the change of the row.
     """
     missed = count - table.touched[row]
     here = block.tails[count - block.first_count]
@@ -173,7 +173,7 @@ def catch_up(table, row, change, rule, block, count):
 
 @kernel
 def _drift(state, series, fade1, fade2, epsilon, change):
-    """Fill the change of a row; let its moments fade."""
+    """Fill the change of a row and decay its moments."""
     width, real = change.shape[0], change.dtype.type
     t0, t1, t2, t3 = real(series[0]), real(series[1]), real(series[2]), real(series[3])
     fade1, fade2, epsilon, one = real(fade1), real(fade2), real(epsilon), real(1)
@@ -207,7 +207,7 @@ def _series(tails, here, missed, powers):
 
 @kernel
 def mark(table, row, count, block):
-    """Note that a row is up to date at `count`."""
+    """Record that a row is up to date at `count`."""
     table.touched[row] = count
     for i in range(N_TAILS):
         table.tails[row, i] = block.tails[count - block.first_count, i]
@@ -215,9 +215,9 @@ def mark(table, row, count, block):
 
 @kernel
 def fill_tails(steps, beta1, beta2, tails):
-    """Drift still to come after each count: F_i(t) = b_i (a(t + 1) + F_i(t + 1)), backwards.
+    """Future drift after each count, computed backwards: F_i(t) = b_i (a(t + 1) + F_i(t + 1)).
 
-    steps: a(t) from the count after the first of `tails` on, with a horizon beyond its last.
+    steps: a(t) from the count after the first of `tails`, up to a horizon after the last one.
     """
     for i in range(N_TAILS):
         base = beta1 * beta2 ** (i / 2)

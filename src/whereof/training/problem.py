@@ -1,4 +1,4 @@
-"""What is to be trained, and the step's numbers worked out from it."""
+"""A training problem: model, config and facts, and the numbers that a step needs."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from whereof.types import Facts, Numbers, Rows
 
 @dataclass(frozen=True)
 class Problem:
-    """A model, a config and the facts to train on; what the config leaves open is settled."""
+    """A model, a complete config, and the facts to train on."""
 
     model: Model
     config: TrainConfig
@@ -31,11 +31,11 @@ class Problem:
     subjects: range
     objects: range
     targets: Numbers | None = None
-    """(n_facts,) what the squared loss takes scores to."""
+    """(n_facts,) targets of the squared loss."""
 
     @classmethod
     def of(cls, dataset: Dataset, config: TrainConfig) -> "Problem":
-        """The training facts of a dataset, to be trained on by a config."""
+        """The problem of training on a dataset with a config."""
         return cls(
             model=find_model(config.model),
             config=config,
@@ -62,11 +62,11 @@ class Problem:
                 f"keep_checkpoints is {self.config.keep_checkpoints}; "
                 f"training has {n_steps} steps: choose at most so many"
             )
-        self.draw  # noqa: B018 - raises on more negatives than there are
+        self.draw  # noqa: B018 - raises if there are fewer entities than negatives
 
     @property
     def _sources(self) -> tuple[range, range]:
-        """Where the negatives of either direction come from."""
+        """The ranges of entities from which each direction draws its negatives."""
         if self.config.negatives_from == "entities":
             return range(self.n_entities), range(self.n_entities)
         return self.objects, self.subjects if self.config.inverse else self.objects
@@ -81,7 +81,7 @@ class Problem:
             raise WhereofError("loss squared learns ratings, and the data has none: choose softmax")
 
     def _few_negatives(self) -> int:
-        """How many to take where none are asked for."""
+        """The default number of negatives."""
         if self.config.loss == "squared":
             return 0
         others = min(len(rows) for rows in self._sources) - 1
@@ -101,27 +101,27 @@ class Problem:
 
     @property
     def n_relation_rows(self) -> int:
-        """Relations, then their inverses; two-way data has one empty row in their place."""
+        """Number of relation rows, with inverses; two-way data has one empty row."""
         return max(self.n_relations, 1) * self.n_directions
 
     @property
     def trace_width(self) -> int:
-        """Numbers that a fact's trace takes."""
+        """Number of values in a fact's trace."""
         return int(self.widths.slots(self.n_directions)[-1].stop)
 
     @property
     def row_bytes(self) -> int:
-        """Memory of all rows, each with its moments and its ledger."""
+        """Bytes of all rows, with their moments and ledgers."""
         rows = self.n_entities * self.widths.entity + self.n_relation_rows * self.widths.relation
         copies = 2 + MOMENTS[self.config.optimizer]
         return rows * copies * np.dtype(self.config.precision).itemsize
 
     @property
     def n_bytes(self) -> int:
-        """Disk that training needs at most."""
+        """Upper bound of the disk space that training needs, in bytes."""
         item = np.dtype(self.config.trace_dtype).itemsize
         trace = len(self.facts) * self.trace_width * item * self.config.trace
-        # The map, the last checkpoint, its best epoch and a later one.
+        # The memory-mapped file, the last checkpoint, its best epoch and a later best epoch.
         return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
 
     @property
@@ -176,13 +176,13 @@ class Problem:
         return n
 
     def initial_rows(self) -> tuple[Rows, Rows]:
-        """Entity and relation rows before the first step."""
+        """Initial entity and relation rows."""
         entities, relations = self.tables()
         widths = self.widths
         return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
 
     def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[Table, Table]:
-        """Both tables as training starts from them."""
+        """The initial tables of entities and relations."""
         config, rule = self.config, self.rule
         seed, dtype = np.uint64(config.seed), np.dtype(config.precision)
         angle = math.pi if self.model.relation_phases else config.init

@@ -12,7 +12,7 @@ from whereof.types import Rows
 
 @dataclass(frozen=True)
 class Parameters:
-    """Trained rows: (n_entities, width) and (n_relation_rows, width)."""
+    """The trained rows: (n_entities, width) and (n_relation_rows, width)."""
 
     entity_rows: Rows
     relation_rows: Rows
@@ -64,7 +64,7 @@ class Progress:
     """Facts trained on up to this point, over all epochs."""
     best_gain: float | None = None
     facts: int = 0
-    """Facts trained on so far, over all epochs."""
+    """Number of facts trained on so far, over all epochs."""
     updates: int = 0
     seconds: float = 0.0
     """Time of the steps alone."""

@@ -1,6 +1,6 @@
-"""Counter-based random numbers: every draw is a hash of what it is drawn for.
+"""Counter-based random numbers: every draw is a hash of what it is for.
 
-So the draw of one fact never depends on which other facts are there, nor on when it is asked for.
+So the draw for one fact never depends on which other facts there are, or on when it is made.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ _11, _27, _30, _31, _32 = (np.uint64(n) for n in (11, 27, 30, 31, 32))
 
 ENTITY_STREAM, RELATION_STREAM, ORDER_STREAM = (np.uint64(n) for n in (1, 2, 3))
 OBJECT_STREAM, SUBJECT_STREAM = np.uint64(4), np.uint64(5)
-# Explaining has streams of its own, lest equal seeds repeat what training drew.
+# Explaining uses its own streams, so that equal seeds do not repeat the draws of training.
 RANDOM_STREAM, CURVATURE_STREAM = np.uint64(6), np.uint64(7)
 
 
 @kernel
 def mix(z):
-    """The finaliser of SplitMix64: a bijection of 64 bits in which every bit matters."""
+    """The finaliser of SplitMix64: a bijection of 64-bit numbers that mixes all bits."""
     z = (z ^ (z >> _30)) * _FIRST
     z = (z ^ (z >> _27)) * _SECOND
     return z ^ (z >> _31)
@@ -45,10 +45,10 @@ def draw_independent(key, n_others, out):
 def draw_distinct(key, n_others, out):
     """Distinct draws from range(n_others): the images of 0, 1, 2, ... under a keyed permutation.
 
-    The permutation is one of the next power of two; an image outside the range is permuted again
-    until it falls inside, so draw j costs O(1) and needs none of the others.
+    The permutation is over the next power of two. An image outside of the range is permuted again
+    until it is inside. So draw j costs O(1) and does not need the others.
     """
-    bits = 8  # fewer are mixed badly
+    bits = 8  # fewer bits mix badly
     while (1 << bits) < n_others:
         bits += 1
     for j in range(out.shape[0]):
@@ -60,7 +60,7 @@ def draw_distinct(key, n_others, out):
 
 @kernel
 def _permute(x, key, bits):
-    """A keyed bijection of numbers of `bits` bits: multiply, add, fold; three rounds."""
+    """A keyed bijection of `bits`-bit numbers: three rounds of multiply, add and fold."""
     mask = np.uint32((1 << bits) - 1)
     shift = np.uint32((bits + 1) // 2)
     for turn in range(3):
@@ -73,10 +73,11 @@ def _permute(x, key, bits):
 
 @kernel
 def draw_negatives(key, distinct, true_object, first, count, out):
-    """Candidates of a step into out (n_negatives + 1,): the true object, then the negatives.
+    """Fill out (n_negatives + 1,) with a step's candidates: the true object, then the negatives.
 
-    Negatives come from range(first, first + count) without the true object, which is skipped
-    over rather than drawn again. As many distinct ones as there are need no drawing.
+    Negatives come from range(first, first + count) without the true object. Numbers from the true
+    object on are shifted by one, so no draw is repeated. If all others are needed, nothing is
+    drawn.
     """
     out[0] = true_object
     negatives = out[1:]
@@ -95,7 +96,7 @@ def draw_negatives(key, distinct, true_object, first, count, out):
 
 @kernel
 def fill_uniform(seed, stream, bound, width, rows):
-    """Fill rows (n, at least width) with numbers uniform in +-bound, keyed by row and column."""
+    """Fill rows (n, at least width) with uniform numbers in +-bound, keyed by row and column."""
     for i in range(rows.shape[0]):
         for k in range(width):
             bits = key_of(seed, stream, np.uint64(i), np.uint64(k)) >> _11
@@ -111,7 +112,7 @@ def _order_keys(seed, stream, epoch, keys):
 def shuffled(
     seed: np.uint64, n_facts: int, epoch: int, stream: np.uint64 = ORDER_STREAM
 ) -> FactIds:
-    """A seeded order of the facts for one epoch: taking a fact out leaves the others' order."""
+    """A seeded order of the facts for one epoch. Removing a fact keeps the order of the others."""
     keys = np.empty(n_facts, np.uint64)
     _order_keys(seed, stream, np.uint64(epoch), keys)
     return np.argsort(keys, kind="stable")

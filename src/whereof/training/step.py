@@ -1,8 +1,8 @@
 """The training step, for every model, loss and optimizer.
 
-A batch is worked off in two passes. The first scores the candidates of each fact and lists which
-rows it touches by what; no row changes. The second updates every touched row once and credits the
-facts that own it.
+A batch takes two passes. The first pass scores the candidates of each fact and lists the rows that
+it touches; no row changes. The second pass updates every touched row once and credits the facts
+that own it.
 """
 
 import numpy as np
@@ -38,8 +38,8 @@ def run_steps(model, facts, removed, work, block, trace, clock, span):
     """Train on the facts at positions span = (start, stop) of a block.
 
     model: (query, query_vjp); facts: (n_facts, 3); removed: (n_facts,) bool, or empty;
-    trace: (n_facts, width), or empty; clock: updates so far (1,) and a meter, see METER, of which
-    the norms may be left out.
+    trace: (n_facts, width), or empty; clock: number of updates so far (1,) and a meter, see METER,
+    which may lack the norms.
     """
     rule, scratch = work.rule, work.scratch
     count, meter = clock
@@ -65,7 +65,7 @@ def run_steps(model, facts, removed, work, block, trace, clock, span):
 
 @inlined
 def _gather(facts, removed, order, direction, work):
-    """The batch's facts that are not removed, turned round for the inverse direction."""
+    """Collect a batch's facts without removed ones, in the given direction."""
     scratch = work.scratch
     n_live, n_relations = 0, work.relations.state.shape[0] // 2
     for fact in order:
@@ -149,7 +149,7 @@ def _loss(scores, fact, work):
 
 @inlined
 def _candidates(f, direction, draw, block, scratch):
-    """The fact's candidates: its object, then negatives keyed by fact, epoch and direction."""
+    """Fill a fact's candidates: its object, then negatives keyed by fact, epoch and direction."""
     epoch = block.epoch if draw.redraw else 0
     stream = SUBJECT_STREAM if direction else OBJECT_STREAM
     key = key_of(draw.seed, stream, np.uint64(scratch.fact_ids[f]), np.uint64(epoch))
@@ -161,7 +161,7 @@ def _candidates(f, direction, draw, block, scratch):
 
 @inlined
 def _read(work, s, r, candidates, block, count):
-    """Bring every row that a fact reads up to date."""
+    """Apply pending drift to every row that a fact reads."""
     entities, relations, rule, change = work.entities, work.relations, work.rule, work.scratch.share
     _read_row(entities, s, change[: rule.entity_width], rule.constrained, rule, block, count)
     relation_change = change[: rule.relation_width]
@@ -178,7 +178,7 @@ def _read(work, s, r, candidates, block, count):
 
 @inlined
 def _read_row(table, row, change, constrained, rule, block, count):
-    """Let a row drift to `count` where it lags behind; a row is projected whenever it moves."""
+    """Apply pending drift to a row, up to `count`; a row is projected whenever it moves."""
     if table.touched[row] < count:
         catch_up(table, row, change, rule, block, count)
         if constrained:
@@ -187,16 +187,16 @@ def _read_row(table, row, change, constrained, rule, block, count):
 
 @kernel
 def read_rows(table, change, constrained, rule, block, count):
-    """Bring a whole table up to date; change: room for a row."""
+    """Apply pending drift to a whole table; change: working memory for one row."""
     for row in range(table.state.shape[0]):
         _read_row(table, row, change, constrained, rule, block, count)
 
 
 @inlined
 def _measure(query_vjp, f, subject, relation, target, rule, scratch, meter):
-    """Keep the largest row norms, and the largest |d score / d row|: the Lipschitz constant.
+    """Update the largest row norms and the largest |d score / d row|, the Lipschitz constant.
 
-    For DistMult the three gradients are r * o, s * o and s * r, the products of the paper.
+    For DistMult the three gradients are r * o, s * o and s * r, the products in the paper.
     """
     q, d_query, width = scratch.query[f], scratch.d_query, rule.entity_width
     d_subject, d_relation = scratch.d_subject[f], scratch.d_relation[f]

@@ -1,4 +1,4 @@
-"""The plain records that kernels take: arrays and numbers under names."""
+"""Records that kernels take as arguments: named arrays and numbers."""
 
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -8,36 +8,36 @@ import numpy as np
 from whereof._jit import inlined
 
 NEGATIVE, OWN_OBJECT, OWN_VECTOR = 0, 1, 2
-"""How a fact touches a row: as a negative; as its object; as its subject or its relation."""
+"""How a fact touches a row: as a negative, as its object, or as its subject or relation."""
 
 
 class Ledgers(IntEnum):
-    """Which ledgers a training run keeps: none where only the rows are wanted."""
+    """Which ledgers a training run keeps: none if only the rows are needed."""
 
     NONE = 0
     SHARES = 1
-    """All that a run reports, whose rest is what negatives did."""
+    """All that a run reports; the share of the negatives is the rest."""
     ALL = 2
 
 
 class Table(NamedTuple):
-    """The rows of all entities or of all relations, with what the optimizer keeps of each.
+    """The rows of all entities or of all relations, with the optimizer's state for each.
 
-    The four ledgers add up, row by row, what changed the rows, under the name of the cause.
-    One that is not kept has no rows.
+    The four ledgers sum up, row by row, what changed the rows, separately for each cause. A ledger
+    that is not kept has no rows.
     """
 
-    state: Any  # (n, width * (1 + moments)) row, then its moments, side by side
-    touched: Any  # (n,) int64 count at which a row was last up to date; deferred Adam only
-    tails: Any  # (n, 4) float64 what is left of its drift from there on; deferred Adam only
-    owned: Any  # (n, width) steps of facts that own the row
-    negatives: Any  # (n, width) steps in which the row was only a negative
-    drift: Any  # (n, width) momentum of steps that did not touch the row
-    projection: Any  # (n, width) the norm constraint
+    state: Any  # (n, width * (1 + moments)) each row, followed by its moments
+    touched: Any  # (n,) int64 count at which the row was last up to date; only for `adam`
+    tails: Any  # (n, 4) float64 its future drift from that count on; only for `adam`
+    owned: Any  # (n, width) changes in steps of facts that own the row
+    negatives: Any  # (n, width) changes in steps in which the row was only a negative
+    drift: Any  # (n, width) momentum drift in steps that did not touch the row
+    projection: Any  # (n, width) changes by the norm constraint
 
 
 class Rule(NamedTuple):
-    """What a step does, as numbers."""
+    """The settings of a step, as numbers for kernels."""
 
     loss: int
     match: int
@@ -57,40 +57,41 @@ class Rule(NamedTuple):
     relation_width: int
     query_width: int
     entity_parts: int
-    relation_parts: int  # 0 for angles, which have no norm
+    relation_parts: int  # 0 for angles: they have no norm
     constrained: bool
     constrained_relations: bool
 
 
 class Draw(NamedTuple):
-    """Where negatives come from."""
+    """How negatives are drawn."""
 
     seed: Any  # uint64
     distinct: bool
     redraw: bool
-    objects: tuple[int, int, int]  # first id, how many ids, how many negatives a step
+    objects: tuple[int, int, int]  # first id, number of ids, number of negatives per step
     subjects: tuple[int, int, int]
 
 
 class Block(NamedTuple):
-    """A stretch of one epoch, with what depends on time worked out ahead."""
+    """A block of one epoch, with its learning rates and Adam's drift computed in advance."""
 
     epoch: int
     order: Any  # (n,) int64 fact ids
-    rates: Any  # (updates,) float64 one for every update, removed or not
+    rates: Any  # (updates,) float64 one for every update, including removed ones
     first_count: int
-    tails: Any  # (live updates + 1, 4) float64 drift still to come after each count
+    tails: Any  # (live updates + 1, 4) float64 future drift after each count
     powers: Any  # (horizon, 4) float64 beta1^n * beta2^(i n / 2)
     fades: Any  # (horizon,) float64 beta2^n
 
 
 class Touched(NamedTuple):
-    """The touched rows of one table, each with a list of its touches.
+    """The touched rows of one table, each with a list of how facts touch it.
 
-    A row's first touch has the number of the row's slot; others are numbered on from the capacity.
+    The first touch of a row has the number of the row's slot. Further touches are numbered from the
+    capacity on.
     """
 
-    sizes: Any  # (2,) rows, further touches
+    sizes: Any  # (2,) number of rows, number of further touches
     slot_of: Any  # (n,) int32 position of a row in `ids`, or -1
     ids: Any  # (capacity,) int32
     following: Any  # (2 * capacity,) int32 next touch of the same row, or -1
@@ -100,9 +101,9 @@ class Touched(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one batch."""
+    """Working memory for one batch."""
 
-    facts: Any  # (batch, 3) subject, relation, object of the direction
+    facts: Any  # (batch, 3) subject, relation, object in the current direction
     fact_ids: Any  # (batch,) int64
     query: Any  # (batch, query width)
     d_subject: Any  # (batch, entity width)
@@ -110,7 +111,7 @@ class Scratch(NamedTuple):
     candidates: Any  # (most candidates,) int32
     scores: Any  # (most candidates,)
     d_query: Any  # (query width,)
-    gradient: Any  # (widest row,) and so are the next five
+    gradient: Any  # (widest row,), like the next five
     own: Any
     rest: Any
     share: Any
@@ -125,33 +126,33 @@ _VECTORS = ("gradient", "own", "rest", "share", "scale", "carry")
 
 
 class Work(NamedTuple):
-    """All that a training run works on and by."""
+    """Everything that the kernels of a training run read and write."""
 
     entities: Table
     relations: Table
     rule: Rule
     draw: Draw
     scratch: Scratch
-    targets: Any  # (n_facts,) what the squared loss takes scores to; else empty
+    targets: Any  # (n_facts,) targets of the squared loss; else empty
 
 
 class Side(NamedTuple):
-    """One table in an update."""
+    """One table during an update."""
 
     table: Table
     touched: Touched
-    vectors: Any  # (batch, width) gradients of the facts' subject or relation rows
+    vectors: Any  # (batch, width) gradients with respect to the facts' subject or relation rows
     width: int
     parts: int
     constrained: bool
-    subject_start: int  # of the row's slot in the trace
+    subject_start: int  # start of the row's slot in the trace
     object_start: int
 
 
 def allocate_scratch(
     rule: Rule, draw: Draw, tables: tuple[Table, Table], trace_width: int, dtype: Any
 ) -> Scratch:
-    """Room for a batch of a rule's size."""
+    """Allocate working memory for a batch."""
     batch, widest = rule.batch_size, max(rule.entity_width, rule.relation_width)
     entities, relations = (len(table.state) for table in tables)
     n_candidates = 1 + max(draw.objects[2], draw.subjects[2])
@@ -172,7 +173,7 @@ def allocate_scratch(
 
 
 def allocate_touched(n_rows: int, capacity: int, dtype: Any) -> Touched:
-    """Room for as many touches as a batch can make."""
+    """Allocate memory for as many touches as a batch can make."""
     return Touched(
         sizes=np.zeros(2, np.int64),
         slot_of=np.full(n_rows, -1, np.int32),
@@ -186,7 +187,7 @@ def allocate_touched(n_rows: int, capacity: int, dtype: Any) -> Touched:
 
 @inlined
 def touch_rows(touched, rows, f, kind, weights):
-    """List that fact f touches some rows; a negative that it drew twice counts double."""
+    """Record that fact f touches some rows; a negative that it drew twice counts twice."""
     slot_of, ids, following = touched.slot_of, touched.ids, touched.following
     n_rows, n_more = touched.sizes
     for j in range(rows.shape[0]):
@@ -213,5 +214,5 @@ def touch_rows(touched, rows, f, kind, weights):
 
 @inlined
 def is_plain(touched, slot):
-    """Whether a row is touched once, as a negative: nearly all are."""
+    """Whether a row is touched once, as a negative; nearly all rows are."""
     return touched.following[slot] < 0 and touched.kind[slot] == NEGATIVE

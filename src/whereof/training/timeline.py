@@ -1,4 +1,4 @@
-"""What depends on time: the order of facts, the rate of every update, and Adam's drift ahead."""
+"""The order of facts, the learning rate of every update, and Adam's future drift."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,21 +19,21 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Timeline:
-    """The updates of a training run, whatever is removed from it.
+    """The updates of a training run, with or without removed facts.
 
-    Blocks are cut at fixed places, so that a run that was interrupted meets the same ones.
+    Blocks start at fixed positions, so that a resumed run uses the same blocks.
     """
 
     config: TrainConfig
     n_facts: int
     n_directions: int
     removed: NDArray[np.bool_]
-    """(n_facts,), or empty when nothing is."""
+    """(n_facts,), or empty if no fact is removed."""
     _orders: dict[int, FactIds] = field(default_factory=dict, repr=False)
 
     @property
     def block_size(self) -> int:
-        """Positions in a block: whole batches."""
+        """Number of facts in a block: a multiple of the batch size."""
         batch = self.config.batch_size
         return max(_BLOCK // batch, 1) * batch
 
@@ -42,7 +42,7 @@ class Timeline:
         return math.ceil(self.n_facts / self.config.batch_size) * self.n_directions
 
     def order(self, epoch: int) -> FactIds:
-        """Fact ids in the order of an epoch, which counts from 0; the last one asked is kept."""
+        """Fact ids in the order of an epoch, which counts from 0; the last order is cached."""
         if epoch not in self._orders:
             self._orders.clear()
             in_file = self.config.order == "file"
@@ -54,7 +54,7 @@ class Timeline:
         return self._orders[epoch]
 
     def block(self, epoch: int, start: int, count: int) -> Block:
-        """The block of an epoch that starts at a position, met after `count` updates."""
+        """The block of an epoch that starts at a position, after `count` updates."""
         order = self.order(epoch)
         stop = min(start + self.block_size, self.n_facts)
         first = start // self.config.batch_size * self.n_directions
@@ -66,7 +66,7 @@ class Timeline:
         return Block(epoch, order[start:stop], self.rates(updates), count, *drift)
 
     def rates(self, updates: NDArray[Any]) -> Numbers:
-        """The rate of updates, which count from 0 and include removed ones."""
+        """The learning rates of updates, which count from 0 and include removed ones."""
         config = self.config
         if config.schedule == "exponential":
             return np.asarray(config.rate * config.decay ** (updates / config.decay_steps))
@@ -75,7 +75,7 @@ class Timeline:
         return np.full(len(updates), float(config.rate))
 
     def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any, Any]:
-        """Tails of the drift after every live update of a block, and the powers that fade it."""
+        """Future drift after every live update of a block, and the powers by which it decays."""
         beta1, beta2 = self.config.beta1, self.config.beta2
         powers, fades = fading(beta1, beta2)
         live = self._live(epoch)[first:last]
@@ -88,7 +88,7 @@ class Timeline:
         return tails, powers, fades
 
     def _live(self, epoch: int) -> NDArray[np.bool_]:
-        """Which updates of an epoch take place: those with a fact that is not removed."""
+        """Which updates of an epoch happen: those with a fact that is not removed."""
         if not len(self.removed):
             return np.ones(self.updates_per_epoch, np.bool_)
         there = ~self.removed[self.order(epoch)]
@@ -96,7 +96,7 @@ class Timeline:
         return np.repeat(np.logical_or.reduceat(there, starts), self.n_directions)
 
     def _next_live(self, epoch: int, first: int, n: int) -> FactIds:
-        """The next n updates that take place, from one of an epoch on; training may end before."""
+        """The next n updates that happen; fewer at the end of training."""
         found: list[FactIds] = [np.zeros(0, np.int64)]
         n_found = 0
         while n_found < n and not (len(self.removed) and self.removed.all()):
@@ -109,7 +109,7 @@ class Timeline:
 
 @cache
 def fading(beta1: float, beta2: float) -> tuple[Numbers, Numbers]:
-    """(horizon, 4) powers and (horizon,) fades that a block takes; many retrainings share them."""
+    """(horizon, 4) powers and (horizon,) decay factors of a block; many retrainings share them."""
     horizon = math.ceil(44 / -math.log(max(beta1, 1e-10))) + 2  # beta1^horizon < 1e-19
     missed = np.arange(horizon)
     bases = beta1 * beta2 ** (np.arange(N_TAILS) / 2)

@@ -1,4 +1,4 @@
-"""One training run in memory: tables, trace and clock, moved on a stretch at a time."""
+"""A training run in memory: tables, trace and clock, advanced in steps of many facts."""
 
 from typing import Any, Protocol
 
@@ -17,14 +17,14 @@ _NO_FACTS = np.zeros(0, np.bool_)
 
 
 class Training(Protocol):
-    """What `fit` asks of a training run, wherever its steps are taken."""
+    """What `fit` needs from a training run, on any device."""
 
     problem: Problem
     epoch: int
     position: int
-    """In the epoch: facts trained on."""
+    """Number of facts trained on in this epoch."""
     count: NDArray[np.int64]
-    """(1,) updates so far."""
+    """(1,) number of updates so far."""
     meter: NDArray[np.float64]
     """See METER."""
 
@@ -41,7 +41,7 @@ class Training(Protocol):
 
 
 def check_snapshot(mine: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]]) -> None:
-    """Refuse a snapshot of another kind of training than one's own."""
+    """Refuse a snapshot of a training run with other settings."""
     one, other = ({(name, it.shape) for name, it in each.items()} for each in (mine, arrays))
     if different := sorted({name for name, _ in one ^ other}):
         raise WhereofError(
@@ -51,7 +51,7 @@ def check_snapshot(mine: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]
 
 
 class Trainer:
-    """Trains a problem, with or without a trace, with or without some of its facts."""
+    """Trains a problem on the CPU, with or without a trace and with or without removed facts."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class Trainer:
         return self.position >= len(self.problem.facts)
 
     def advance(self, n_facts: int) -> int:
-        """Train on the next facts, at most `n_facts`, to the end of the block; say on how many.
+        """Train on at most `n_facts` more facts, up to the end of the block; return their number.
 
-        Whole batches are taken, so that where a stretch ends never changes the outcome.
+        Only whole batches are trained on, so the number of facts per call never changes the result.
         """
         if self.epoch_ended:
             self.epoch, self.position = self.epoch + 1, 0
@@ -108,7 +108,7 @@ class Trainer:
         return stop - start
 
     def warm_up(self) -> None:
-        """Compile or load the kernels without taking a step."""
+        """Compile or load the kernels without training."""
         self._run(0, 0)
 
     def _run(self, start: int, stop: int) -> None:
@@ -125,9 +125,9 @@ class Trainer:
         )
 
     def read(self) -> tuple[Table, Table]:
-        """The tables up to date: themselves, or copies of them where rows drift unseen.
+        """The up-to-date tables: themselves, or copies if rows have pending drift.
 
-        Copies, so that looking never changes what training does next.
+        Reading makes copies, so it never changes what training does next.
         """
         if not self.rule.deferred:
             return self.tables
@@ -142,7 +142,7 @@ class Trainer:
         return entities, relations
 
     def parameters(self) -> Parameters:
-        """Contiguous copies of the rows as they stand."""
+        """Contiguous copies of the current rows."""
         entities, relations = self.read()
         return Parameters(
             np.array(entities.state[:, : self.rule.entity_width], order="C"),
@@ -150,7 +150,7 @@ class Trainer:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Everything but the trace that `restore` needs, as live arrays rather than copies."""
+        """Everything that `restore` needs except the trace, as live arrays, not copies."""
         arrays = {"count": self.count, "meter": self.meter}
         clock = [self.epoch, self.position, self._block.first_count]
         arrays["clock"] = np.array(clock, np.int64)
@@ -159,13 +159,13 @@ class Trainer:
         return arrays
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up a snapshot, in place."""
+        """Continue from a snapshot, in place."""
         mine = self.snapshot()
         check_snapshot(mine, arrays)
         for name in arrays.keys() - {"clock"}:
             mine[name][...] = arrays[name]
         self.epoch, self.position, first_count = (int(n) for n in arrays["clock"])
-        # At the end of a block the one to come is entered by `advance`; this one is for reading.
+        # At the end of a block, `advance` enters the next one; this one is only for reading.
         if self.position:
             start = (self.position - 1) // self.timeline.block_size * self.timeline.block_size
             self._block_start = start

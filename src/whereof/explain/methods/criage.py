@@ -1,4 +1,4 @@
-"""CRIAGE: how the answer's row moves when one of its facts goes."""
+"""CRIAGE: how the answer's row moves when one of its facts is removed."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from whereof.predict.scored import ScoredPrediction
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 DAMPING = 0.01
-"""Added to the diagonal of the curvature, as a share of its mean."""
+"""Damping: share of the curvature's mean diagonal that is added to the diagonal."""
 
 
 class CriageMethod(Method):
@@ -21,7 +21,7 @@ class CriageMethod(Method):
     H = sum of phi_i (1 - phi_i) z_i z_i^T, moves e by -H^-1 (1 - phi_j) z_j. The score of the
     prediction, whose query is z, then falls by (1 - phi_j) z^T H^-1 z_j.
 
-    H is damped: a row with fewer facts than coordinates has no inverse of it.
+    H is damped, because it has no inverse if there are fewer facts than coordinates.
     """
 
     name = "criage"
@@ -60,7 +60,7 @@ CRIAGE = CriageMethod()
 
 
 def _queries(scored: ScoredPrediction, fact_ids: FactIds) -> tuple[Numbers, Numbers]:
-    """Queries of facts with the answer asked for, without offsets, and 1 - phi of each."""
+    """Queries of the facts with the same answer, without offsets, and 1 - phi of each."""
     trained, asks = scored.trained, scored.asks
     facts, scorer = trained.dataset.train[fact_ids], trained.scorer
     given = np.ascontiguousarray(facts[:, OBJECT if asks == "subject" else SUBJECT])

@@ -51,7 +51,7 @@ class GradientCos(Method):
         products = losses.products(fact_ids, gradient)
         cosines = np.zeros(len(fact_ids))
         np.divide(-products, lengths, out=cosines, where=lengths > 0)
-        # Rounding must not take a cosine past 1.
+        # Rounding must not make a cosine larger than 1.
         return np.clip(cosines, -1, 1)
 
 
@@ -93,13 +93,13 @@ GRADIENT_DOT, GRADIENT_COS, TRACIN = GradientDot(), GradientCos(), TracIn()
 
 
 def gradient_of(scored: ScoredPrediction, aim: Aim) -> Tables:
-    """The gradient by all parameters of what is explained."""
+    """The gradient of what is explained, with respect to all parameters."""
     scorer, slopes = scored.trained.scorer, aim.slopes(scored)
     jacobian = Jacobian(scorer, scored.candidates.ids)
     queries = jacobian.queries(np.array([scored.given]), np.array([scored.relation_row]))
     out = zeros(scorer)
     size = float(np.abs(slopes).max(initial=0)) or 1.0
-    # In single precision the slope of a small probability may be lost.
+    # In single precision, the slope of a small probability may be rounded to 0.
     weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
     jacobian.pull(queries, weights, out)
     scale = size * scorer.scale
@@ -107,7 +107,7 @@ def gradient_of(scored: ScoredPrediction, aim: Aim) -> Tables:
 
 
 def _as_of(checkpoint: Checkpoint, scored: ScoredPrediction) -> ScoredPrediction:
-    """The same prediction under the parameters of a checkpoint."""
+    """The same prediction with the parameters of a checkpoint."""
     scorer = replace(scored.trained.scorer, **vars(checkpoint.parameters))
     then = replace(scored.trained, scorer=scorer, store=Store())
     return then.score(scored.prediction, then.candidates(scored.candidates.ids))

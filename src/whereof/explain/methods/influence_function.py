@@ -1,8 +1,8 @@
-"""Influence functions: what the parameters would be, to first order, had a fact been left out.
+"""Influence functions: a first-order estimate of the parameters without a fact.
 
-At a minimum of the summed loss, leaving out fact i moves the parameters by H^-1 grad L_i, with H
-the Hessian of the sum; so f falls by -grad f^T H^-1 grad L_i. All facts share one solve,
-s = (H + damping)^-1 grad f, and fact i has -s . grad L_i.
+At a minimum of the summed loss, removing fact i moves the parameters by H^-1 grad L_i, where H is
+the Hessian of the sum. So f falls by -grad f^T H^-1 grad L_i. One solve for all facts gives s = (H
++ damping)^-1 grad f; the influence of fact i is -s . grad L_i.
 
 H is taken
 - for few parameters as it is, by differences of gradients, as a dense matrix. Training stops where
@@ -12,7 +12,7 @@ H is taken
   for its products with vectors. They stop after a fixed number of these, which damps what they
   have not reached.
 
-Of many facts, some thousand that are drawn by the seed stand for all.
+If there are many facts, a seeded sample of them is used for H.
 """
 
 from collections.abc import Callable
@@ -30,17 +30,17 @@ from whereof.training.sampling import CURVATURE_STREAM, shuffled
 from whereof.types import FactIds, Numbers
 
 DAMPING = 1.0
-"""Added to the curvature of every parameter, as weight decay of that strength would."""
+"""Damping: added to the curvature of every parameter, like weight decay of this strength."""
 MOST_DENSE = 2000
-"""Parameters up to which the Hessian is a dense matrix."""
+"""Up to this number of parameters the Hessian is a dense matrix."""
 _MOST_FACTS = 2048
-"""Facts that the Hessian is taken from at most."""
+"""Maximum number of facts for the Hessian."""
 _MOST_STEPS = 40
-"""Of conjugate gradients."""
+"""Maximum number of steps of conjugate gradients."""
 _CLOSE = 1e-8
-"""What is left of the right-hand side, as a share, when conjugate gradients stop."""
+"""Relative residual at which conjugate gradients stop."""
 _STEP = 1e-5
-"""Of differences, in every parameter."""
+"""Step of the finite differences, in every parameter."""
 
 
 class InfluenceFunction(Method):
@@ -75,9 +75,9 @@ class Curvature:
 
     losses: Losses
     fact_ids: FactIds
-    """The facts that stand for all."""
+    """The sampled facts."""
     weight: float
-    """How many facts each of them stands for."""
+    """Number of facts that each sampled fact represents."""
 
     @classmethod
     def of(cls, trained: Trained, seed: int) -> "Curvature":
@@ -89,24 +89,24 @@ class Curvature:
         return cls(Losses.of(trained), fact_ids, n_facts / len(fact_ids))
 
     def gauss_newton(self, vector: Numbers) -> Numbers:
-        """The Gauss-Newton part times a vector."""
+        """Product of the Gauss-Newton matrix with a vector."""
         direction = unflatten(vector, self.losses.scorer)
         return self.weight * flatten(self.losses.curve(self.fact_ids, direction))
 
     def hessian(self, vector: Numbers) -> Numbers:
-        """The Hessian times a vector, by central differences of the gradient."""
+        """Product of the Hessian with a vector, by central differences of the gradient."""
         ahead, behind = self._gradient(_STEP * vector), self._gradient(-_STEP * vector)
         return (ahead - behind) / (2 * _STEP)
 
     def _gradient(self, change: Numbers) -> Numbers:
-        """The gradient of the summed loss where the parameters have changed."""
+        """The gradient of the summed loss at changed parameters."""
         scorer = self.losses.scorer
         there = _with_rows(scorer, unflatten(flatten(_rows(scorer)) + change, scorer))
         return self.weight * flatten(replace(self.losses, scorer=there).gradient(self.fact_ids))
 
 
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
-    """(n_parameters, n_parameters) a positive definite one; it serves every prediction."""
+    """(n_parameters, n_parameters) a positive definite Hessian, shared by all predictions."""
     key = f"influence-function-hessian-{seed}"
     return trained.store.get(key, lambda: {"hessian": _damped_hessian(trained, seed)})["hessian"]
 
@@ -126,7 +126,7 @@ def _damped_hessian(trained: Trained, seed: int) -> Numbers:
 
 
 def dense(product: Callable[[Numbers], Numbers], size: int) -> Numbers:
-    """(size, size) a symmetric matrix, out of its products with unit vectors."""
+    """(size, size) a symmetric matrix from its products with unit vectors."""
     matrix = np.array([product(unit) for unit in np.eye(size)])
     return np.asarray((matrix + matrix.T) / 2)
 
@@ -134,7 +134,7 @@ def dense(product: Callable[[Numbers], Numbers], size: int) -> Numbers:
 def solve_by_conjugate_gradients(
     product: Callable[[Numbers], Numbers], wanted: Numbers, damping: float
 ) -> Numbers:
-    """What a positive semidefinite matrix, with damping, takes to `wanted`; to some digits."""
+    """Solve (matrix + damping) x = wanted approximately, for a positive semidefinite matrix."""
     found, rest = np.zeros_like(wanted), wanted.copy()
     direction, square = rest.copy(), float(rest @ rest)
     enough = _CLOSE**2 * square
@@ -151,12 +151,12 @@ def solve_by_conjugate_gradients(
 
 
 def flatten(tables: Tables) -> Numbers:
-    """(n_parameters,) all numbers in a row."""
+    """(n_parameters,) all parameters in one vector."""
     return np.concatenate([part.ravel() for part in tables]).astype(np.float64, copy=False)
 
 
 def unflatten(vector: Numbers, scorer: Scorer) -> Tables:
-    """The numbers in the shape of a scorer's rows."""
+    """The vector in the shape of a scorer's rows."""
     n = scorer.entity_rows.size
     entities = vector[:n].reshape(scorer.entity_rows.shape)
     return Tables(entities, vector[n:].reshape(scorer.relation_rows.shape))

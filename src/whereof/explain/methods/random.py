@@ -1,4 +1,4 @@
-"""Adjacent facts in a random order: the paper's NH, which any method should beat."""
+"""Adjacent facts in random order (NH in the paper): the baseline for every method."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _11 = np.uint64(11)
 class RandomMethod(Method):
     """Draws between 0 and 1, keyed by seed, prediction and fact.
 
-    So a fact's draw does not depend on which other facts are there.
+    So a fact's number does not depend on which other facts there are.
     """
 
     name = "random"

@@ -1,4 +1,4 @@
-"""Exact influence: every fact left out alone, and the model trained again without it."""
+"""Exact influence: retrain the model without each fact."""
 
 from dataclasses import replace
 
