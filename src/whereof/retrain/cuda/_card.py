@@ -1,4 +1,4 @@
-"""Access to the GPU of this machine through CuPy."""
+"""The card of this machine, through CuPy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,43 +8,42 @@ from typing import Any, Protocol
 from whereof._extras import need
 from whereof.errors import WhereofError
 
-# Divisions and roots may be wrong in the last bit or two, which saves two thirds of their work.
-# Fused multiply-adds are written explicitly, so that kernels for one model and for many round in
-# the same way.
+# Divisions and roots are off by a bit or two, for a third of the work. What is multiplied and added
+# in one is spelled out, so that kernels for one model and for many round alike.
 _OPTIONS = ("--std=c++17", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Resources of a GPU for thread blocks."""
+    """What a card has for the blocks of threads that run on it."""
 
     n_processors: int
     threads: int
     """Of one block."""
     lanes: int
-    """Number of threads in a warp."""
+    """Threads that can pass numbers to each other."""
     shared_bytes: int
-    """Bytes of shared memory per multiprocessor."""
+    """Shared memory of a processor."""
     block_bytes: int
-    """Bytes of shared memory that one block can use."""
+    """Shared memory that one block can have."""
     cache_bytes: int
-    """Bytes of the cache that all multiprocessors share."""
+    """Of the cache that all processors share."""
 
 
 class Card(Protocol):
-    """A device that runs kernels: memory, a compiler and a launcher."""
+    """Somewhere to run kernels: memory, a compiler and a way to launch."""
 
     xp: Any
-    """The array module for its memory, with NumPy's functions."""
+    """NumPy's functions over its memory."""
     limits: Limits
     name: str
     identity: str
-    """Identifies what rounding depends on."""
+    """What rounding depends on."""
     memory_error: type[Exception]
-    """The exception for too little memory."""
+    """What is raised where memory is short."""
 
     def compile(self, source: str) -> Any:
-        """Compile kernels from source."""
+        """Kernels out of their source."""
 
     def launch(
         self,
@@ -55,16 +54,16 @@ class Card(Protocol):
         shared: int,
         arguments: Sequence[Any],
     ) -> None:
-        """Start a kernel; later launches wait for it."""
+        """Start a kernel; what is launched later waits for it."""
 
     def wait(self) -> None:
-        """Wait until all launched kernels are finished."""
+        """Until all that was launched is done."""
 
     def address(self, array: Any) -> int:
-        """The address of an array of `xp`."""
+        """Where an array of `xp` begins."""
 
     def free_bytes(self) -> int:
-        """Bytes of free memory."""
+        """Memory that can be had."""
 
 
 class CudaCard:
@@ -127,13 +126,13 @@ def _compiled(cupy: Any, source: str) -> Any:
 
 @lru_cache
 def open_card(task: str = "engine cuda") -> CudaCard:
-    """The GPU of this machine; the error for a missing one names the `task`."""
+    """The card, once it is sure that there is one; `task` is named where there is none."""
     cupy = need("cupy", "cuda", task, install='"cupy-cuda12x[ctk]"')
     try:
         if cupy.cuda.runtime.getDeviceCount():
             return CudaCard(cupy)
         why = "none is there"
-    except Exception as error:  # a missing driver or compiler raises many kinds of errors
+    except Exception as error:  # a driver or a compiler that is missing says so in many ways
         why = _first_line(error)
     raise WhereofError(f"{task} finds no CUDA card that works ({why}); leave out cuda")
 

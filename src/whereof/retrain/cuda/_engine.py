@@ -1,4 +1,4 @@
-"""Retraining on a CUDA GPU: many models at a time, one thread block each."""
+"""Retraining on a CUDA card: a fleet of models, one block of threads each."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 
@@ -23,18 +23,18 @@ _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
 _ROUNDING = 1
 """Raise it when the order of a kernel's sums changes: kept retrainings are not used after that."""
 _SCORE_BYTES = 1 << 28
-"""Bytes of scores to copy from the GPU at a time."""
+"""Of the scores that are fetched at a time."""
 
 
 class CudaEngine:
-    """Retrains on one GPU; models that do not fit at the same time run in waves."""
+    """One card; models that it has no room for at once run in waves."""
 
     device = "cuda"
 
     def __init__(self, card: Card | None = None) -> None:
         self._card = open_card() if card is None else card
         self.at_once = self._card.limits.n_processors
-        """Cache for the last problem."""
+        """Of the problem that was asked for last."""
 
     @property
     def identity(self) -> str:
@@ -46,17 +46,17 @@ class CudaEngine:
         return f"{self._card.name}, {processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """See `Engine`. An upper bound: the models' shared prefix is not known yet."""
+        """See `Engine`. At most: what models have in common is trained once, and not known yet."""
         size = self._wave_size(recipe.problem)
         n_whole, left = divmod(n_retrainings, size)
         whole = n_whole * self._probe(recipe, size) if n_whole else 0.0
         return whole + (self._probe(recipe, left) if left else 0.0)
 
     def _probe(self, recipe: Recipe, n_models: int) -> float:
-        """Measure the seconds of one wave."""
+        """Seconds of one wave."""
         fleet = Fleet(self._card, recipe.problem, [np.zeros(0, np.int64)] * n_models)
         stretches = fleet.train(recipe.n_facts, _PROBE_SECONDS / 4)
-        n_facts, spent = next(stretches)  # the first one loads the kernels
+        n_facts, spent = next(stretches)  # which loads the kernels, and counts where it is all
         for number, (n, seconds) in enumerate(stretches):
             n_facts, spent = (n_facts + n, spent + seconds) if number else (n, seconds)
             if spent > _PROBE_SECONDS:
@@ -73,7 +73,7 @@ class CudaEngine:
         """See `Engine`."""
         places = find_places(recipe, [job.removed for job in jobs])
         size, root = self._wave_size(recipe.problem), None
-        as_asked = predictions is None  # rows are large, so they are returned in order
+        as_asked = predictions is None  # rows are large, and wait for all that were asked before
         for wave in make_waves(places, size, as_asked=as_asked):
             if root and root.n_facts > places[wave].min():
                 root = None
@@ -86,10 +86,10 @@ class CudaEngine:
             fleet.settle()
             root = fleet.root
             yield from _results(fleet, jobs, wave, predictions)
-            del fleet  # free the memory before the next wave needs it
+            del fleet  # before the next one asks for its memory
 
     def _wave_size(self, problem: Problem) -> int:
-        """Number of jobs that run together: limited by the multiprocessors or by memory."""
+        """Jobs that run together: as many as work at a time, or as memory holds."""
         card = self._card
         check_problem(problem, card)
         slots = plan_layout(Sizes.of(problem), card.limits).slots(card.limits)
@@ -104,7 +104,7 @@ class CudaEngine:
 def _results(
     fleet: Fleet, jobs: Sequence[Job], wave: NDArray[np.int64], predictions: Predictions | None
 ) -> Iterator[tuple[int, Standings | Parameters]]:
-    """The results of every model; an error for a diverged one is raised after the others."""
+    """What is wanted of every model; one that diverged is said when the others are through."""
     finite = fleet.finite()
     models = np.flatnonzero(finite).tolist()
     if predictions is None:
@@ -119,7 +119,7 @@ def _results(
 
 
 def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Standings:
-    """Standings of a job's predictions; only scores are copied from the GPU."""
+    """How a job's predictions stand; only scores come back from the card."""
     most = int(np.diff(predictions.candidates, axis=1).max(initial=1))
     size, found = max(_SCORE_BYTES // (8 * most), 1), [np.zeros(0, STANDING)]
     for first in range(0, len(job.which), size):

@@ -1,4 +1,4 @@
-"""Many models of one problem in GPU memory, trained together."""
+"""Many models of one problem in a card's memory, trained together a stretch at a time."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -25,19 +25,19 @@ _FIELDS = (
     *("n_entities", "n_relations", "n_facts", "n_words", "most", "n_times", "horizon"),
     *("first", "epoch"),
 )
-"""Fields of Fleet in kernels/fleet.h, 8 bytes each: arrays, then numbers."""
+"""Of Fleet in kernels/fleet.h, each of 8 bytes: arrays, then numbers."""
 _OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "counts")
-"""Arrays that training changes; each row belongs to one model."""
+"""Arrays that training changes, with a model in each of their rows."""
 _FIRST_STRETCH = 64
-"""Number of facts in the first launch, before their time is known."""
+"""Facts, before it is known how long they take."""
 _DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
 
 
 class Fleet:
-    """Models that differ only in the facts they skip.
+    """Models that differ only in which facts they are trained without.
 
-    All models take the same step at the same time, so the draws of a step are made once. With a
-    parting, their shared prefix is also trained once.
+    All of them stand at the same place in time: what is drawn for a step is drawn once. With a
+    parting, what they have in common is trained once too.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Fleet:
     ) -> None:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
-        holds = not (tracked and problem.rule.deferred)  # held rows are not booked as drift
+        holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
         self.timeline = whole_timeline(problem)
         self._epoch, self.chunk = -1, range(0)
         self._parting, self._n_parted = parting, 1 if parting else self.n_models
         self.root: Root | None = None
-        """Set after the first model has separated."""
+        """Once the first model has parted."""
         placed = self._place(removed, tracked=tracked)
         self.arrays, self._numbers = placed.arrays, placed.numbers
 
@@ -77,7 +77,7 @@ class Fleet:
         return placed
 
     def enter(self, epoch: int, position: int) -> None:
-        """Draw the chunk of an epoch that contains a position; chunks start at fixed positions."""
+        """Draw the chunk of an epoch that holds a position; chunks are cut at fixed places."""
         size = chunk_size(self.problem)
         start = position // size * size
         chunk = range(start, min(start + size, len(self.problem.facts)))
@@ -96,16 +96,16 @@ class Fleet:
         self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
 
     def advance(self, start: int, stop: int) -> None:
-        """Train all separated models on the facts at these positions of the current chunk."""
+        """Train all models that have parted on the facts at positions of the entered chunk."""
         n_directions, first = self.problem.n_directions, self.chunk.start
         span = (np.int32((at - first) * n_directions) for at in (start, stop))
         layout = self.layout
         self._launch("train", self._n_parted, layout.threads, layout.shared_bytes, *span)
 
     def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
-        """Train on a number of facts, over all epochs, in launches of about `seconds`.
+        """Train on so many facts, over all epochs, in stretches of about so many seconds.
 
-        Yields the number of facts and the time of each launch. Facts of the root are already done.
+        After each one: on how many facts, and how long it took. Those of a root are done already.
         """
         root = self._parting and self._parting.root
         done, stretch = root.n_facts if root else 0, _FIRST_STRETCH
@@ -125,7 +125,7 @@ class Fleet:
         self._part(n_facts, n_facts + 1)
 
     def _part(self, done: int, until: int) -> None:
-        """Copy the first model to the models that separate before `until`; keep its root."""
+        """Let models that part before `until` begin as the first one stands; keep its root."""
         if self._parting is None:
             return
         before, self._n_parted = self._n_parted, self._parting.n_parted(until)
@@ -136,21 +136,21 @@ class Fleet:
             self.root = Root(done, {name: self.to_host(self.arrays[name][:1]) for name in own})
 
     def finite(self) -> NDArray[np.bool_]:
-        """(n_models,) whether all rows of a model are finite."""
+        """(n_models,) whether all of a model's rows are numbers."""
         xp, widths = self.card.xp, self.problem.widths
         sums = self.arrays["entities"][:, :, : widths.entity].sum(axis=(1, 2))
         sums = sums + self.arrays["relations"][:, :, : widths.relation].sum(axis=(1, 2))
         return self.to_host(xp.isfinite(sums))
 
     def settle(self) -> None:
-        """Apply pending drift to all rows after training."""
+        """Bring all rows up to date, when training is over."""
         if self.problem.rule.deferred:
             lanes = self.card.limits.lanes
             shared = 3 * (_SETTLE_THREADS // lanes) * self.sizes.item
             self._launch("settle", self.n_models, _SETTLE_THREADS, shared)
 
     def rows(self, model: int) -> Parameters:
-        """The rows of a model, after `settle`."""
+        """A model's rows, once they are settled."""
         widths = self.problem.widths
         return Parameters(
             self.to_host(self.arrays["entities"][model, :, : widths.entity]),
@@ -158,9 +158,9 @@ class Fleet:
         )
 
     def scores(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(n, most candidates) scores in double precision, after `settle`.
+        """(n, most candidates) scores in double precision, once rows are settled.
 
-        asked: (n, 5) model, given entity, relation row, first candidate, one past the last.
+        asked: (n, 5) model, given entity, row of the relation, first candidate, one past the last.
         """
         xp, widths = self.card.xp, self.problem.widths
         stride = int((asked[:, 4] - asked[:, 3]).max())
@@ -173,7 +173,7 @@ class Fleet:
         return self.to_host(out)
 
     def to_host(self, array: Any) -> NDArray[Any]:
-        """Copy an array from the GPU."""
+        """A copy of an array of the card."""
         self.card.wait()
         found: NDArray[Any] = array.get(order="C") if hasattr(array, "get") else array.copy()
         return np.ascontiguousarray(found)
@@ -186,6 +186,6 @@ class Fleet:
             for field in _FIELDS
         ]
         record = self.card.xp.asarray(np.array(fields, np.uint64))
-        self._record = record  # must live as long as the launch that reads it
+        self._record = record  # lives as long as the launch that reads it
         first = np.uint64(self.card.address(record))
         self.card.launch(self.kernels, name, blocks, threads, shared, (first, *arguments))

@@ -1,4 +1,4 @@
-"""How GPU threads are distributed over models, rows and numbers of rows."""
+"""How the threads of a card are shared out among models, rows and numbers of rows."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,37 +12,37 @@ from whereof.training.problem import Problem
 
 _PACK_BYTES = 16
 _LINE_BYTES = 64
-"""Bytes of a memory transaction; rows are aligned to it."""
+"""What memory moves at a time: rows begin at such places."""
 OWN_THREADS = 256
-"""Threads of a block: for a fact's own rows, and in total with two blocks per multiprocessor."""
+"""Of a block: those that work on a fact's own rows, and all where a processor has two blocks."""
 _MOST_BLOCKS = 32
-"""Limit of a multiprocessor."""
+"""Of a processor."""
 _PACKS_AT_ONCE = 4
-"""Rows that a thread loads before it waits; half as many for `adam`, with moments."""
+"""That a thread asks of memory before it waits; of deferred Adam half as many, with moments."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Widths of rows in memory, padded so that threads read 16 bytes at a time."""
+    """Lengths of rows in memory: padded, so that threads read 16 bytes at a time."""
 
     pack: int
-    """How many numbers are 16 bytes."""
+    """Numbers in 16 bytes."""
     row: int
     relation_row: int
     query_row: int
     parts: int
-    """Width of a row with its moments."""
+    """A row and its moments, side by side."""
     most: int
-    """Number of candidates of a step."""
+    """Candidates of a step."""
     item: int
-    """Bytes per number."""
+    """Bytes of a number."""
     deferred: bool
     n_rows: int
-    """Number of entities."""
+    """Of entities."""
 
     @property
     def state(self) -> int:
-        """Distance between two entity rows, in numbers."""
+        """Numbers between two entity rows."""
         return _padded(self.row * self.parts, _LINE_BYTES // self.item)
 
     @property
@@ -68,54 +68,54 @@ class Sizes:
 
     @property
     def room(self) -> int:
-        """Bytes that a block stores for all candidates: scores, ids and pending drift."""
+        """Bytes that a block keeps of all candidates: scores, ids, and what rows missed."""
         each = self.item * (7 if self.deferred else 1) + 4
         return _padded(self.most * each, _PACK_BYTES)
 
     @property
     def own(self) -> int:
-        """Total width of the rows that a fact owns."""
+        """Numbers of the rows that a fact owns."""
         return 2 * self.row + self.relation_row
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The configuration of a launch."""
+    """The shape of a launch."""
 
     threads: int
-    """Threads per block; a block trains one model."""
+    """Of a block, which trains one model."""
     blocks: int
-    """Blocks per multiprocessor."""
+    """That share a processor."""
     group: int
-    """Threads that share one row."""
+    """Threads that share a row."""
     packs: int
-    """Numbers of a row per thread."""
+    """Of a row that each of them holds."""
     turns: int
-    """Partial sums per group; twice the threads with half of them sum in the same order."""
+    """Sums that a group keeps in turn; with half the turns, twice the threads add up alike."""
     held: int
-    """Rounds of candidates whose rows stay in shared memory between both passes."""
+    """Rounds of candidates whose rows stay in shared memory between the two passes."""
     scored: int
-    """Rows that a group loads at a time in the first pass."""
+    """Rows that a group asks of memory at once in the first pass."""
     moved: int
-    """Rows that a group loads at a time in the second pass."""
+    """The same in the second pass."""
     ahead: bool
-    """Whether to prefetch the rows of the next step: if the cache has room for them, but not for
-    all rows."""
+    """Whether the rows of the next step are fetched during this one: the cache has room for those
+    rows, and not for all."""
     room_shared: bool
-    """Whether shared memory has room for the data of every candidate."""
+    """Whether shared memory has room for what is kept of every candidate."""
     shared_bytes: int
 
     def slots(self, limits: Limits) -> int:
-        """Number of models that train at the same time."""
+        """Models that train at a time."""
         return self.blocks * limits.n_processors
 
 
 def plan_layout(
     sizes: Sizes, limits: Limits, n_models: int | None = None, *, holds: bool = True
 ) -> Layout:
-    """Choose a layout for rows and candidates; with `holds`, rows may stay in shared memory.
+    """The shape that suits rows and candidates; `holds` lets rows stay in shared memory.
 
-    With few models, each gets more threads. The layout does not change the result by a single bit.
+    Few models have more threads each. What is computed does not depend on it, to the bit.
     """
     group = min(_power_of_two(sizes.row // sizes.pack), limits.lanes)
     packs = math.ceil(sizes.row / sizes.pack / group)
@@ -134,7 +134,7 @@ def plan_layout(
 
 
 def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
-    """Distribute the shared memory of a layout; use fewer blocks if there is too little."""
+    """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
     base, kept = _base_bytes(sizes, shape, limits), sizes.room
     wanted = base + kept if base + kept <= _room(limits, 1) else base
     blocks = shape.blocks
@@ -161,21 +161,21 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
 
 
 def _room(limits: Limits, blocks: int) -> int:
-    """Shared memory per block, for a number of blocks per multiprocessor."""
+    """Shared memory of one of so many blocks of a processor."""
     return min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
 
 
 _RESERVED = 1024
-"""Bytes of shared memory that the system reserves per block."""
+"""Bytes of shared memory that every block takes for itself."""
 
 
 def draw_bytes(problem: Problem) -> int:
-    """Bytes of shared memory to find repeated draws of a step."""
+    """Shared memory in which the draws of a step are looked through for repeats."""
     return 0 if problem.draw.distinct else 8 * (Sizes.of(problem).most - 1)
 
 
 def _base_bytes(sizes: Sizes, shape: Layout, limits: Limits) -> int:
-    """Bytes of shared memory that a block always needs; see `share_out` in kernels/step.cu."""
+    """Shared memory that a block needs in any case; see `share_out` in kernels/step.cu."""
     n_warps = shape.threads // limits.lanes
     numbers = 2 * sizes.own + (2 + shape.turns * n_warps) * sizes.query_row + 3 * n_warps + 1
     return _padded(numbers, sizes.pack) * sizes.item

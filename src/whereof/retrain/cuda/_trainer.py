@@ -1,4 +1,4 @@
-"""A training run on a GPU, with trace and ledgers, advanced in steps of many facts."""
+"""One training run on a card, with trace and ledgers, moved on a stretch at a time."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _LEDGERS = ("owned", "drift", "projection")
 
 
 class CudaTrainer:
-    """Trains a problem on a GPU. Its snapshots and those of `Trainer` are interchangeable."""
+    """Trains a problem on a card; what it saves, a `Trainer` can take up, and the reverse."""
 
     def __init__(
         self, problem: Problem, trace: NDArray[Any] | None = None, card: Card | None = None
@@ -32,17 +32,17 @@ class CudaTrainer:
         self.count = np.zeros(1, np.int64)
         self.meter = np.zeros(len(METER))
         self._trace_at = 0
-        """The count at which the trace was last copied."""
+        """The count that the trace was fetched at."""
 
     @property
     def epoch_ended(self) -> bool:
         return self.position >= len(self.problem.facts)
 
     def warm_up(self) -> None:
-        """Does nothing: the kernels are compiled already."""
+        """The kernels are compiled already."""
 
     def advance(self, n_facts: int) -> int:
-        """Train on at most `n_facts` more facts, within the epoch; return their number."""
+        """Train on the next facts, at most `n_facts`, within the epoch; say on how many."""
         fleet, arrays = self._fleet, self._fleet.arrays
         if self.epoch_ended:
             self.epoch, self.position = self.epoch + 1, 0
@@ -59,14 +59,14 @@ class CudaTrainer:
 
     @property
     def trace(self) -> NDArray[Any]:
-        """The current trace, in the array that was passed for it."""
+        """The trace as it stands, in the array that was given for it."""
         if len(self._trace) and self._trace_at != int(self.count[0]):
             self._trace[...] = self._fleet.to_host(self._fleet.arrays["trace"])
             self._trace_at = int(self.count[0])
         return self._trace
 
     def read(self) -> tuple[Table, Table]:
-        """Up-to-date copies of the tables. Reading never changes what training does next."""
+        """Copies of the tables, up to date; looking never changes what training does next."""
         arrays = self._fleet.arrays
         if not self.problem.rule.deferred:
             return self._tables()
@@ -79,7 +79,7 @@ class CudaTrainer:
         return tables
 
     def _tables(self) -> tuple[Table, Table]:
-        """The current tables, without padding."""
+        """Both tables as they stand, without padding."""
         found, rule = [], self.problem.rule
         host, arrays = self._fleet.to_host, self._fleet.arrays
         widths = (self.problem.widths.entity, self.problem.widths.relation)
@@ -109,13 +109,13 @@ class CudaTrainer:
         return found[0], found[1]
 
     def _parts(self, state: Any, name: str) -> list[Any]:
-        """Views of a table's rows and of their moments, with padding."""
+        """The rows of a table, and each of their moments: views, with padding."""
         sizes = self._fleet.sizes
         width = sizes.row if name == "entities" else sizes.relation_row
         return [state[:, part * width : (part + 1) * width] for part in range(sizes.parts)]
 
     def parameters(self) -> Parameters:
-        """Copies of the current rows."""
+        """Copies of the rows as they stand."""
         widths = self.problem.widths
         entities, relations = (table.state for table in self.read())
         return Parameters(
@@ -124,7 +124,7 @@ class CudaTrainer:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Everything that `restore` needs except the trace."""
+        """Everything but the trace that `restore` needs."""
         block = self._fleet.timeline.block_size
         start = max(self.position - 1, 0) // block * block
         first = (self.epoch * len(self.problem.facts) + start) * self.problem.n_directions
@@ -135,7 +135,7 @@ class CudaTrainer:
         return arrays
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Continue from a snapshot of the GPU or the CPU, in place."""
+        """Take up a snapshot, of this or of the CPU's, in place."""
         fleet = self._fleet
         check_snapshot(self.snapshot(), arrays)
         self.count[:], self.meter[:] = arrays["count"], arrays["meter"]
