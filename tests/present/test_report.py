@@ -144,7 +144,7 @@ def test_ratings_are_told_by_ratings() -> None:
         "whose rating falls",
         "How much lower the rating is",
         "difference of ratings",
-        "mean change of the rating",
+        "and the rating by 0.0123 on average",
         "With no constraint, predicted and actual ratings correlate",
         "r of ratings",
         "predicted rating",

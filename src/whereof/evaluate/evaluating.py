@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
 from whereof.explain.method import get_method
-from whereof.predict.standing import Predictions, stand_alike
-from whereof.retrain import Case, Job, Outcomes, Retrainer
+from whereof.predict.standing import stand_alike
+from whereof.retrain import Case
 
 Variants = Mapping[str, Mapping[str, Sequence[Case]]]
 """By protocol and by name: the cases of the variants that it asks for, one a seed."""
@@ -29,26 +29,6 @@ class About:
 
     run: str
     dataset: str
-
-
-@dataclass(frozen=True, eq=False)
-class CountingRetrainer(Retrainer):
-    """A retrainer that counts what it is asked, and what of it was not known before."""
-
-    asked: set[str] = field(default_factory=set)
-    trained: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, retrainer: Retrainer) -> "CountingRetrainer":
-        return cls(retrainer.recipe, retrainer.engine, retrainer.journal, retrainer.events)
-
-    def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
-        """See `Retrainer`."""
-        for job in [Job.control(len(predictions)), *jobs]:
-            self.asked.add(job.key)
-            if self.journal.lacks(job.removed, predictions.places[job.which]):
-                self.trained.add(job.key)
-        return super().ask(predictions, jobs)
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
@@ -96,10 +76,7 @@ def evaluate(
     """Run the protocols over the cases of all seeds, and over the variants they ask for."""
     start, others = time.perf_counter(), variants or {}
     every = [case for mine in others.values() for each in mine.values() for case in each]
-    samples = {
-        case: pick(replace(case, retrainer=CountingRetrainer.of(case.retrainer)), options, threads)
-        for case in dict.fromkeys([*cases, *every])
-    }
+    samples = {case: pick(case, options, threads) for case in dict.fromkeys([*cases, *every])}
     seeds = [samples[case] for case in cases]
     works = {
         protocol: Work(
@@ -177,9 +154,8 @@ def _counts(samples: Sequence[Sample]) -> dict[str, Any]:
     """What is known once all protocols are done: counts, times, notes, and the controls."""
     # The journal has the controls, unless no protocol retrained anything.
     controls = [sample.ask([]).control for sample in samples]
-    counted = [sample.case.retrainer for sample in samples]
-    asked = sum(len(each.asked) for each in counted if isinstance(each, CountingRetrainer))
-    trained = sum(len(each.trained) for each in counted if isinstance(each, CountingRetrainer))
+    asked = sum(len(sample.asked) for sample in samples)
+    trained = sum(len(sample.trained) for sample in samples)
     methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
     seconds = {
         name: tuple(each.seconds[name] for each in samples if name in each.seconds)

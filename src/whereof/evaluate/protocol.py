@@ -4,13 +4,14 @@ A protocol is found by name through `whereof.registry`, in the group `whereof.pr
 pages and documents treat all of them alike.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_origin, get_type_hints
 
 from whereof import registry
 from whereof.chart import Chart
-from whereof.table import Table
+from whereof.table import Column, Table
 
 if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation, Retraining
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from whereof.retrain import Job
     from whereof.settings import Settings
     from whereof.types import Numbers
+
+MethodName = Annotated[str, Column("method", "method")]
+Size = Annotated[int | str, Column("k", "k", "count")]
+"""The number of facts that are removed, or `all` that support."""
 
 
 @dataclass(frozen=True)
@@ -163,3 +168,35 @@ def count_retrainings(names: Iterable[str], options: "EvaluateOptions", size: Sa
     adjacent = min(totals["adjacent"], size.n_adjacent)
     n_retrainings: int = 1 + min(adjacent + totals["single"], size.n_facts) + totals["sets"]
     return n_retrainings
+
+
+def table_of(
+    name: str, found: "Evaluation", records: Sequence[Any], title: str = "", note: str = ""
+) -> Table:
+    """A table of dataclasses whose fields carry their column: `Annotated[float, Column(...)]`.
+
+    Titles may contain {quantity} and {quantities}: probability or rating.
+    """
+    columns = dict(_columns(type(records[0])))
+    words = {"quantity": found.quantity, "quantities": found.quantities}
+    shown = [
+        replace(each, name=path[-1], title=each.title.format(**words))
+        for path, each in columns.items()
+    ]
+    rows = ([_value(row, path, each.pair) for path, each in columns.items()] for row in records)
+    return Table.of(name, title, shown, rows, note)
+
+
+def _columns(kind: type) -> Iterator[tuple[tuple[str, ...], Column]]:
+    """The columns of a dataclass, by the path of attributes that leads to each."""
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if is_dataclass(hint) and isinstance(hint, type):
+            yield from (((name, *path), column) for path, column in _columns(hint))
+        for part in getattr(hint, "__metadata__", ()):
+            if isinstance(part, Column):
+                yield (name,), part
+
+
+def _value(row: Any, path: tuple[str, ...], pair: str) -> Any:
+    value = reduce(getattr, path, row)
+    return (value, getattr(row, path[0].replace("_mean", "_std"))) if pair == "deviation" else value

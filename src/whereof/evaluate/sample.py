@@ -2,11 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,9 @@ from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import SampleSize
+from whereof.evaluate.protocol import SampleSize, Size
 from whereof.explain.adjacent import filter_facts, find_adjacent
-from whereof.explain.explain import RankedFacts, explain_many, rank_many, score_answer
-from whereof.explain.explanation import ExplainedFact, Explanation
+from whereof.explain.explain import RankedFacts, rank_many, score_answer
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
@@ -30,14 +28,6 @@ from whereof.predict.standing import Predictions, Standings
 from whereof.retrain import Case, Job, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
-
-Size = int | str
-"""The number of facts that are removed, or `all` that support."""
-
-_Noted = TypeVar("_Noted", Explanation, RankedFacts)
-_Ask = Callable[[Trained, Iterable[Listed], ExplainOptions, int | None], Iterator[_Noted | Failed]]
-_Asking = tuple[str, int | str]
-"""A method, and how many facts of each explanation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +43,14 @@ class Sample:
     """Of one explanation by each method, the mean; see `rank`."""
     notes: dict[str, None] = field(init=False, repr=False, default_factory=dict)
     """What explanations remark, each once."""
-    _ranked: dict[_Asking, tuple[FactIds, ...]] = field(
+    asked: set[str] = field(init=False, repr=False, default_factory=set)
+    """Keys of the retrainings that protocols asked for."""
+    trained: set[str] = field(init=False, repr=False, default_factory=set)
+    """Those that the journal did not have."""
+    _ranked: dict[tuple[str, Size], tuple[FactIds, ...]] = field(
         init=False, repr=False, default_factory=dict
     )
-    _influences: dict[str, NDArray[np.float64]] = field(
-        init=False, repr=False, default_factory=dict
-    )
+    _influences: dict[str, Numbers] = field(init=False, repr=False, default_factory=dict)
     _adjacent_influences: dict[str, tuple[Numbers, ...]] = field(
         init=False, repr=False, default_factory=dict
     )
@@ -112,7 +104,12 @@ class Sample:
 
     def ask(self, jobs: Sequence[Job]) -> Outcomes:
         """The predictions after retrainings, and in the control."""
-        return self.case.retrainer.ask(self.arrays, jobs)
+        retrainer = self.case.retrainer
+        for job in [Job.control(len(self)), *jobs]:
+            self.asked.add(job.key)
+            if retrainer.journal.lacks(job.removed, self.arrays.places[job.which]):
+                self.trained.add(job.key)
+        return retrainer.ask(self.arrays, jobs)
 
     def outputs(self, standings: Standings) -> Numbers:
         """What influence is measured on: probabilities or, for models of ratings, ratings."""
@@ -197,8 +194,8 @@ class Sample:
         method measures `seconds`: the time for one explanation on one thread.
         """
         if (method, top) not in self._ranked:
-            found = self._cut(method, top) or self._work_out(method, top)
-            self._ranked[method, top] = tuple(found)
+            longer = self._cut(method, top)
+            self._ranked[method, top] = tuple(longer or self._compute(method, top))
         return self._ranked[method, top]
 
     def _cut(self, method: str, top: int | str) -> Sequence[FactIds]:
@@ -208,14 +205,14 @@ class Sample:
                 return [ids[:top] for ids in longer]
         return ()
 
-    def _work_out(self, method: str, top: int | str) -> Sequence[FactIds]:
-        numbers = range(len(self.predictions))
+    def _compute(self, method: str, top: int | str) -> Sequence[FactIds]:
+        numbers = range(len(self))
         if method not in self.seconds:
-            list(self._ids(numbers[:1], method, top))  # kernels are loaded
+            self._ids(numbers[:1], method, top)  # loads kernels
         start = time.perf_counter()
-        found = list(self._ids(numbers, method, top))
-        on_card = self.case.trained.backing is not None  # which works for one thread at a time
-        workers = 1 if on_card else min(self.threads or os.cpu_count() or 1, len(numbers))
+        found = self._ids(numbers, method, top)
+        on_device = self.case.trained.backing is not None  # one thread at a time uses it
+        workers = 1 if on_device else min(self.threads or os.cpu_count() or 1, len(numbers))
         took = (time.perf_counter() - start) * workers / len(numbers)
         self.seconds.setdefault(method, took)
         if isinstance(top, int):
@@ -224,52 +221,43 @@ class Sample:
                 found[number] = ids[:top]
         return found
 
-    def influences(self, method: str) -> NDArray[np.float64]:
-        """(n_predictions, n_facts) by a method, worked out once; 0 where it does not look."""
+    def influences(self, method: str) -> Numbers:
+        """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""
         if method not in self._influences:
-            found = np.zeros((len(self.predictions), self.case.trained.dataset.n_facts))
-            for row, mine in zip(found, self._rows(method), strict=True):
+            self._influences[method] = np.zeros((len(self), self.n_facts))
+            for row, mine in zip(self._influences[method], self._rows(method), strict=True):
                 row[:] = mine
-            self._influences[method] = found
         return self._influences[method]
 
     def adjacent_influences(self, method: str) -> tuple[Numbers, ...]:
-        """The same of every prediction's adjacent facts alone, which are few."""
+        """Per prediction, those of its adjacent facts."""
         if method not in self._adjacent_influences:
-            known = self._influences.get(method)
-            rows = self._rows(method) if known is None else known
-            pairs = zip(self.predictions, rows, strict=True)
-            near = tuple(row[find_adjacent(self.case.trained, each)] for each, row in pairs)
+            rows = self._influences[method] if method in self._influences else self._rows(method)
+            near = tuple(row[self.adjacent(number)] for number, row in enumerate(rows))
             self._adjacent_influences[method] = near
         return self._adjacent_influences[method]
 
     def _rows(self, method: str) -> Iterator[Numbers]:
-        """Of every prediction, (n_facts,)."""
-        for facts in self._facts(range(len(self.predictions)), method):
-            row = np.zeros(self.case.trained.dataset.n_facts)
-            row[[fact.fact_id for fact in facts]] = [fact.influence for fact in facts]
+        """Per prediction, (n_facts,)."""
+        for found in self._found(range(len(self)), method, None):
+            row = np.zeros(self.n_facts)
+            row[found.fact_ids] = found.influences
             yield row
 
-    def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> Iterator[FactIds]:
-        for found in self._found(numbers, method, top, rank_many):
-            yield np.zeros(0, np.int64) if found is None else found.fact_ids
-
-    def _facts(self, numbers: Sequence[int], method: str) -> Iterator[Sequence[ExplainedFact]]:
-        """All of them."""
-        for found in self._found(numbers, method, None, explain_many):
-            yield () if found is None else found.facts
+    def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> list[FactIds]:
+        return [found.fact_ids for found in self._found(numbers, method, top)]
 
     def _found(
-        self, numbers: Sequence[int], method: str, top: int | str | None, ask: _Ask[_Noted]
-    ) -> Iterator[_Noted | None]:
-        """Explanations; None of predictions without facts that the method looks at."""
+        self, numbers: Sequence[int], method: str, top: int | str | None
+    ) -> Iterator[RankedFacts]:
+        """Explanations; empty for predictions without facts that the method rates."""
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
-        answers = ask(self.case.trained, listed, options, self.threads)
+        answers = rank_many(self.case.trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
             if isinstance(found, Failed):
                 self._check_nothing_there(number, method, found)
-                yield None
+                yield RankedFacts(np.zeros(0, np.int64), np.zeros(0), ())
                 continue
             self.notes.update(dict.fromkeys(found.notes))
             yield found
@@ -360,11 +348,6 @@ def draws_at_random(method: str) -> bool:
     An evaluation may name a method of a package that is not installed here.
     """
     return method in registry.names(registry.METHODS) and get_method(method).draws
-
-
-def size_text(k: Size) -> str:
-    """A size as a label of rows and bars."""
-    return f"k = {k}"
 
 
 def facts_text(method: str, k: Size, removed_mean: float | None = None) -> str:

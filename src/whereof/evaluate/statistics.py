@@ -2,10 +2,12 @@
 
 from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.table import Column
 from whereof.types import Numbers
 
 Interval = tuple[float, float]
@@ -23,12 +25,12 @@ _TINY = 1e-9
 class Spread:
     """The five numbers of a box plot, with mean and standard deviation."""
 
-    low: float
-    first_quarter: float
-    median: float
-    third_quarter: float
-    high: float
-    mean: float
+    low: Annotated[float, Column("", "lowest", "correlation")]
+    first_quarter: Annotated[float, Column("", "first quarter", "correlation")]
+    median: Annotated[float, Column("", "median", "correlation")]
+    third_quarter: Annotated[float, Column("", "third quarter", "correlation")]
+    high: Annotated[float, Column("", "highest", "correlation")]
+    mean: Annotated[float, Column("", "mean", "correlation")]
     std: float
 
 

@@ -21,7 +21,7 @@ from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained
 from whereof.predict.standing import name_standings
-from whereof.types import OBJECT, SUBJECT, FactIds
+from whereof.types import OBJECT, SUBJECT, FactIds, Numbers
 
 _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
@@ -74,6 +74,7 @@ class RankedFacts(NamedTuple):
     """An explanation by the ids of its facts alone."""
 
     fact_ids: FactIds
+    influences: Numbers
     notes: tuple[str, ...]
 
 
@@ -137,7 +138,8 @@ class _Explaining:
     def ranking(self) -> RankedFacts:
         wanted = self._filtered(self._adjacent())
         ranked = self._rank(wanted, self.options.top, opposing=self.options.opposing)
-        return RankedFacts(wanted[ranked.chosen], (*self._notes(), *ranked.notes))
+        notes = (*self._notes(), *ranked.notes)
+        return RankedFacts(wanted[ranked.chosen], ranked.influences, notes)
 
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         ranked = self._rank(fact_ids, None)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from whereof.chart import Chart, Points
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work, table_of
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
 from whereof.retrain import Job
@@ -25,13 +25,13 @@ _Point = tuple[float, float, float]
 class Approximation:
     """Predicted against actual probability without the fact that rollback ranks first."""
 
-    constraint: str
-    n_points: int
-    pearson_probability: float
+    constraint: Annotated[str, Column("", "constraint")]
+    n_points: Annotated[int, Column("", "points", "count")]
+    pearson_probability: Annotated[float, Column("", "r of {quantities}", "correlation")]
     """Of the predicted and the actual probability, as in the paper."""
-    pearson_change: float
+    pearson_change: Annotated[float, Column("", "r of changes", "correlation")]
     """Of the predicted and the actual change, which is harder."""
-    lipschitz: float
+    lipschitz: Annotated[float, Column("", "Lipschitz", "number")]
     """The largest slope of the score during training; the mean over seeds."""
     points: tuple[_Point, ...] = field(repr=False)
     """Original, predicted and actual probability."""
@@ -97,26 +97,11 @@ class ApproximationProtocol(Protocol):
             yield (float(original[number]), predicted, actual), record
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
-        columns = (
-            Column("constraint", "constraint"),
-            Column("n_points", "points", "count"),
-            Column("pearson_probability", f"r of {found.quantities}", "correlation"),
-            Column("pearson_change", "r of changes", "correlation"),
-            Column("lipschitz", "Lipschitz", "number"),
-        )
-        rows = (
-            (
-                *(row.constraint, row.n_points, row.pearson_probability),
-                *(row.pearson_change, row.lipschitz),
-            )
-            for row in found.approximation
-        )
         note = (
             "Without the one fact that rollback ranks first. r: Pearson's correlation of predicted "
             "and actual. Lipschitz: the largest slope of the score during training."
         )
-        title = f"The {found.quantity} by rollback against that of the retrained model"
-        yield Table.of("approximation", title, columns, rows, note)
+        yield table_of("approximation", found, found.approximation, "", note)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         for row in found.approximation:

@@ -7,15 +7,22 @@ that were kept.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.chart import Bar, Chart
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.protocol import (
+    Found,
+    MethodName,
+    Protocol,
+    Retrainings,
+    SampleSize,
+    Work,
+    table_of,
+)
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import (
     Interval,
@@ -34,12 +41,12 @@ from whereof.units import is_number, show
 class Datamodelling:
     """The score of one method: Spearman correlation over random halves of the facts."""
 
-    method: str
-    score: float
+    method: MethodName
+    score: Annotated[float, Column("", "score", "correlation")]
     """Correlation of the actual output and the sum of influences, the mean over predictions."""
-    interval: Interval | None
-    n_subsets: int
-    n_predictions: int
+    interval: Annotated[Interval | None, Column("", "95%", "correlation", "interval")]
+    n_subsets: Annotated[int, Column("", "halves", "count")]
+    n_predictions: Annotated[int, Column("", "predictions", "count")]
     n_seeds: int
 
 
@@ -90,20 +97,11 @@ class DatamodellingProtocol(Protocol):
         return Found({"datamodelling": tuple(rows)}, tuple(records))
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
-        columns = (
-            Column("method", "method"),
-            Column("score", "score", "correlation"),
-            Column("interval", "95%", "correlation", "interval"),
-            Column("n_subsets", "halves", "count"),
-            Column("n_predictions", "predictions", "count"),
-        )
-        rows = ([getattr(row, each.name) for each in columns] for row in found.datamodelling)
         note = (
-            "The model is trained on random halves of the facts. score: Spearman's correlation of "
-            f"its {found.quantity} with the sum of the influences of the facts that were kept; "
-            "1 is a perfect order, 0 is none."
+            "score: Spearman's correlation over random halves of the facts, of the sum of the "
+            f"influences of the kept facts and the {found.quantity} after training on them."
         )
-        yield Table.of("datamodelling", "Random halves of the facts", columns, rows, note)
+        yield table_of("datamodelling", found, found.datamodelling, "", note)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         known = [row for row in found.datamodelling if is_number(row.score)]
@@ -111,11 +109,6 @@ class DatamodellingProtocol(Protocol):
             best = max(known, key=lambda row: float(row.score))
             score = show(best.score, "correlation")
             yield f"{best.method} predicts random halves best, with a score of {score}."
-
-    def charts(self, found: Evaluation) -> Iterator[Chart]:
-        bars = (Bar("", row.method, row.score, row.interval) for row in found.datamodelling)
-        x = Column("score", "mean of Spearman's rho", "correlation")
-        yield Chart("datamodelling", self.title, tuple(bars), x)
 
 
 PROTOCOL = DatamodellingProtocol()

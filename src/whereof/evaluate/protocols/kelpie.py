@@ -6,15 +6,24 @@ explanation are removed at once and the model is retrained once.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
-from whereof.evaluate.sample import Sample, Size, facts_text
+from whereof.evaluate.protocol import (
+    Found,
+    MethodName,
+    Protocol,
+    Retrainings,
+    SampleSize,
+    Size,
+    Work,
+    table_of,
+)
+from whereof.evaluate.sample import Sample, facts_text
 from whereof.evaluate.statistics import mean_size
 from whereof.retrain import Job
 from whereof.table import Column, Table
@@ -31,17 +40,17 @@ _Key = tuple[str, Size]
 class Kelpie:
     """All explanations of one method and size removed together, one retraining a seed."""
 
-    method: str
+    method: MethodName
     k: Size
     n_predictions: int
     n_seeds: int
-    removed_mean: float
-    hits1_before: float
-    hits1_after: float
-    hits1_fall: float
-    mrr_before: float
-    mrr_after: float
-    mrr_fall: float
+    removed_mean: Annotated[float, Column("", "removed", "mean")]
+    hits1_before: Annotated[float, Column("", "Hits@1", "percent")]
+    hits1_after: Annotated[float, Column("", "after", "percent")]
+    hits1_fall: Annotated[float, Column("", "fall", "percent")]
+    mrr_before: Annotated[float, Column("", "MRR", "percent")]
+    mrr_after: Annotated[float, Column("", "after", "percent")]
+    mrr_fall: Annotated[float, Column("", "fall", "percent")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,20 +96,8 @@ class KelpieProtocol(Protocol):
         return Found({"kelpie": tuple(rows)}, tuple(records))
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
-        columns = (
-            Column("method", "method"),
-            Column("k", "k", "count"),
-            Column("removed_mean", "removed", "mean"),
-            Column("hits1_before", "Hits@1", "percent"),
-            Column("hits1_after", "after", "percent"),
-            Column("hits1_fall", "fall", "percent"),
-            Column("mrr_before", "MRR", "percent"),
-            Column("mrr_after", "after", "percent"),
-            Column("mrr_fall", "fall", "percent"),
-        )
-        rows = ([getattr(row, each.name) for each in columns] for row in found.kelpie)
         note = "Before and after one retraining a seed without the facts of all explanations."
-        yield Table.of("kelpie", "", columns, rows, note)
+        yield table_of("kelpie", found, found.kelpie, "", note)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         for row in found.kelpie:

@@ -6,7 +6,7 @@ method later.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from whereof.chart import Bar, Chart
 from whereof.evaluate.evaluation import UNWRITTEN, Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.protocol import (
+    Found,
+    MethodName,
+    Protocol,
+    Retrainings,
+    SampleSize,
+    Work,
+    table_of,
+)
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import (
     Interval,
@@ -30,6 +38,8 @@ from whereof.units import count, is_number, show
 
 _SHOWN = 40
 """Rows that people see of the table of single predictions."""
+
+_Interval = Annotated[Interval | None, Column("", "95%", "correlation", "interval")]
 
 PAIR = np.dtype([("fact", "<i4"), ("prediction", "<i4"), ("influence", "<f8")])
 """A fact's id, the position of a prediction, and the true influence."""
@@ -65,14 +75,14 @@ class Order:
 class LeaveOneOut:
     """How well a method's estimates agree with the true influence."""
 
-    method: str
-    rho_adjacent: float
+    method: MethodName
+    rho_adjacent: Annotated[float, Column("", "rho adjacent", "correlation")]
     """Spearman correlation over adjacent facts, the mean over predictions."""
-    rho_adjacent_interval: Interval | None
-    rho_all: float
+    rho_adjacent_interval: _Interval
+    rho_all: Annotated[float, Column("", "rho all", "correlation")]
     """Over all facts, where all were removed; facts that are not adjacent have estimate 0."""
-    rho_all_interval: Interval | None
-    share_of_best: float
+    rho_all_interval: _Interval
+    share_of_best: Annotated[float, Column("", "of best", "percent")]
     """True drop without the method's first fact over the largest true drop: the mean."""
     n_predictions: int
     n_seeds: int
@@ -159,21 +169,12 @@ class LeaveOneOutProtocol(Protocol):
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         which = "adjacent facts" if found.options.get("adjacent_only") else "every fact"
-        columns = (
-            Column("method", "method"),
-            Column("rho_adjacent", "rho adjacent", "correlation"),
-            Column("rho_adjacent_interval", "95%", "correlation", "interval"),
-            Column("rho_all", "rho all", "correlation"),
-            Column("rho_all_interval", "95%", "correlation", "interval"),
-            Column("share_of_best", "of best", "percent"),
-        )
-        rows = ([getattr(row, each.name) for each in columns] for row in found.leave_one_out)
         note = (
             "rho: Spearman's correlation of estimated and true influence. of best: the true drop "
             "without the method's first fact, as a share of the largest drop by any fact."
         )
         title = f"Correlation with the true influence of {which}"
-        yield Table.of("leave-one-out", title, columns, rows, note)
+        yield table_of("leave-one-out", found, found.leave_one_out, title, note)
         pairs = [(row.method, order) for row in found.leave_one_out for order in row.orders]
         if pairs:
             yield _orders_table(found, pairs)

@@ -1,8 +1,10 @@
 """Remove a method's facts, retrain, and see whether the prediction falls."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +12,17 @@ from numpy.typing import NDArray
 from whereof.chart import Bar, Box, Chart, Strip
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
-from whereof.evaluate.sample import Sample, Size, facts_text, size_text
+from whereof.evaluate.protocol import (
+    Found,
+    MethodName,
+    Protocol,
+    Retrainings,
+    SampleSize,
+    Size,
+    Work,
+    table_of,
+)
+from whereof.evaluate.sample import Sample, facts_text
 from whereof.evaluate.statistics import (
     Interval,
     Spread,
@@ -31,6 +42,7 @@ _SURE = 0.05
 """Differences with a smaller p-value are unlikely to be chance."""
 _STARS = ((0.001, "***"), (0.01, "**"), (_SURE, "*"))
 _METRICS = ("pd", "tc")
+_Interval = Annotated[Interval | None, Column("", "95%", "percent", "interval")]
 Choice = tuple[str, Size]
 """A method and a size: one row of the table."""
 
@@ -39,42 +51,40 @@ Choice = tuple[str, Size]
 class Removal:
     """What removing a method's facts did, for one method and one size."""
 
-    method: str
+    method: MethodName
     k: Size
-    pd: float
+    pd: Annotated[float, Column("", "PD", "percent")]
     """Probability drop: the share of predictions whose probability (or rating) fell."""
-    pd_interval: Interval | None
+    pd_interval: _Interval
     pd_seeds: tuple[float, ...]
     """One value a seed."""
-    tc: float
+    tc: Annotated[float, Column("", "TC", "percent")]
     """Top change: the share of predictions whose query has another top answer."""
-    tc_interval: Interval | None
+    tc_interval: _Interval
     tc_seeds: tuple[float, ...]
     tc_released: float
     """TC if an answer that only a removed fact had counts as new."""
     n_predictions: int
-    """Of one seed; the rounded mean where seeds differ."""
     n_seeds: int
-    removed_mean: float
+    removed_mean: Annotated[float, Column("", "removed", "mean", "deviation")]
     removed_std: float
     tc_released_interval: Interval | None = None
     tc_released_seeds: tuple[float, ...] = ()
     removed_seeds: tuple[float, ...] = ()
-    """The mean of every seed."""
 
 
 @dataclass(frozen=True)
 class Significance:
     """A method against the baseline: paired approximate randomisation over queries."""
 
-    method: str
+    method: MethodName
     baseline: str
     k: Size
-    metric: str
+    metric: Annotated[str, Column("", "metric")]
     """pd or tc."""
-    difference: float
-    p_value: float
-    interval: Interval | None = None
+    difference: Annotated[float, Column("", "difference", "points")]
+    p_value: Annotated[float, Column("", "p", "p-value")]
+    interval: Annotated[Interval | None, Column("", "95%", "points", "interval")] = None
     """Of the difference."""
     seeds: tuple[float, ...] = ()
 
@@ -83,12 +93,11 @@ class Significance:
 class Change:
     """How much further a method's facts lowered the probability than the baseline's."""
 
-    method: str
+    method: MethodName
     baseline: str
     k: Size
     spread: Spread
-    """Over predictions: the probability without the baseline's facts minus that without the
-    method's."""
+    """The probability without the baseline's facts minus that without the method's."""
     removed_mean: float
 
 
@@ -152,11 +161,20 @@ class RemovalProtocol(Protocol):
         return Found(results, tuple(row for each in found for row in _records(each)))
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
-        yield _removal_table(found)
+        baseline = found.options.get("baseline")
+        note = (
+            f"PD: share of predictions whose {found.quantity} falls. TC: share whose top answer "
+            "changes. 95%: interval."
+        )
         if found.significance:
-            yield _significance_table(found)
+            note += f" *, **, ***: differs from {baseline}, p < 0.05, 0.01, 0.001."
+        yield _starred(found, table_of("removal", found, found.removal, "", note))
+        if found.significance:
+            note = "p: how likely such a difference is by chance (paired randomisation test)."
+            title = f"Difference to {baseline}"
+            yield table_of("significance", found, found.significance, title, note)
         if found.changes:
-            yield _changes_table(found)
+            yield table_of("changes", found, found.changes, _changes_title(found))
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         baseline = found.options.get("baseline")
@@ -172,24 +190,25 @@ class RemovalProtocol(Protocol):
     def charts(self, found: Evaluation) -> Iterator[Chart]:
         share = Column("share", "share of predictions", "percent")
         titles = {"pd": f"PD: the {found.quantity} fell", "tc": "TC: the top answer changed"}
-        sizes = dict.fromkeys(row.k for row in found.removal)
+        sizes = [*dict.fromkeys(row.k for row in found.removal)]
         for name, title in titles.items():
-            bars = (
-                Bar(size_text(k), row.method, getattr(row, name), getattr(row, f"{name}_interval"))
-                for k in sizes
-                for row in found.removal
-                if row.k == k and is_number(getattr(row, name))
-            )
-            yield Chart(name, title, tuple(bars), share)
-        if len(found.seeds) > 1:
-            for name, title in titles.items():
-                strips = (
-                    Strip(f"{row.method}, {size_text(row.k)}", getattr(row, f"{name}_seeds"))
-                    for row in found.removal
-                )
-                yield Chart(f"{name}-seeds", f"{title}, by seed", tuple(strips), share)
+            value = attrgetter(name, f"{name}_interval")
+            rows = sorted(found.removal, key=lambda row: sizes.index(row.k))
+            bars = [Bar(f"k = {row.k}", row.method, *value(row)) for row in rows]
+            yield Chart(name, title, bars, share)
+        for name, title in titles.items() if len(found.seeds) > 1 else ():
+            seeds = attrgetter(f"{name}_seeds")
+            strips = [Strip(f"{row.method}, k = {row.k}", seeds(row)) for row in found.removal]
+            yield Chart(f"{name}-seeds", f"{title}, by seed", strips, share)
         if found.changes:
-            yield _changes_chart(found)
+            names = ("low", "first_quarter", "median", "third_quarter", "high", "mean", "count")
+            boxes = []
+            for row in found.changes:
+                heights = (*astuple(row.spread)[:6], row.removed_mean)
+                label = f"{row.method}, k = {row.k}"
+                boxes.append(Box(label, **dict(zip(names, heights, strict=True))))
+            axis = Column("difference", f"difference of {found.quantities}", "number")
+            yield Chart("changes", _changes_title(found), boxes, axis)
 
 
 PROTOCOL = RemovalProtocol()
@@ -289,106 +308,22 @@ def _records(found: _Removed) -> Iterator[Retraining]:
             )
 
 
-def _removal_table(found: Evaluation) -> Table:
-    columns = (
-        Column("method", "method"),
-        Column("k", "k", "count"),
-        Column("removed", "removed", "mean", "deviation"),
-        Column("pd", "PD", "percent"),
-        Column("pd_interval", "95%", "percent", "interval"),
-        Column("tc", "TC", "percent"),
-        Column("tc_interval", "95%", "percent", "interval"),
-    )
+def _starred(found: Evaluation, table: Table) -> Table:
+    """Marks what differs from the baseline, by its p-value."""
     p_values = {(test.method, test.k, test.metric): test.p_value for test in found.significance}
 
-    def starred(row: Removal, metric: str) -> Cell:
-        p_value = p_values.get((row.method, row.k, metric), 1.0)
+    def cell(row: tuple[Any, ...], column: Column, value: Any) -> Any:
+        p_value = p_values.get((row[0], row[1], column.name), 1.0)
         mark = next((stars for limit, stars in _STARS if p_value < limit), "")
-        return Cell(getattr(row, metric), mark=mark)
+        return Cell(value, mark=mark) if mark else value
 
-    rows = (
-        (
-            *(row.method, row.k, (row.removed_mean, row.removed_std)),
-            *(starred(row, "pd"), row.pd_interval, starred(row, "tc"), row.tc_interval),
-        )
-        for row in found.removal
-    )
-    note = (
-        f"PD: share of predictions whose {found.quantity} falls. TC: share whose top answer "
-        "changes. 95%: interval."
-    )
-    if p_values:
-        baseline = found.significance[0].baseline
-        note += f" *, **, ***: differs from {baseline}, p < 0.05, 0.01, 0.001."
-    return Table.of("removal", "", columns, rows, note)
-
-
-def _significance_table(found: Evaluation) -> Table:
-    columns = (
-        Column("method", "method"),
-        Column("k", "k", "count"),
-        Column("metric", "metric"),
-        Column("difference", "difference", "points"),
-        Column("interval", "95%", "points", "interval"),
-        Column("p_value", "p", "p-value"),
-    )
-    rows = (
-        (test.method, test.k, test.metric.upper(), test.difference, test.interval, test.p_value)
-        for test in found.significance
-    )
-    baseline = found.significance[0].baseline
-    note = (
-        "p: how likely a difference at least as large is if both methods are equally good "
-        "(paired approximate randomisation over queries)."
-    )
-    return Table.of("significance", f"Difference to {baseline}", columns, rows, note)
-
-
-def _changes_table(found: Evaluation) -> Table:
-    columns = (
-        Column("method", "method"),
-        Column("k", "k", "count"),
-        Column("mean", "mean", "correlation"),
-        Column("median", "median", "correlation"),
-        Column("quarters", "middle half", "correlation", "interval"),
-        Column("low", "lowest", "correlation"),
-        Column("high", "highest", "correlation"),
-    )
-    rows = (
-        (
-            *(row.method, row.k, row.spread.mean, row.spread.median),
-            (row.spread.first_quarter, row.spread.third_quarter),
-            *(row.spread.low, row.spread.high),
-        )
-        for row in found.changes
-    )
-    return Table.of("changes", _changes_title(found), columns, rows)
+    rows = [tuple(map(partial(cell, row), table.columns, row)) for row in table.rows]
+    return replace(table, rows=tuple(rows))
 
 
 def _changes_title(found: Evaluation) -> str:
-    return f"How much lower the {found.quantity} is than without the facts of {_baseline(found)}"
-
-
-def _baseline(found: Evaluation) -> str:
-    return str(found.changes[0].baseline)
-
-
-def _changes_chart(found: Evaluation) -> Chart:
-    boxes = (
-        Box(
-            f"{row.method} {'all' if row.k == 'all' else f'k={row.k}'}",
-            row.spread.low,
-            row.spread.first_quarter,
-            row.spread.median,
-            row.spread.third_quarter,
-            row.spread.high,
-            row.spread.mean,
-            row.removed_mean,
-        )
-        for row in found.changes
-    )
-    axis = Column("difference", f"difference of {found.quantities}", "number")
-    return Chart("changes", _changes_title(found), tuple(boxes), axis)
+    baseline = found.changes[0].baseline
+    return f"How much lower the {found.quantity} is than without the facts of {baseline}"
 
 
 def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
@@ -428,7 +363,7 @@ def _released(rows: Sequence[Removal]) -> Iterator[str]:
     """TC with the other choice of which answers are known after a removal."""
     moved = [
         f"{show(row.tc_released, 'percent')} instead of {show(row.tc, 'percent')} "
-        f"({row.method}, {size_text(row.k)})"
+        f"({row.method}, k = {row.k})"
         for row in rows
         if is_number(row.tc) and is_number(row.tc_released) and row.tc_released != row.tc
     ]

@@ -12,7 +12,6 @@ from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, 
 from whereof.evaluate.sample import Sample, draws_at_random
 from whereof.evaluate.statistics import Interval, bootstrap_interval, seeds_mean
 from whereof.retrain import Job
-from whereof.table import Column, Table
 from whereof.units import count, is_number, show
 
 
@@ -75,25 +74,15 @@ class SteadinessProtocol(Protocol):
         )
         return Found({"steadiness": row}, tuple(records))
 
-    def tables(self, found: Evaluation) -> Iterator[Table]:
-        row = found.steadiness
-        columns = (
-            Column("n_removals", "removals", "count"),
-            Column("changed", "top answers changed", "percent"),
-            Column("interval", "95%", "percent", "interval"),
-            Column("mean_change", f"mean change of the {found.quantity}", "number"),
-        )
-        values = (row.n_removals, row.changed, row.interval, row.mean_change)
-        yield Table.of("steadiness", "One random fact removed", columns, [values])
-
     def sentences(self, found: Evaluation) -> Iterator[str]:
         row = found.steadiness
         if not is_number(row.changed):
             return
         yield (
             f"Removing one random fact changes {show(row.changed, 'percent')} of the top answers "
-            f"({count(row.n_removals, 'removal')}). This is the floor of TC: what a method adds "
-            "shows above it."
+            f"({show(row.interval, 'percent', 'interval') or 'no interval'}; "
+            f"{count(row.n_removals, 'removal')}) and the {found.quantity} by "
+            f"{show(row.mean_change, 'number')} on average. This is the floor of TC."
         )
         high = row.interval[1] if row.interval else np.nan
         for other in found.results.get("removal", ()):

@@ -9,14 +9,14 @@ beside the errors, as in the paper, and prove nothing. L and beta are those of t
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work, table_of
 from whereof.evaluate.sample import Sample
 from whereof.retrain import Job, Retrainer
 from whereof.table import Column, Table
@@ -100,49 +100,33 @@ class Theory:
     """The paper's claim in numbers: rollback beside retraining, and beside its bounds."""
 
     model: str
-    largest_norm: float
+    largest_norm: Annotated[float, Column("", "largest norm C", "number")]
     """C: the largest norm of a row during training."""
-    lipschitz: float | None
+    lipschitz: Annotated[float | None, Column("", "Lipschitz constant 2 C^2", "number")]
     """2 C^2, by the paper's lemma; None for models whose score is not a product of three rows."""
-    lipschitz_met: float
+    lipschitz_met: Annotated[float, Column("", "largest slope in training", "number")]
     """The largest slope of the score during training."""
-    smoothness: float | None
+    smoothness: Annotated[float | None, Column("", "smoothness 4 C", "number")]
     """4 C, or None as above."""
     n_facts: int
     n_steps: int
-    rate: float
+    rate: Annotated[float, Column("", "rate constant c", "number")]
     """c: the least number with a rate of at most c / t at step t."""
-    stability_bound: float | None
+    stability_bound: Annotated[float | None, Column("", "stability bound", "number")]
     """Lambda_stab-nc, in closed form; vacuous above 1. None without constants, or with batches."""
-    recurrence_bound: float | None
+    recurrence_bound: Annotated[float | None, Column("", "bound by recurrence", "number")]
     """The same recurrence unrolled with the actual rates, for the best start; may be infinite."""
-    rollback_error: float
+    rollback_error: Annotated[float, Column("", "mean |rollback - retrained|", "number")]
     """Mean |rollback - retrained| of the probability (or rating)."""
-    original_error: float
+    original_error: Annotated[float, Column("", "mean |original - retrained|", "number")]
     """Mean |original - retrained|."""
     n_pairs: int
     """Pairs of a prediction and a removed fact."""
-    normaliser_mean: float | None
+    normaliser_mean: Annotated[float | None, Column("", "log normaliser, mean", "number")]
     """Mean over facts of the log of the softmax's normaliser; None for ratings."""
-    normaliser_std: float | None
-    score_std: float | None
+    normaliser_std: Annotated[float | None, Column("", "log normaliser, deviation", "number")]
+    score_std: Annotated[float | None, Column("", "scores of facts, deviation", "number")]
     """Of the facts' scores, for comparison: the paper takes the normaliser as constant."""
-
-
-_QUANTITIES = {
-    "rollback_error": "mean |rollback - retrained|",
-    "original_error": "mean |original - retrained|",
-    "stability_bound": "stability bound",
-    "recurrence_bound": "bound by recurrence",
-    "largest_norm": "largest norm C",
-    "lipschitz": "Lipschitz constant 2 C^2",
-    "lipschitz_met": "largest slope in training",
-    "smoothness": "smoothness 4 C",
-    "rate": "rate constant c",
-    "normaliser_mean": "log normaliser over facts, mean",
-    "normaliser_std": "log normaliser over facts, deviation",
-    "score_std": "scores of facts, deviation",
-}
 
 
 class TheoryProtocol(Protocol):
@@ -214,9 +198,9 @@ class TheoryProtocol(Protocol):
         return np.abs(np.stack([np.concatenate(predicted), original], axis=1) - actual[:, None])
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
-        columns = Column("quantity", ""), Column("value", "value", "number")
-        rows = ((title, getattr(found.theory, name)) for name, title in _QUANTITIES.items())
-        yield Table.of("theory", "", columns, rows)
+        wide = table_of("theory", found, [found.theory])
+        rows = zip((column.title for column in wide.columns), *wide.rows, strict=True)
+        yield Table.of("theory", "", (Column("", ""), Column("", "value", "number")), rows)
 
     def headlines(self, found: Evaluation) -> Iterator[str]:
         row, quantity = found.theory, found.quantity
