@@ -33,7 +33,7 @@ test-all: $(VENV)/.installed ## run all tests, fast and slow
 	$(PYTEST) $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
-	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda import open_card; print(open_card('make test-cuda').name)"
+	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda.card import open_card; print(open_card('make test-cuda').name)"
 	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/retrain/cuda $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules

@@ -15,9 +15,9 @@ import numpy as np
 from reports import machine, machine_line
 
 from whereof.data import Dataset, read_dataset
-from whereof.retrain.cuda._card import Card, open_card
-from whereof.retrain.cuda._fleet import Fleet
-from whereof.retrain.cuda._layout import Sizes
+from whereof.retrain.cuda.card import Card, open_card
+from whereof.retrain.cuda.fleet import Fleet
+from whereof.retrain.cuda.layout import Sizes
 from whereof.retrain.recipe import Recipe
 from whereof.training import choose_config
 from whereof.training.problem import Problem

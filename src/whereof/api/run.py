@@ -179,7 +179,7 @@ class Run:
 
     @cached_property
     def _trained_on_card(self) -> "Trained":
-        from whereof.retrain.cuda import open_backing
+        from whereof.retrain.cuda.rollback import open_backing
 
         return replace(self._trained, backing=open_backing("device cuda"))
 

@@ -185,7 +185,8 @@ def _closing_seconds(config: TrainConfig, elapsed: float) -> float:
 def _check_device(problem: "Problem", machine: MachineOptions) -> None:
     """Refuse what the GPU cannot train, and a GPU that is not there."""
     if machine.device == "cuda":
-        from whereof.retrain.cuda import check_problem, open_card
+        from whereof.retrain.cuda.card import open_card
+        from whereof.retrain.cuda.engine import check_problem
 
         check_problem(problem, open_card("device cuda"), tracked=True)
 
@@ -193,7 +194,7 @@ def _check_device(problem: "Problem", machine: MachineOptions) -> None:
 def _trainer_of(machine: MachineOptions) -> "MakeTrainer":
     """The trainer for the device."""
     if machine.device == "cuda":
-        from whereof.retrain.cuda import CudaTrainer
+        from whereof.retrain.cuda.trainer import CudaTrainer
 
         return CudaTrainer
     from whereof.training.trainer import Trainer

@@ -41,7 +41,7 @@ class EngineOptions(Settings):
 def choose_engine(options: EngineOptions) -> "Engine":
     """The engine that options ask for; auto takes the cores of this machine."""
     if options.engine == "cuda":
-        from whereof.retrain.cuda import CudaEngine
+        from whereof.retrain.cuda.engine import CudaEngine
 
         return CudaEngine()
     if options.engine == "ray":
@@ -63,7 +63,8 @@ def settle_engine(options: EngineOptions, problem: "Problem") -> EngineOptions:
 
 def _pays_on_card(problem: "Problem") -> bool:
     """Whether there is a card, it can train such a problem, and its steps are large enough."""
-    from whereof.retrain.cuda import check_problem, open_card
+    from whereof.retrain.cuda.card import open_card
+    from whereof.retrain.cuda.engine import check_problem
 
     if max(problem.draw.objects[2], 1) * problem.widths.entity < _LARGE_STEP:
         return False

@@ -8,7 +8,7 @@ import pytest
 
 from retrain.cuda.cpu_card import CpuCard
 from whereof.errors import WhereofError
-from whereof.retrain.cuda._card import Card, CudaCard, open_card
+from whereof.retrain.cuda.card import Card, CudaCard, open_card
 
 MakeCard = Callable[..., CpuCard]
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from whereof.retrain.cuda._card import Limits
+from whereof.retrain.cuda.card import Limits
 
 _KERNELS = ("draw", "train", "settle", "stand")
 _LAUNCH = """
@@ -114,7 +114,7 @@ class _Counted:
 
 
 class CpuCard:
-    """See `whereof.retrain.cuda._card.Card`.
+    """See `whereof.retrain.cuda.card.Card`.
 
     aligned: say on stderr where an address is not as its type needs it.
     """

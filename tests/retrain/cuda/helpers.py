@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from training.helpers import make_trainer
 
-from whereof.retrain.cuda._card import Card
-from whereof.retrain.cuda._fleet import Fleet
+from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.fleet import Fleet
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.trainer import Trainer

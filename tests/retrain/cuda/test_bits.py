@@ -17,9 +17,9 @@ from retrain.cuda.helpers import (
     run_trainer,
     trained_fleet,
 )
-from whereof.retrain.cuda._card import Card, CudaCard
-from whereof.retrain.cuda._fleet import Fleet
-from whereof.retrain.cuda._layout import Sizes, plan_layout, share_memory
+from whereof.retrain.cuda.card import Card, CudaCard
+from whereof.retrain.cuda.fleet import Fleet
+from whereof.retrain.cuda.layout import Sizes, plan_layout, share_memory
 from whereof.retrain.recipe import Recipe
 
 SETTINGS: list[dict[str, Any]] = [
@@ -49,11 +49,8 @@ def test_many_models_are_each_what_retraining_makes_of_it(
 
 
 @each_setting
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_one_model_alone_is_the_one_among_many(
-    card: Card, settings: dict[str, Any], precision: str
-) -> None:
-    problem = make_problem(**settings, precision=precision)
+def test_one_model_alone_is_the_one_among_many(card: Card, settings: dict[str, Any]) -> None:
+    problem = make_problem(**settings, precision="float32")
     n_models = 300 if isinstance(card, CudaCard) else 7
     rng = np.random.default_rng(0)
     sets = [rng.permutation(N_FACTS)[: model % 5] for model in range(n_models)]
@@ -89,7 +86,7 @@ def test_stretches_may_be_cut_anywhere(
     whole = trained_fleet(card, problem, tracked=tracked)
     for stretch in (1, 7, 30, 31):
         check_same_bits(trained_fleet(card, problem, stretch=stretch, tracked=tracked), whole)
-    monkeypatch.setattr("whereof.retrain.cuda._placing._CHUNK_BYTES", 4 * 5 * 2 * 11)
+    monkeypatch.setattr("whereof.retrain.cuda.memory._CHUNK_BYTES", 4 * 5 * 2 * 11)
     check_same_bits(trained_fleet(card, problem, stretch=4, tracked=tracked), whole)
 
 
@@ -104,7 +101,7 @@ def test_training_on_a_clock_gives_the_same_bits_too(card: Card) -> None:
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:2], ids=lambda it: it["optimizer"])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [3])
 def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], threads: int) -> None:
     """Rows held back in shared memory or read twice; what is kept of candidates there or not."""
     problem = make_problem(**settings, epochs=2)
@@ -126,7 +123,7 @@ def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], thr
 def test_twice_the_threads_add_up_alike_in_half_the_turns(
     cpu_card: MakeCard, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whereof.retrain.cuda._source.OWN_THREADS", 1)
+    monkeypatch.setattr("whereof.retrain.cuda.source.OWN_THREADS", 1)
     problem, card = make_problem(**settings, epochs=2), cpu_card(threads=2)
     wide = replace(plan_layout(Sizes.of(problem), card.limits), threads=2, turns=1)
     narrow = replace(wide, threads=1, turns=2, moved=4)

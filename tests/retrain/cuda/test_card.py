@@ -12,7 +12,7 @@ from training.helpers import make_problem
 import whereof
 from retrain.cuda.conftest import MakeCard
 from whereof.retrain import EngineOptions, choose_engine, settle_engine
-from whereof.retrain.cuda import open_card
+from whereof.retrain.cuda.card import open_card
 from whereof.training.problem import Problem
 
 CUPY = """
@@ -55,7 +55,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeCupy
 
 
 def test_auto_takes_a_card_that_works(cpu_card: MakeCard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whereof.retrain.cuda.open_card", cpu_card)
+    monkeypatch.setattr("whereof.retrain.cuda.card.open_card", cpu_card)
     assert settle_engine(EngineOptions(), large_problem()).engine == "cuda"
     assert settle_engine(EngineOptions(), make_problem()).engine == "local"
 

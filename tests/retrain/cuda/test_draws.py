@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from training.helpers import ITEMS, USERS, make_facts, make_problem
 
 from retrain.cuda.helpers import NOTHING
-from whereof.retrain.cuda._card import Card
-from whereof.retrain.cuda._fleet import Fleet
+from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.fleet import Fleet
 from whereof.training.problem import Problem
 from whereof.training.sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
 
@@ -114,7 +114,7 @@ def test_chunks_of_an_epoch_draw_what_the_whole_draws(
     whole = Fleet(card, problem, [NOTHING])
     whole.enter(1, 0)
     wanted = whole.to_host(whole.arrays["candidates"])
-    monkeypatch.setattr("whereof.retrain.cuda._placing._CHUNK_BYTES", 4 * 10 * 2 * 7)
+    monkeypatch.setattr("whereof.retrain.cuda.memory._CHUNK_BYTES", 4 * 10 * 2 * 7)
     parts, found = Fleet(card, problem, [NOTHING]), []
     for position in range(0, 60, 7):
         parts.enter(1, position)

@@ -16,10 +16,9 @@ from retrain.helpers import Subject, make_subject, never, retrainer, subject_of
 from whereof.errors import Diverged, Interrupted
 from whereof.retrain import Engine, Job, Journal, Outcomes, open_journal
 from whereof.retrain._local import LocalEngine
-from whereof.retrain.cuda import CudaEngine
-from whereof.retrain.cuda._card import Card
-from whereof.retrain.cuda._engine import _SCORE_BYTES
-from whereof.retrain.cuda._placing import Memory
+from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.engine import _SCORE_BYTES, CudaEngine
+from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 
@@ -216,13 +215,13 @@ def test_it_says_who_it_is_and_how_long_it_takes(card: Card, tmp_path: Path) -> 
     [
         (
             {"batch_size": 2},
-            "a card trains fact by fact, not in batches of 2; "
+            "batch_size 2 does not run on CUDA, which trains fact by fact; "
             "choose batch_size 1, or leave out cuda",
         ),
         (
             {"optimizer": "adam", "schedule": "exponential"},
-            "a card trains adam at a constant rate, not exponential; "
-            "choose adam-lazy, or leave out cuda",
+            "optimizer adam with schedule exponential does not run on CUDA; "
+            "choose schedule constant or optimizer adam-lazy, or leave out cuda",
         ),
     ],
 )

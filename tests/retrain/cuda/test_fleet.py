@@ -9,7 +9,7 @@ from training.helpers import make_problem
 from retrain.cuda.conftest import MakeCard
 from retrain.cuda.helpers import check_tracked, run_trainer, trained_fleet
 from whereof.models import MODELS
-from whereof.retrain.cuda._card import Card
+from whereof.retrain.cuda.card import Card
 
 TOLERANCE = 1e-9
 TURNS = {

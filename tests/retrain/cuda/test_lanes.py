@@ -16,7 +16,7 @@ from retrain.cuda.helpers import (
     run_trainer,
     trained_fleet,
 )
-from whereof.retrain.cuda._layout import Sizes, plan_layout, share_memory
+from whereof.retrain.cuda.layout import Sizes, plan_layout, share_memory
 
 SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "adam", "constraint": "unit", "inverse": True},
@@ -49,7 +49,7 @@ def test_groups_in_half_the_turns_add_up_alike(
     cpu_card: MakeCard, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two groups of two threads in every warp; four warps, or two."""
-    monkeypatch.setattr("whereof.retrain.cuda._source.OWN_THREADS", 4)
+    monkeypatch.setattr("whereof.retrain.cuda.source.OWN_THREADS", 4)
     problem = make_problem(**settings | {"epochs": 1, "dim": 3, "negatives": 7})
     card, sizes = cpu_card(lanes=4, threads=16), Sizes.of(problem)
     plain = replace(plan_layout(sizes, card.limits), group=2, moved=2, scored=4)

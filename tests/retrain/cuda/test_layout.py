@@ -10,9 +10,9 @@ from training.helpers import make_problem
 
 import whereof
 from whereof.models import MODELS
-from whereof.retrain.cuda._card import Limits
-from whereof.retrain.cuda._layout import OWN_THREADS, Layout, Sizes, plan_layout
-from whereof.retrain.cuda._placing import Memory
+from whereof.retrain.cuda.card import Limits
+from whereof.retrain.cuda.layout import OWN_THREADS, Layout, Sizes, plan_layout
+from whereof.retrain.cuda.memory import Memory
 
 H200 = Limits(
     n_processors=132,

@@ -11,8 +11,8 @@ from retrain.cuda.helpers import trained_fleet
 from retrain.cuda.test_engine import free_for
 from retrain.helpers import make_subject, never
 from whereof.retrain import Job
-from whereof.retrain.cuda import CudaEngine
-from whereof.retrain.cuda._layout import Sizes, plan_layout
+from whereof.retrain.cuda.engine import CudaEngine
+from whereof.retrain.cuda.layout import Sizes, plan_layout
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

@@ -15,9 +15,9 @@ import whereof
 from retrain.cuda.cpu_card import build
 from retrain.cuda.helpers import check_tracked, run_trainer, trained_fleet
 from whereof.models import MODELS, Model
-from whereof.retrain.cuda import check_problem
-from whereof.retrain.cuda._card import Card
-from whereof.retrain.cuda._source import model_source
+from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.engine import check_problem
+from whereof.retrain.cuda.source import model_source
 
 CALL = """
 typedef struct { int thread, n_threads, which; void **v; pthread_barrier_t *barrier; } Call;
@@ -43,7 +43,7 @@ void call(int which, int n_threads, void **vectors) {
   for (int t = 0; t < n_threads; t++) pthread_join(threads[t], 0);
 }
 """
-PRELUDE = Path(whereof.__file__).parent / "retrain" / "cuda" / "kernels" / "prelude.h"
+PRELUDE = Path(whereof.__file__).parent / "retrain" / "cuda" / "kernels" / "fleet.h"
 
 
 def compiled(folder: Path, model: Model, dim: int, precision: str) -> ctypes.CDLL:

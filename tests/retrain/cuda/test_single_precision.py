@@ -9,8 +9,8 @@ from training.helpers import N_RELATIONS, make_problem
 
 from retrain.cuda.helpers import NOTHING, run_fleet, run_trainer
 from whereof.data import Dataset, read_dataset
-from whereof.retrain.cuda._card import Card
-from whereof.retrain.cuda._fleet import Fleet
+from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.fleet import Fleet
 from whereof.training import TrainConfig
 from whereof.training.defaults import preset_settings
 from whereof.training.problem import Problem

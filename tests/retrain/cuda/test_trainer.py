@@ -12,8 +12,8 @@ from training.helpers import make_problem
 import whereof
 from retrain.cuda.helpers import check_close
 from whereof.errors import Interrupted
-from whereof.retrain.cuda._card import Card, CudaCard
-from whereof.retrain.cuda._trainer import CudaTrainer
+from whereof.retrain.cuda.card import Card, CudaCard
+from whereof.retrain.cuda.trainer import CudaTrainer
 
 WIDE = {"precision": "float64", "epochs": 3}
 SETTINGS: list[dict[str, Any]] = [
@@ -29,7 +29,7 @@ each_setting = pytest.mark.parametrize("settings", SETTINGS, ids=lambda it: it["
 def there(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `device cuda` finds: the real card, or the stand-in."""
     if not isinstance(card, CudaCard):
-        for place in ("_card", "_trainer"):
+        for place in ("card", "trainer"):
             monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda task: card)
 
 
@@ -89,7 +89,7 @@ def test_two_runs_on_a_card_are_the_same_to_the_bit(
 
 
 @each_setting
-@pytest.mark.parametrize("stretches", [1, 3])
+@pytest.mark.parametrize("stretches", [3])
 def test_an_interrupted_run_resumes_to_the_same_bits(
     tmp_path: Path, settings: dict[str, Any], stretches: int
 ) -> None:
@@ -167,10 +167,13 @@ def test_looking_never_changes_what_comes_next(card: Card, optimizer: str) -> No
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch_size": 2}, "a card trains fact by fact, not in batches of 2; choose batch_size 1"),
+        (
+            {"batch_size": 2},
+            "batch_size 2 does not run on CUDA, which trains fact by fact; choose batch_size 1",
+        ),
         (
             {"optimizer": "adam", "schedule": "inverse"},
-            "a card trains adam at a constant rate, not inverse; choose adam-lazy",
+            "optimizer adam with schedule inverse does not run on CUDA; choose schedule constant",
         ),
     ],
 )

@@ -21,8 +21,8 @@ from whereof.explain.search import search
 from whereof.models import MODELS
 from whereof.predict.prediction import list_predictions
 from whereof.predict.scored import Trained
-from whereof.retrain.cuda._card import open_card
-from whereof.retrain.cuda._rolling_back import CardBacking
+from whereof.retrain.cuda.card import open_card
+from whereof.retrain.cuda.rollback import CardBacking
 
 SMALL = 20_000
 """Bytes, so that a few removals make several blocks."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.retrain.cuda._card import Limits
+from whereof.retrain.cuda.card import Limits
 from whereof.training.optimizers import MOMENTS
 from whereof.training.problem import Problem
 

@@ -1,40 +1,68 @@
-"""Retraining on a CUDA card: a fleet of models, one block of threads each."""
+"""Retraining on a CUDA GPU: many models at a time, one block of threads each."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import Diverged, Interrupted
+from whereof.errors import Diverged, Interrupted, WhereofError
 from whereof.predict.standing import STANDING, Predictions, Standings
 from whereof.retrain._local import machine_identity, processor_name
 from whereof.retrain._protocol import Job
-from whereof.retrain.cuda._card import Card, open_card
-from whereof.retrain.cuda._checking import check_problem
-from whereof.retrain.cuda._fleet import Fleet
-from whereof.retrain.cuda._layout import Sizes, plan_layout
-from whereof.retrain.cuda._parting import Parting, find_places, make_waves
-from whereof.retrain.cuda._placing import Memory
+from whereof.retrain.cuda.card import Card, open_card
+from whereof.retrain.cuda.fleet import Fleet, SharedPrefix, make_waves, prefix_lengths
+from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout
+from whereof.retrain.cuda.memory import Memory
+from whereof.retrain.cuda.source import model_source
 from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
 _ROUNDING = 1
-"""Raise it when the order of a kernel's sums changes: kept retrainings are not used after that."""
+"""Raise it when a kernel adds in another order: stored retrainings are then done again."""
 _SCORE_BYTES = 1 << 28
-"""Of the scores that are fetched at a time."""
+"""Size of the scores that are fetched at a time."""
+
+
+def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:
+    """Refuse what the CUDA kernels cannot train, naming the setting, before anything begins."""
+    config = problem.config
+    if config.batch_size > 1:
+        raise WhereofError(
+            f"batch_size {config.batch_size} does not run on CUDA, which trains fact by fact; "
+            "choose batch_size 1, or leave out cuda"
+        )
+    if config.optimizer == "adam" and config.schedule != "constant":
+        raise WhereofError(
+            f"optimizer adam with schedule {config.schedule} does not run on CUDA; choose schedule "
+            "constant or optimizer adam-lazy, or leave out cuda"
+        )
+    if draw_bytes(problem) > card.limits.block_bytes:
+        raise WhereofError(
+            f"sampling independent with {Sizes.of(problem).most - 1} negatives does not fit into "
+            "the GPU's shared memory; choose sampling distinct, or leave out cuda"
+        )
+    plan_layout(Sizes.of(problem), card.limits)
+    model_source(problem.model)
+    memory, free = Memory.of(problem, tracked=tracked), card.free_bytes()
+    if not memory.n_models(free):
+        needed = (memory.of_model + memory.shared) / 1e9
+        raise WhereofError(
+            f"training needs {needed:.1f} GB of GPU memory, and {free / 1e9:.1f} GB are free; "
+            "choose a lower dim, or leave out cuda"
+        )
 
 
 class CudaEngine:
-    """One card; models that it has no room for at once run in waves."""
+    """One GPU; models that do not fit into its memory together run in waves."""
 
     device = "cuda"
 
     def __init__(self, card: Card | None = None) -> None:
         self._card = open_card() if card is None else card
         self.at_once = self._card.limits.n_processors
-        """Of the problem that was asked for last."""
+        """For the problem that was asked for last."""
 
     @property
     def identity(self) -> str:
@@ -46,7 +74,7 @@ class CudaEngine:
         return f"{self._card.name}, {processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """See `Engine`. At most: what models have in common is trained once, and not known yet."""
+        """See `Engine`. An upper bound: how much the models share is not known yet."""
         size = self._wave_size(recipe.problem)
         n_whole, left = divmod(n_retrainings, size)
         whole = n_whole * self._probe(recipe, size) if n_whole else 0.0
@@ -56,7 +84,7 @@ class CudaEngine:
         """Seconds of one wave."""
         fleet = Fleet(self._card, recipe.problem, [np.zeros(0, np.int64)] * n_models)
         stretches = fleet.train(recipe.n_facts, _PROBE_SECONDS / 4)
-        n_facts, spent = next(stretches)  # which loads the kernels, and counts where it is all
+        n_facts, spent = next(stretches)  # the first also loads the kernels: not counted
         for number, (n, seconds) in enumerate(stretches):
             n_facts, spent = (n_facts + n, spent + seconds) if number else (n, seconds)
             if spent > _PROBE_SECONDS:
@@ -71,25 +99,25 @@ class CudaEngine:
         should_stop: Callable[[], bool],
     ) -> Generator[tuple[int, Standings | Parameters], None, None]:
         """See `Engine`."""
-        places = find_places(recipe, [job.removed for job in jobs])
-        size, root = self._wave_size(recipe.problem), None
-        as_asked = predictions is None  # rows are large, and wait for all that were asked before
-        for wave in make_waves(places, size, as_asked=as_asked):
-            if root and root.n_facts > places[wave].min():
-                root = None
+        lengths = prefix_lengths(recipe, [job.removed for job in jobs])
+        size, state = self._wave_size(recipe.problem), None
+        in_order = predictions is None  # rows are large, and are handed on in the order of the jobs
+        for wave in make_waves(lengths, size, in_order=in_order):
+            if state and state.n_facts > lengths[wave].min():
+                state = None
             removed = [jobs[number].removed for number in wave]
-            parting = Parting(places[wave], root)
-            fleet = Fleet(self._card, recipe.problem, removed, parting=parting)
+            prefix = SharedPrefix(lengths[wave], state)
+            fleet = Fleet(self._card, recipe.problem, removed, prefix=prefix)
             for _ in fleet.train(recipe.n_facts, _LOOK_SECONDS):
                 if should_stop():
                     raise Interrupted("retraining was interrupted")
             fleet.settle()
-            root = fleet.root
+            state = fleet.prefix_state
             yield from _results(fleet, jobs, wave, predictions)
             del fleet  # before the next one asks for its memory
 
     def _wave_size(self, problem: Problem) -> int:
-        """Jobs that run together: as many as work at a time, or as memory holds."""
+        """Number of jobs that run together: what the processors or the memory can take."""
         card = self._card
         check_problem(problem, card)
         slots = plan_layout(Sizes.of(problem), card.limits).slots(card.limits)
@@ -104,7 +132,7 @@ class CudaEngine:
 def _results(
     fleet: Fleet, jobs: Sequence[Job], wave: NDArray[np.int64], predictions: Predictions | None
 ) -> Iterator[tuple[int, Standings | Parameters]]:
-    """What is wanted of every model; one that diverged is said when the others are through."""
+    """The result of every model; one that diverged raises once the others are handed on."""
     finite = fleet.finite()
     models = np.flatnonzero(finite).tolist()
     if predictions is None:
@@ -119,18 +147,13 @@ def _results(
 
 
 def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Standings:
-    """How a job's predictions stand; only scores come back from the card."""
+    """Standings of a job's predictions; only scores are copied from the GPU."""
     most = int(np.diff(predictions.candidates, axis=1).max(initial=1))
     size, found = max(_SCORE_BYTES // (8 * most), 1), [np.zeros(0, STANDING)]
     for first in range(0, len(job.which), size):
         which = job.which[first : first + size]
-        asked = np.column_stack(
-            [
-                np.full(len(which), model),
-                predictions.places[which, :2],
-                predictions.candidates[which],
-            ]
-        )
-        scores = fleet.scores(asked.astype(np.int32))
+        models = np.full(len(which), model)
+        asked = [models, predictions.places[which, :2], predictions.candidates[which]]
+        scores = fleet.scores(np.column_stack(asked).astype(np.int32))
         found.append(predictions.stand_by_scores(scores, which, job.removed))
     return np.concatenate(found)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.retrain.cuda._card import Card, open_card
-from whereof.retrain.cuda._fleet import Fleet
+from whereof.retrain.cuda.card import Card, open_card
+from whereof.retrain.cuda.fleet import Fleet
 from whereof.training.optimizers import N_TAILS
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters

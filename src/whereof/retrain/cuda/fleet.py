@@ -1,20 +1,22 @@
-"""Many models of one problem in a card's memory, trained together a stretch at a time."""
+"""Many models of one problem in GPU memory, trained together."""
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
-from whereof.retrain.cuda._card import Card
-from whereof.retrain.cuda._layout import Layout, Sizes, draw_bytes, plan_layout
-from whereof.retrain.cuda._parting import Parting, Root, whole_timeline
-from whereof.retrain.cuda._placing import Placed, chunk_size, place
-from whereof.retrain.cuda._source import make_source
+from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.layout import Layout, Sizes, draw_bytes, plan_layout
+from whereof.retrain.cuda.memory import Placed, chunk_size, place
+from whereof.retrain.cuda.source import make_source
+from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
+from whereof.training.timeline import Timeline
 from whereof.types import FactIds
 
 _FIELDS = (
@@ -33,11 +35,65 @@ _FIRST_STRETCH = 64
 _DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
 
 
-class Fleet:
-    """Models that differ only in which facts they are trained without.
+@dataclass(frozen=True)
+class PrefixState:
+    """A model just before the first fact that it is trained without: others may start there."""
 
-    All of them stand at the same place in time: what is drawn for a step is drawn once. With a
-    parting, what they have in common is trained once too.
+    n_facts: int
+    """Facts that it was trained on."""
+    arrays: dict[str, NDArray[Any]]
+    """What training changes, by name."""
+
+
+@dataclass(frozen=True)
+class SharedPrefix:
+    """How long the models of a fleet train alike, and the state in which they start.
+
+    Until the first fact that is removed from it, a model equals every other one. The model with the
+    longest prefix trains for all of them, and the others start as its copies.
+    """
+
+    lengths: NDArray[np.int64]
+    """(n_models,) facts before the first removed one: the longest first, then ascending."""
+    state: PrefixState | None = None
+
+    def n_split(self, done: int) -> int:
+        """Number of models whose prefix ends within `done` facts; the first always counts."""
+        return 1 + int(self.lengths[1:].searchsorted(done))
+
+
+def full_timeline(problem: Problem) -> Timeline:
+    """The timeline of training on all facts."""
+    nothing = np.zeros(0, np.bool_)
+    return Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
+
+
+def prefix_lengths(recipe: Recipe, removed: Sequence[FactIds]) -> NDArray[np.int64]:
+    """(n_models,) how many facts each model trains on before the first that is removed."""
+    places = np.empty(len(recipe.problem.facts), np.int64)
+    places[full_timeline(recipe.problem).order(0)] = np.arange(len(places))
+    return np.array([places[facts].min(initial=recipe.n_facts) for facts in removed], np.int64)
+
+
+def make_waves(
+    lengths: NDArray[np.int64], size: int, *, in_order: bool
+) -> Iterator[NDArray[np.int64]]:
+    """Numbers of the models that train together, as `SharedPrefix` orders them.
+
+    In order: the first jobs in the first wave. Else those with short prefixes, so that the next
+    wave starts where they end.
+    """
+    order = np.arange(len(lengths)) if in_order else np.argsort(lengths, kind="stable")
+    for first in range(0, len(lengths), size):
+        wave = order[first : first + size]
+        yield np.roll(wave[np.argsort(lengths[wave], kind="stable")], 1)
+
+
+class Fleet:
+    """Models that differ only in the facts they are trained without.
+
+    All are at the same step: what a step draws is drawn once for all. With a shared prefix, what
+    they have in common is trained once too.
     """
 
     def __init__(
@@ -48,26 +104,26 @@ class Fleet:
         *,
         tracked: bool = False,
         layout: Layout | None = None,
-        parting: Parting | None = None,
+        prefix: SharedPrefix | None = None,
     ) -> None:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
         holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
-        self.timeline = whole_timeline(problem)
+        self.timeline = full_timeline(problem)
         self._epoch, self.chunk = -1, range(0)
-        self._parting, self._n_parted = parting, 1 if parting else self.n_models
-        self.root: Root | None = None
-        """Once the first model has parted."""
+        self._prefix, self._n_split = prefix, 1 if prefix else self.n_models
+        self.prefix_state: PrefixState | None = None
+        """Known once the first model meets its first removed fact."""
         placed = self._place(removed, tracked=tracked)
         self.arrays, self._numbers = placed.arrays, placed.numbers
 
     def _place(self, removed: Sequence[FactIds], *, tracked: bool) -> Placed:
-        xp, root = self.card.xp, self._parting and self._parting.root
+        xp, state = self.card.xp, self._prefix and self._prefix.state
         try:
             placed = place(xp, self.problem, self.layout, removed, tracked=tracked)
-            for name, array in root.arrays.items() if root else ():
+            for name, array in state.arrays.items() if state else ():
                 placed.arrays[name][:1] = xp.asarray(array)
         except self.card.memory_error:
             raise WhereofError(
@@ -96,25 +152,25 @@ class Fleet:
         self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
 
     def advance(self, start: int, stop: int) -> None:
-        """Train all models that have parted on the facts at positions of the entered chunk."""
+        """Train all models that have split on the facts at positions of the entered chunk."""
         n_directions, first = self.problem.n_directions, self.chunk.start
         span = (np.int32((at - first) * n_directions) for at in (start, stop))
         layout = self.layout
-        self._launch("train", self._n_parted, layout.threads, layout.shared_bytes, *span)
+        self._launch("train", self._n_split, layout.threads, layout.shared_bytes, *span)
 
     def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
-        """Train on so many facts, over all epochs, in stretches of about so many seconds.
+        """Train on `n_facts` facts, over all epochs, in stretches of about `seconds`.
 
-        After each one: on how many facts, and how long it took. Those of a root are done already.
+        Yields the facts and the seconds of each stretch. Facts of a prefix's state are done.
         """
-        root = self._parting and self._parting.root
-        done, stretch = root.n_facts if root else 0, _FIRST_STRETCH
+        state = self._prefix and self._prefix.state
+        done, stretch = state.n_facts if state else 0, _FIRST_STRETCH
         while done < n_facts:
             epoch, position = divmod(done, len(self.problem.facts))
             before = time.perf_counter()
             self.enter(epoch, position)
             stop = min(position + min(stretch, n_facts - done), self.chunk.stop)
-            self._part(done, done + stop - position)
+            self._split(done, done + stop - position)
             self.advance(position, stop)
             self.card.wait()
             took = time.perf_counter() - before
@@ -122,18 +178,19 @@ class Fleet:
             done += n
             stretch = max(1, min(int(n * seconds / max(took, 1e-9)), 8 * stretch))
             yield n, took
-        self._part(n_facts, n_facts + 1)
+        self._split(n_facts, n_facts + 1)
 
-    def _part(self, done: int, until: int) -> None:
-        """Let models that part before `until` begin as the first one stands; keep its root."""
-        if self._parting is None:
+    def _split(self, done: int, until: int) -> None:
+        """Copy the first model to those whose prefix ends before `until`; keep its state."""
+        if self._prefix is None:
             return
-        before, self._n_parted = self._n_parted, self._parting.n_parted(until)
+        before, self._n_split = self._n_split, self._prefix.n_split(until)
         own = [name for name in _OF_MODEL if name in self.arrays]
         for name in own:
-            self.arrays[name][before : self._n_parted] = self.arrays[name][:1]
-        if done <= self._parting.places[0] < until:
-            self.root = Root(done, {name: self.to_host(self.arrays[name][:1]) for name in own})
+            self.arrays[name][before : self._n_split] = self.arrays[name][:1]
+        if done <= self._prefix.lengths[0] < until:
+            arrays = {name: self.to_host(self.arrays[name][:1]) for name in own}
+            self.prefix_state = PrefixState(done, arrays)
 
     def finite(self) -> NDArray[np.bool_]:
         """(n_models,) whether all of a model's rows are numbers."""

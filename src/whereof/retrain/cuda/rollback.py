@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from whereof.explain.rollback import Changes, Rescored
 from whereof.predict.scored import Candidates, ScoredPrediction
-from whereof.retrain.cuda._card import open_card
+from whereof.retrain.cuda.card import open_card
 
 _MEMORY = 1 << 29
 """Bytes that a block of removals may take on the card."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whereof.retrain.cuda._layout import Layout, Sizes
+from whereof.retrain.cuda.layout import Layout, Sizes
 from whereof.training.optimizers import N_TAILS, fill_tails
 from whereof.training.problem import Problem
 from whereof.training.tables import Ledgers

@@ -1,5 +1,6 @@
 """The source of the kernels for one problem: its numbers as macros, and its model."""
 
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
@@ -7,21 +8,24 @@ from typing import Any
 
 from whereof.errors import WhereofError
 from whereof.models import Model
-from whereof.retrain.cuda._layout import OWN_THREADS, Layout, Sizes
+from whereof.retrain.cuda.layout import OWN_THREADS, Layout, Sizes
 from whereof.training.problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
-_FILES = (
-    "fleet.h",
-    *(f"{n}.cu" for n in ("draw", "numbers", "candidates", "own", "step", "after")),
+_OF_SIZES = "row relation_row query_row parts state relation_state room"
+_OF_RULE = (
+    "relation_width query_width match loss optimizer deferred constraint constrained "
+    "constrained_relations entity_parts relation_parts source_credit"
 )
+"""Whose names in capitals are macros of the kernels."""
+_FILES = ("draw.cu", "candidates.cu", "own.cu", "step.cu")
 
 
 def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
     """Kernels for a problem; tracked: with a trace, ledgers and a meter."""
     macros = _macros(problem, layout, tracked=tracked)
     lines = [f"#define {name} {value}" for name, value in macros.items()]
-    return "\n".join([*lines, _text("prelude.h"), model_source(problem.model), *map(_text, _FILES)])
+    return "\n".join([*lines, _text("fleet.h"), model_source(problem.model), *map(_text, _FILES)])
 
 
 def model_source(model: Model) -> str:
@@ -44,47 +48,21 @@ def model_source(model: Model) -> str:
 
 def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any]:
     rule, draw, sizes = problem.rule, problem.draw, Sizes.of(problem)
-    switches = {"DOUBLE": ""} if sizes.item == 8 else {}
+    whole = {field.name: int(getattr(layout, field.name)) for field in fields(layout)}
+    whole |= {name: getattr(sizes, name) for name in _OF_SIZES.split()}
+    whole |= {name: int(getattr(rule, name)) for name in _OF_RULE.split()}
     return {
-        **switches,
+        **({"DOUBLE": ""} if sizes.item == 8 else {}),
+        **{name.upper(): number for name, number in whole.items()},
         "WIDTH": rule.entity_width,
-        "ROW": sizes.row,
-        "RELATION_WIDTH": rule.relation_width,
-        "RELATION_ROW": sizes.relation_row,
-        "QUERY_WIDTH": rule.query_width,
-        "QUERY_ROW": sizes.query_row,
-        "PARTS": sizes.parts,
-        "STATE": sizes.state,
-        "RELATION_STATE": sizes.relation_state,
         "TRACE_WIDTH": problem.trace_width,
-        "THREADS": layout.threads,
-        "BLOCKS": layout.blocks,
-        "GROUP": layout.group,
-        "PACKS": layout.packs,
-        "TURNS": layout.turns,
         "OWN_THREADS": min(layout.threads, OWN_THREADS),
-        "HELD": layout.held,
-        "AHEAD": int(layout.ahead),
-        "SCORED": layout.scored,
-        "MOVED": layout.moved,
-        "ROOM_SHARED": int(layout.room_shared),
-        "ROOM": sizes.room,
-        "MATCH": rule.match,
-        "LOSS": rule.loss,
-        "OPTIMIZER": rule.optimizer,
-        "DEFERRED": int(rule.deferred),
         "BETA1": repr(rule.beta1),
         "BETA2": repr(rule.beta2),
         "EPSILON": repr(rule.epsilon),
-        "CONSTRAINT": rule.constraint,
         "MAX_NORM": repr(rule.max_norm) if rule.constrained else "1.0",
-        "CONSTRAINED": int(rule.constrained),
-        "CONSTRAINED_RELATIONS": int(rule.constrained_relations),
         "L2_WEIGHT": repr(rule.l2),
         "N3_WEIGHT": repr(rule.n3),
-        "ENTITY_PARTS": rule.entity_parts,
-        "RELATION_PARTS": rule.relation_parts,
-        "SOURCE_CREDIT": int(rule.source_credit),
         "TRACKED": int(tracked),
         "TRACED": int(tracked and problem.config.trace),
         "DIRECTIONS": rule.n_directions,
