@@ -149,9 +149,11 @@ class Run:
 
     @cached_property
     def _trained(self) -> "Trained":
-        from whereof.predict.scored import Trained
+        from whereof.predict.scored import Store, Trained
+        from whereof.run.prepared import read_prepared, write_prepared
 
-        folder = self._folder
+        folder, path = self._folder, self.path
+        keep = () if path is None else (partial(read_prepared, path), partial(write_prepared, path))
         return Trained(
             self.scorer,
             self.dataset,
@@ -159,6 +161,7 @@ class Run:
             folder.adjacency,
             folder.trace,
             lambda: folder.checkpoints,
+            Store(*keep),
         )
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 from whereof import registry
@@ -197,7 +196,6 @@ def _size(word: str) -> int | str:
     return int(word)
 
 
-@cache
 def evaluated() -> tuple[str, ...]:
     """Methods that estimate. Those that retrain are what estimates are checked against."""
     from whereof.explain.method import get_method  # compiled code is loaded when needed

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.explain.adjacent import filter_facts, find_adjacent, find_facts
 from whereof.explain.explanation import Contrast, Describer, ExplainedFact, Explanation, Joint
 from whereof.explain.graph import find_graph
@@ -31,12 +32,17 @@ _Answer = TypeVar("_Answer")
 
 
 def explain(
-    trained: Trained, names: Sequence[Any], options: ExplainOptions, retrainer: Any = None
+    trained: Trained,
+    names: Sequence[Any],
+    options: ExplainOptions,
+    retrainer: Any = None,
+    events: Events | None = None,
 ) -> Explanation:
     """Explain the prediction that names spell; a method that retrains needs a retrainer."""
     start = time.perf_counter()
     scored = find_scored(trained, names, options)
-    return explain_scored(scored, options, retrainer, start)
+    prepared = prepare(get_method(options.method), trained, [scored.prediction], events)
+    return explain_scored(scored, options, retrainer, start, prepared)
 
 
 def find_scored(

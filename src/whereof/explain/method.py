@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Arrays, ScoredPrediction, Trained
 from whereof.predict.standing import Standings
-from whereof.registry import METHODS, load
+from whereof.registry import METHODS, add, load
 from whereof.types import FactIds, Numbers
 
 NEEDS = {
@@ -113,7 +114,9 @@ class Method:
     prepares: str | None = None
     """Whether `prepare` has work to do: once a `run`, or once for a list of `predictions`."""
 
-    def prepare(self, trained: Trained, predictions: Sequence[Prediction], events: Any) -> Arrays:
+    def prepare(
+        self, trained: Trained, predictions: Sequence[Prediction], events: Events
+    ) -> Arrays:
         """Arrays that all estimates share. They are stored in the run and passed in the context."""
         return {}
 
@@ -146,6 +149,11 @@ class Method:
         return ()
 
 
+def register(method: Method) -> None:
+    """Add a method for this process, as an entry point does for an installed package."""
+    add(METHODS, method.name, method)
+
+
 def get_method(name: str) -> Method:
     """The method of that name."""
     method: Method = load(METHODS, name, Method)
@@ -153,7 +161,10 @@ def get_method(name: str) -> Method:
 
 
 def prepare(
-    method: Method, trained: Trained, predictions: Sequence[Prediction], events: Any = None
+    method: Method,
+    trained: Trained,
+    predictions: Sequence[Prediction],
+    events: Events | None = None,
 ) -> Arrays:
     """What a method prepares, from the run's store where it is there already."""
     if method.prepares is None:
@@ -161,7 +172,7 @@ def prepare(
     asked = sorted(map(repr, predictions)) if method.prepares == "predictions" else []
     digest = blake2b("\n".join(asked).encode(), digest_size=8).hexdigest()
     found: Mapping[str, NDArray[Any]] = trained.store.get(
-        f"{method.name}-{digest}", lambda: method.prepare(trained, predictions, events)
+        f"{method.name}-{digest}", lambda: method.prepare(trained, predictions, events or Events())
     )
     return found
 

@@ -1,6 +1,6 @@
 """What is asked of an explanation: one table that feeds commands, docs and checks."""
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from typing import Any
 
 from whereof.errors import WhereofError
@@ -11,8 +11,18 @@ ROLES = ("subject", "relation", "object", "several")
 """What a fact shares with the prediction: one of its parts, or more."""
 
 
+class MethodSettings(Settings):
+    """A table with a method among its settings: ours, an installed one or a registered one."""
+
+    @classmethod
+    def check(cls, item: "Field[Any]", value: Any) -> None:
+        """See `Settings`."""
+        if item.name != "method" or value not in names(METHODS):
+            super().check(item, value)
+
+
 @dataclass(frozen=True)
-class ExplainOptions(Settings):
+class ExplainOptions(MethodSettings):
     """How a prediction is explained, and which facts are listed; checked on making."""
 
     method: str = choice("rollback", "how influence is estimated", "Method", *names(METHODS))

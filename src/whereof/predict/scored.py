@@ -84,12 +84,19 @@ class Candidates:
 
 
 class Store:
-    """Arrays that take long to compute, by key. This one keeps the last of them in memory."""
+    """Arrays that take long to compute, by key: the last in memory, all in the run if it has one.
 
-    def __init__(self) -> None:
-        self._lock, self._key = Lock(), ""
-        self._arrays: Arrays = {}
+    read, write: how a run keeps them; see `whereof.run.prepared`.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[str], Arrays | None] | None = None,
+        write: Callable[[str, Arrays], None] | None = None,
+    ) -> None:
+        self._read, self._write, self._lock = read, write, Lock()
         self._scorer: Scorer | None = None
+        self._key, self._arrays = "", dict[str, NDArray[Any]]()
 
     def serves(self, scorer: Scorer) -> bool:
         """Whether it keeps the arrays of this scorer; the first that asks owns it."""
@@ -100,11 +107,16 @@ class Store:
         """The arrays of a key, made if they are not there; threads wait for each other."""
         with self._lock:
             if key != self._key:
-                self._arrays, self._key = self._load(key, make), key
+                self._arrays, self._key = dict(self._load(key, make)), key
             return self._arrays
 
     def _load(self, key: str, make: Callable[[], Arrays]) -> Arrays:
-        return make()
+        found = None if self._read is None else self._read(key)
+        if found is None:
+            found = make()
+            if self._write is not None:
+                self._write(key, found)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

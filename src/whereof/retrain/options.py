@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from whereof.errors import WhereofError
-from whereof.explain.options import ROLES
+from whereof.explain.options import ROLES, MethodSettings
 from whereof.registry import METHODS, names
-from whereof.settings import Settings, choice, number
+from whereof.settings import choice, number
 
 
 @dataclass(frozen=True)
-class VerifyOptions(Settings):
+class VerifyOptions(MethodSettings):
     """Which facts are removed, and how often; checked on making."""
 
     method: str = choice("rollback", "how the facts to remove are found", "Facts", *names(METHODS))
