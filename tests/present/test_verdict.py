@@ -63,7 +63,8 @@ def verdict(
             stand(0.3, "usa"),
             stand(0.5, "uk"),
             "Without these 2 facts the probability really rises from 31.2% to 50.0%; "
-            "rollback predicted 30.0%. The top answer changes from USA to UK; rollback predicted USA.",
+            "rollback predicted 30.0%. The top answer changes from USA to UK; "
+            "rollback predicted USA.",
         ),
         (
             stand(0.25, "usa"),
