@@ -320,7 +320,9 @@ def test_a_part_that_cannot_be_used_is_measured_again(
     path.write_text("{" if fault == "not JSON" else json.dumps(stored))
     notes = Notes()
     again = reproduce(options, notes)
-    assert notes.said[0].startswith("theory was measured with other settings, on another machine")
+    assert notes.said[0] == (
+        "measured again, because the settings, the machine or the version differ: theory"
+    )
     assert (notes.parts, notes.n_retrained) == (["5 of 5: theory"], 0)
     assert figures(again) == figures(whole[0])
 

@@ -152,21 +152,13 @@ class Measuring:
 
     def kept(self, part: Part) -> PartResult | None:
         """The stored result of a part; None if there is none for these settings."""
+        path = self.path(part)
         try:
-            document = json.loads(self._path(part).read_bytes())
-            if document["asked"] == self._asked(part):
-                return convert(document, PartResult, str(self._path(part)))
-        except OSError:
+            document = json.loads(path.read_bytes())
+            same = document["asked"] == self._asked(part)
+            return convert(document, PartResult, str(path)) if same else None
+        except (OSError, ValueError, LookupError, TypeError, WhereofError):
             return None
-        except (ValueError, LookupError, TypeError, WhereofError):
-            pass
-        self.events.emit(
-            Note(
-                f"{part.title} was measured with other settings, on another machine or by another "
-                "version of whereof; it is measured again"
-            )
-        )
-        return None
 
     def measure(self, part: Part) -> PartResult:
         """Evaluate a part and store the result."""
@@ -191,7 +183,7 @@ class Measuring:
                 **(self._other_credit(run, other, evaluation) if other else {}),
             }
         )
-        path = self._path(part)
+        path = self.path(part)
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False), force=True)
         return convert(document, PartResult, str(path))
 
@@ -226,7 +218,8 @@ class Measuring:
         labels = {name: entities.label(entities.find(name)) for name in names}
         return {"other_credit": orders, "labels": labels}
 
-    def _path(self, part: Part) -> Path:
+    def path(self, part: Part) -> Path:
+        """The file of its result."""
         return self.options.folder / "parts" / f"{part.name}.json"
 
     def _asked(self, part: Part) -> dict[str, Any]:

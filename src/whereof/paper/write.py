@@ -230,6 +230,9 @@ def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Results]:
     missing = [part for name, part in parts.items() if name not in found]
     if not missing:
         return
+    if outdated := [part.title for part in missing if measuring.path(part).exists()]:
+        why = "measured again, because the settings, the machine or the version differ"
+        deadline.emit(Note(f"{why}: {'; '.join(outdated)}"))
     finished = [parts[name] for name in found]
     budget = make_budget(missing, finished, measuring.runs, measuring.engine)
     deadline.emit(budget)
