@@ -1,4 +1,4 @@
-"""From tables of names to an encoded dataset, its labels, and facts held out of training."""
+"""Build a dataset from tables of names; add labels; hold out facts from training."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -300,7 +300,7 @@ def _look_up(column: Any, names: Any, start: int) -> NDArray[np.int32]:
 
 
 def _repeats(facts: Facts) -> NDArray[np.int64]:
-    """The rows of facts that stand further up too."""
+    """The rows of facts that repeat an earlier fact."""
     sizes = [int(ids.max(initial=0)) + 1 for ids in facts.T]
     if sizes[0] * sizes[1] * sizes[2] < 2**63:
         keys = np.ravel_multi_index(tuple(facts.T), tuple(sizes))
@@ -335,13 +335,13 @@ def _label(
     relation_labels: Mapping[str, str],
     notes: list[str],
 ) -> tuple[Vocabulary, Vocabulary]:
-    """Entities and relations with these labels beside the ones that they have."""
+    """Entities and relations with these labels added."""
     if relation_labels and not len(relations):
         raise WhereofError(
             "relation labels given, but two-way data has no relations; leave them out"
         )
-    # In data of users and items, labels of numbers that both have are those of items: they are the
-    # objects, or the relations if ratings are objects.
+    # If users and items share numbers, labels of numbers belong to the items: the objects, or the
+    # relations if ratings are objects.
     items: set[str] = set()
     if subjects != objects:
         items = {*(relations.names or entities.names[objects.start : objects.stop])}

@@ -1,4 +1,4 @@
-"""The datasets known by name, and where their files are: catalogue.toml lists them."""
+"""Named datasets and where their files are; catalogue.toml lists them."""
 
 import os
 import sys
@@ -25,9 +25,9 @@ class File:
     url: str
     """URL of the file, or of an archive that contains a file with this name."""
     sha256: str | None = None
-    """The checksum of the plain file; None where the project does not have the file."""
+    """SHA-256 of the unpacked file; None if it is not known in advance."""
     convert: str | None = None
-    """How labels are extracted from what is downloaded: "before comma" or "json"."""
+    """How to extract labels from the download: "before comma" or "json"."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Entry:
     licence: str
     """In one or two words."""
     terms: str
-    """What the licence allows, or whose licence it is."""
+    """The licence terms."""
     citation: str
     homepage: str
     n_facts: int
     n_valid: int
     n_test: int
     n_entities: int
-    """In the training facts; where no file has a checksum, in all facts, as published."""
+    """Number of entities in the training facts; if no file has a checksum, the published number."""
     n_relations: int
     """Number of relations, counted like the entities; 0 in two-way data."""
     files: tuple[File, ...] = ()
@@ -61,11 +61,11 @@ class Entry:
 
     @property
     def labelled(self) -> bool:
-        """Whether the dataset has labels beside the names."""
+        """Whether the dataset has labels."""
         return any(file.name in ("entity2text.txt", "u.item") for file in self.files)
 
     def n_lines(self, file: str) -> int | None:
-        """The number of facts in one of the files; None for a file of other things."""
+        """The number of facts in a file; None for other files."""
         sizes = {"train.txt": self.n_facts, "valid.txt": self.n_valid, "test.txt": self.n_test}
         return sizes.get(file)
 
@@ -104,7 +104,7 @@ def find_entry(name: str) -> Entry:
 
 
 def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
-    """Where a dataset is: in the package, in the data folder, or in the cache.
+    """Locate a dataset: in the package, in the data folder or in the cache.
 
     If `data_dir` is given, only that folder is searched. The folder that the environment names may
     contain some of the datasets only.
@@ -123,7 +123,7 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
 def fetch_dataset(
     name: str, data_dir: str | Path | None = None, events: Events | None = None
 ) -> Path | Traversable:
-    """The folder of a named dataset; it is downloaded first if it is absent.
+    """The folder of a named dataset, downloaded if absent.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def fetch_dataset(
 def find_folder(
     entry: Entry, data_dir: str | Path | None = None, events: Events | None = None
 ) -> Path | Traversable:
-    """The folder with a dataset's files; they are downloaded if they are absent."""
+    """The folder of a dataset's files, downloaded if absent."""
     from whereof.data.download import check_files, fetch  # slow to import
 
     place = locate(entry, data_dir)
@@ -156,7 +156,7 @@ def find_folder(
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept, in one folder per dataset."""
+    """The cache folder, with one folder per dataset."""
     if given := os.environ.get("WHEREOF_CACHE"):
         return Path(given).expanduser()
     if given := os.environ.get("XDG_CACHE_HOME"):

@@ -1,4 +1,4 @@
-"""Columns of names: what every reader makes of its file."""
+"""Tables of facts as columns of names: the result of every reader."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from whereof.data.layout import Layout
 CODES: Final = pa.dictionary(pa.int32(), pa.string())
 """The Arrow type of a column of names: codes, and the name of each code."""
 Part: TypeAlias = Mapping[int, Any]
-"""Some rows of a table, by position of the column: chunks of type CODES, or float32 ratings."""
+"""Some rows of a table, by column position: chunks of type CODES, or float32 ratings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,9 +32,9 @@ class FactTable:
     """Name -> label, if the file itself has labels."""
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """One line for each thing that reading left out."""
+    """Notes on what reading skipped."""
     read_as: Mapping[str, str] = field(default_factory=dict)
-    """Which column of the file, by its name, was read as what."""
+    """Column names of the file, by role."""
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -59,7 +59,7 @@ def encode(texts: Sequence[str]) -> Any:
 
 
 def gather(parts: Iterable[Part], layout: Layout) -> FactTable:
-    """The table of facts that consists of these parts."""
+    """Join parts to one table of facts."""
     chunks: dict[int, list[Any]] = {at: [] for at in layout.texts}
     ratings = [np.zeros(0, np.float32)]
     for part in parts:
@@ -78,7 +78,7 @@ def gather(parts: Iterable[Part], layout: Layout) -> FactTable:
 
 
 def _unify(chunks: Sequence[Any]) -> Any:
-    """One array of type CODES, of chunks that have codes of their own."""
+    """Join chunks with different codes to one array of type CODES."""
     return pa.chunked_array(chunks, CODES).unify_dictionaries().combine_chunks()
 
 

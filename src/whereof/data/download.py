@@ -1,4 +1,4 @@
-"""Downloads into the cache: a dataset is complete and checked there, or absent."""
+"""Download datasets into the cache, completely and checked, or not at all."""
 
 import gzip
 import hashlib
@@ -21,10 +21,10 @@ from whereof.errors import WhereofError
 from whereof.events import Downloading, Events
 
 LARGEST: Final = 1 << 30
-"""In bytes. No file of the catalogue is as large, but a small archive may unpack to any size."""
+"""Limit in bytes, far above every file of the catalogue: a small archive can unpack to any size."""
 _RECORD: Final = "checksums.json"
 _SECONDS: Final = 30
-"""The wait for the next bytes of a server."""
+"""Timeout for the next bytes from a server, in seconds."""
 _CHUNK: Final = 1 << 16
 
 
@@ -199,18 +199,18 @@ def _read_whole(file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 
 def _before_comma(content: bytes) -> bytes:
-    """From lines of name, TAB, words, comma, description: the words alone."""
+    """Labels from lines of name, TAB, label, comma, description."""
     cells = (line.partition("\t") for line in content.decode().splitlines())
     return _lines((name, text.partition(",")[0]) for name, _, text in cells)
 
 
 def _from_json(content: bytes) -> bytes:
-    """From a JSON object of name -> {"label": label, ...}."""
+    """Labels from a JSON object: name -> {"label": label, ...}."""
     return _lines((name, about["label"]) for name, about in json.loads(content).items())
 
 
 def _lines(labels: Iterable[tuple[str, str]]) -> bytes:
-    """Names without a label are left out; a label keeps to its line and cell."""
+    """Lines of name, TAB, label; names without a label are skipped."""
     tidy = ((name, " ".join(label.split())) for name, label in labels)
     return "".join(f"{name}\t{label}\n" for name, label in tidy if label).encode()
 

@@ -1,4 +1,4 @@
-"""Tables of columns: Parquet files, frames of pandas, polars and Arrow, and dicts."""
+"""Read Parquet files, frames of pandas, polars and Arrow, and dicts of columns."""
 
 import gzip
 import shutil
@@ -40,7 +40,7 @@ def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
 
 
 def read_frame(frame: Any, options: ReadOptions) -> FactTable:
-    """The facts of a frame, or of a dict of columns; whole numbers become their digits."""
+    """The facts of a frame or of a dict of columns; whole numbers become text."""
     options.refuse(("format", "header"), "a table has no format and no header line to choose")
     if hasattr(frame, "column_names"):  # of Arrow
         layout = choose_layout(frame.schema.names, "table", options, named=True)
@@ -61,7 +61,7 @@ def read_frame(frame: Any, options: ReadOptions) -> FactTable:
 
 @contextmanager
 def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
-    """A file that can be read from its end, as Parquet is: a copy if it is packed."""
+    """A file with random access, which Parquet needs: a copy if it is gzipped."""
     with open_bytes(path) as file:
         if file.seekable() and not isinstance(file, gzip.GzipFile):
             yield file
@@ -72,8 +72,8 @@ def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
 
 
 def _batches(source: Any, names: Sequence[str], used: Sequence[int]) -> Iterable[Any]:
-    """Batches of the used columns; all are read if a name may stand for several columns."""
-    # Parquet finds columns by name, and takes a point in a name for a nested field.
+    """Batches of the used columns; of all columns if a name is ambiguous."""
+    # Parquet finds columns by name, and reads a dot in a name as a nested field.
     if len({name.partition(".")[0] for name in names}) == len(names):
         batches: Iterable[Any] = source.iter_batches(_N_ROWS, columns=[names[at] for at in used])
         return batches
@@ -81,7 +81,7 @@ def _batches(source: Any, names: Sequence[str], used: Sequence[int]) -> Iterable
 
 
 def _arrow_parts(batches: Iterable[Any], layout: Layout, place: str) -> Iterator[Part]:
-    """Batches of the used columns alone, in the layout's order."""
+    """Batches of the used columns, in the order of the layout."""
     row = 1
     for batch in batches:
         part: dict[int, Any] = {}
@@ -151,7 +151,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def _encode(column: Any, layout: Layout, at: int) -> Any:
-    """A column of a frame, by Arrow if it has one kind of cells, else cell by cell."""
+    """Encode a column of a frame: with Arrow if all cells have one type, else cell by cell."""
     try:
         array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
     except (pa.ArrowException, OverflowError, TypeError, ValueError, UnicodeEncodeError):

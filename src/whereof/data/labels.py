@@ -1,4 +1,4 @@
-"""Labels: a readable text for a name, from a file, a frame or a dict."""
+"""Read labels (readable text for names) from a file, a frame or a dict."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
@@ -16,7 +16,7 @@ _LABEL_WORDS: Final = ("label", "title", "name", "text")
 
 
 def as_labels(given: Labels | None, kind: str = "entity") -> dict[str, str]:
-    """Name -> label; rows without a label are left out."""
+    """Name -> label; rows without a label are skipped."""
     if given is None:
         return {}
     pairs = _frame_pairs(given) if hasattr(given, "columns") else given.items()
@@ -54,7 +54,7 @@ def read_labels(path: FilePath, columns: str | None = None) -> dict[str, str]:
 
 
 def find_labels(given: Any, found: FilePath | None = None) -> dict[str, str] | None:
-    """The labels that are given, in a file or in Python; else those of the file that was found.
+    """The given labels, from a file or from Python; else those of the file in the folder.
 
     A file is given as PATH or PATH:NAMES,LABELS.
     """
@@ -73,7 +73,7 @@ def find_labels(given: Any, found: FilePath | None = None) -> dict[str, str] | N
 def _two_columns(
     path: FilePath, rows: Iterable[Row], columns: str | None
 ) -> Iterator[tuple[Row, str, str]]:
-    """Every row with its name and its label."""
+    """The name and label of every row."""
     places: Sequence[int] = ()
     width = 0
     for row in rows:
@@ -127,5 +127,5 @@ def _frame_pairs(frame: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _name(name: Any) -> str:
-    """A name as text: a number that is whole in its digits, as in a file."""
+    """A name as text; whole numbers without decimals, as in a file."""
     return str(int(name)) if not isinstance(name, str) and name == int(name) else str(name)

@@ -1,4 +1,4 @@
-"""Which columns of a table are what: as asked for, as the header says, or by their position."""
+"""The meaning of a table's columns: by option, by header, or by position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class Layout:
 
 
 def shown(cell: Any) -> str:
-    """A cell in a message: on one line, and cut where it is long."""
+    """A cell for a message: on one line, shortened if it is long."""
     text = " ".join(repr(cell).split("\n"))
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
@@ -100,7 +100,7 @@ def choose_layout(
 
 
 def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) -> int:
-    """The position of a column, from 0, given by its name in the header or its number from 1."""
+    """The position (from 0) of a column given by name or by number (from 1)."""
     if text.isdecimal():
         if not 1 <= int(text) <= len(cells):
             raise WhereofError(f"{where}: no column {text}; there are {len(cells)}, from 1")

@@ -52,7 +52,7 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
 
 
 def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
-    """The line of the fault: the parser notices a missing dot only on the line after."""
+    """The line of the error: the parser notices a missing dot only on the next line."""
     before = found - 1
     for line in islice(read_lines(path), max(before - 1, 0), before):
         try:
@@ -63,7 +63,7 @@ def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[A
 
 
 class _Triples:
-    """Makes facts of triples, and collects labels on the way."""
+    """Converts triples to facts and collects labels."""
 
     def __init__(self, rdf: Any, scope: str) -> None:
         self._named, self._blank, self._literal = rdf.NamedNode, rdf.BlankNode, rdf.Literal

@@ -20,7 +20,7 @@ from whereof.events import Events
 from whereof.settings import plain
 
 _STDIN: Final = "/dev/stdin"
-"""The file that - stands for."""
+"""The file that `-` means."""
 _FORMATS: Final = {
     ".txt": "tsv",
     ".tsv": "tsv",
@@ -75,7 +75,7 @@ def read_dataset(
 
 
 def read_facts(path: FilePath, options: ReadOptions, split: str) -> FactTable:
-    """The facts of one file; `split` tells its blank nodes from those of other files."""
+    """The facts of one file; `split` separates its blank nodes from those of other files."""
     form = options.format or _FORMATS[_extension(path.name)]
     if form in ("ntriples", "turtle"):
         from whereof.data.rdf import read_rdf
@@ -87,7 +87,7 @@ def read_facts(path: FilePath, options: ReadOptions, split: str) -> FactTable:
 
 
 def _as_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Columns given by number or as a list, as they are typed; labels in a frame, as a dict."""
+    """Normalise options: columns to text as typed, labels in a frame to a dict."""
     found: dict[str, Any] = {
         name: str(given[name])
         for name in ("rating", "source")
@@ -166,7 +166,7 @@ def _extension(name: str) -> str:
 
 
 def _folder_files(folder: FilePath) -> dict[str, FilePath]:
-    """The files of a dataset in a folder, by what they are, found by their names."""
+    """The files of a dataset in a folder by purpose, found by name."""
     labels = ("2text", "2label", "_labels")
     found = {
         "train": _pick(folder, ("train",), _FACTS),
@@ -220,7 +220,7 @@ def _read_files(name: str, files: dict[str, FilePath], options: ReadOptions) -> 
 
 
 def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Dataset:
-    """MovieLens 100k in its own files: ua.base, ua.test and u.item, plain or gzipped."""
+    """Read the original files of MovieLens 100k: ua.base, ua.test and u.item, plain or gzipped."""
     if options.held_out:
         raise WhereofError(
             f"{name} has validation and test facts; leave out valid_fraction and test_fraction"

@@ -42,7 +42,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 @contextmanager
 def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
-    """Open a file for reading, unpacked if it is gzipped; what goes wrong is said in one line."""
+    """Open a file for reading and unpack gzip; errors become one-line messages."""
     try:
         with path.open("rb") as file:
             yield _unpacked(path, file)
@@ -135,7 +135,7 @@ def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable
 
 
 def to_rating(cell: Any) -> float | None:
-    """A rating as a number; None if it is none, or not finite in single precision."""
+    """A rating as a number; None if it is not a number, or not finite in single precision."""
     try:
         with np.errstate(over="ignore"):
             value = float(np.float32(cell)) if np.ndim(cell) == 0 else math.nan
@@ -160,7 +160,7 @@ def _read_blocks(path: FilePath) -> Iterator[_Block]:
 
 
 def _check(path: FilePath, data: bytes, line: int) -> None:
-    """Refuse binary data, a line without an end, and text that is not UTF-8."""
+    """Raise an error for binary data, very long lines, and text that is not UTF-8."""
     if (at := data.find(b"\0")) >= 0:
         raise WhereofError(
             f"{path}:{_line_at(at, data, line)}: a NUL byte: this is binary data; "
@@ -198,7 +198,7 @@ def _line_at(at: int, data: bytes, line: int) -> int:
 def _blocks(path: FilePath, comma: bool) -> Iterator[_Block]:
     """Blocks of whole rows: one that ends within quotes is joined with the next.
 
-    A block that grows too large is passed on: it has a fault, which is then found.
+    A block that grows too large is passed on, so that its error is found.
     """
     rest: _Block | None = None
     for block in _read_blocks(path):
@@ -244,13 +244,13 @@ def _rows(path: FilePath, block: _Block, comma: bool) -> Iterator[Row]:
 
 
 def _read_block(path: FilePath, block: _Block, layout: Layout, first: Row, comma: bool) -> Part:
-    """The used columns of a block: in parallel, or row by row where that fails."""
+    """The used columns of a block, read in parallel or, if that fails, row by row."""
     part = _read_in_parallel(block.data, layout, len(first.cells), comma)
     return part or _read_slowly(path, _rows(path, block, comma), layout, first)
 
 
 def _read_in_parallel(data: bytes, layout: Layout, width: int, comma: bool) -> Part | None:
-    """None if the block contains anything that must be looked at row by row."""
+    """The used columns of a block; None if it must be read row by row."""
     from pyarrow import csv as arrow_csv
 
     quoted = comma and b'"' in data
@@ -292,10 +292,10 @@ def _has_blank(names: Any) -> bool:
 
 
 def _is_well_quoted(data: bytes) -> bool:
-    """Whether every opening quote begins a cell, and every closing one ends it."""
+    """Whether every opening quote starts a cell and every closing quote ends one."""
     text = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(text == ord('"'))
-    # Of two quotes inside a cell the first closes and the second opens. The last byte is a newline.
+    # Two quotes inside a cell count as a closing and an opening quote. The last byte is a newline.
     outside = np.zeros(256, bool)
     outside[[*b',\n"']] = True
     opening, closing = text[quotes[::2] - 1], text[quotes[1::2] + 1]
@@ -303,7 +303,7 @@ def _is_well_quoted(data: bytes) -> bool:
 
 
 def _read_slowly(path: FilePath, rows: Iterable[Row], layout: Layout, first: Row) -> Part:
-    """The used columns of some rows; the first row with a fault is refused with its line."""
+    """The used columns of some rows; an error names the line of the first bad row."""
     columns: dict[int, list[Any]] = {at: [] for at in layout.used}
     for row in rows:
         where, cells = f"{path}:{row.line}", row.cells

@@ -1,4 +1,4 @@
-"""Predictions explained: the facts that matter, ranked and named."""
+"""Explain predictions: rank their facts and name them."""
 
 import os
 import time
@@ -38,7 +38,7 @@ def explain(
     retrainer: Any = None,
     events: Events | None = None,
 ) -> Explanation:
-    """Explain the prediction that names spell; a method that retrains needs a retrainer."""
+    """Explain the prediction with these names; a method that retrains needs a retrainer."""
     start = time.perf_counter()
     scored = find_scored(trained, names, options)
     prepared = prepare(get_method(options.method), trained, [scored.prediction], events)
@@ -48,7 +48,7 @@ def explain(
 def find_scored(
     trained: Trained, names: Sequence[Any], options: ExplainOptions
 ) -> ScoredPrediction:
-    """The prediction that names spell, scored; an open place stands for its top answer."""
+    """The scored prediction with these names; an open place gets its top new answer."""
     found = find_prediction(
         trained.dataset, names, inverse=trained.config.inverse, asks=options.asks
     )
@@ -77,7 +77,7 @@ def explain_scored(
 
 
 class RankedFacts(NamedTuple):
-    """An explanation by the ids of its facts alone."""
+    """An explanation that contains only fact ids."""
 
     fact_ids: FactIds
     influences: Numbers
@@ -87,14 +87,14 @@ class RankedFacts(NamedTuple):
 def rank_scored(
     scored: ScoredPrediction, options: ExplainOptions, prepared: Arrays | None = None
 ) -> RankedFacts:
-    """The facts of an explanation without names: to name them takes longer than to rank them."""
+    """Rank the facts of an explanation without naming them, which takes longer than ranking."""
     return _Explaining(scored, options, prepared=prepared).ranking()
 
 
 def describe_facts(
     scored: ScoredPrediction, options: ExplainOptions, fact_ids: FactIds, retrainer: Any = None
 ) -> tuple[ExplainedFact, ...]:
-    """These facts as an explanation lists them, whatever they share with the prediction."""
+    """Records of these facts, even if they share nothing with the prediction."""
     return _Explaining(scored, options, retrainer).describe(np.sort(fact_ids))
 
 
@@ -216,9 +216,9 @@ def explain_many(
     options: ExplainOptions,
     threads: int | None = None,
 ) -> Iterator[Explanation | Failed]:
-    """Explanations in the order of the predictions; one that fails does not end the others.
+    """Explain predictions in order; an error in one does not stop the others.
 
-    What no prediction could be explained with is refused at once.
+    Options that fit no prediction are refused immediately.
     """
     return _explain_each(explain_scored, trained, predictions, options, threads)
 
@@ -229,7 +229,7 @@ def rank_many(
     options: ExplainOptions,
     threads: int | None = None,
 ) -> Iterator[RankedFacts | Failed]:
-    """As `explain_many`, but only the ids of the facts."""
+    """Like `explain_many`, but returns only the ids of the facts."""
     return _explain_each(rank_scored, trained, predictions, options, threads)
 
 
@@ -243,7 +243,7 @@ def _explain_each(
     _check(trained, options, threads)
     data, inverse = trained.dataset, trained.config.inverse
     predictions, prepared = _prepare_all(trained, predictions, options)
-    # Candidates copy their rows: those of a list are found once, those seen once a relation.
+    # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
     find = lru_cache(maxsize=64)(partial(find_candidates, trained, wanted=options.candidates))
 
     def explain_one(_: int, listed: Listed) -> _Answer | Failed:
@@ -260,7 +260,7 @@ def _explain_each(
 def _prepare_all(
     trained: Trained, predictions: Iterable[Listed], options: ExplainOptions
 ) -> tuple[Iterable[Listed], Arrays]:
-    """What the method prepares for all predictions; only a method that does so reads them first."""
+    """What the method prepares for all predictions; other methods do not read them in advance."""
     method = get_method(options.method)
     if method.prepares is None:
         return predictions, {}
@@ -273,7 +273,7 @@ def _prepare_all(
 
 
 def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
-    """Find everything that options name, so that it fails once and not for every prediction."""
+    """Look up all names in the options, so that an error appears only once."""
     if threads is not None and threads < 1:
         raise WhereofError(f"threads is {threads}; give a number from 1 on")
     method, data = get_method(options.method), trained.dataset
@@ -305,7 +305,7 @@ def find_aim(scored: ScoredPrediction, options: ExplainOptions) -> Aim:
 
 
 def _find_rival(scored: ScoredPrediction, name: str) -> int:
-    """The entity that the prediction is to be compared with."""
+    """The entity to compare the prediction with."""
     data = scored.trained.dataset
     rival = data.entities.find(name, scored.prediction.candidates(data))
     if rival == scored.target:
@@ -314,7 +314,7 @@ def _find_rival(scored: ScoredPrediction, name: str) -> int:
 
 
 def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> Candidates:
-    """The entities that compete for an answer, by a word or by names."""
+    """The candidates, given by a word or by names."""
     data = trained.dataset
     if wanted is None or wanted == f"{asks}s":
         return trained.all_candidates(asks)

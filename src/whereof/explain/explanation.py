@@ -69,7 +69,7 @@ class ExplainedFact(NamedFact):
     rank: int
     """Position in the list, counted from 1."""
     share: float | None
-    """Its part of the influence of all facts of its sign; None where not all were scored."""
+    """Its share of the influence of all facts with the same sign; None if not all were scored."""
     probability_without: float | None
     score_without: float | None
     top_answer_without: str | None
@@ -125,7 +125,7 @@ class Explanation:
     contrast: Contrast | None = None
     without: Joint | None = None
     stability: tuple[Joint, ...] | None = None
-    """Without the strongest 1, 3 and 10 supporting facts, as far as there are that many."""
+    """The prediction without its 1, 3 and 10 strongest supporting facts, as far as they exist."""
     graph: Graph | None = None
     notes: tuple[str, ...] = ()
 
@@ -200,19 +200,19 @@ FACT_COLUMNS = (
     "rating",
     "source",
 )
-"""Of tables with one row a fact."""
+"""Columns of tables with one row per fact."""
 _PLACES = ("subject", "relation", "object")
 
 
 def fact_row(fact: dict[str, Any]) -> tuple[Any, ...]:
-    """What a plain fact has in each of FACT_COLUMNS."""
+    """The values of a fact for FACT_COLUMNS."""
     cells = fact | {f"{place}_label": fact["labels"][place] for place in _PLACES}
     cells["parts"] = "+".join(fact["parts"])
     return tuple(cells[name] for name in FACT_COLUMNS)
 
 
 class Describer:
-    """Gives names to what belongs to one prediction."""
+    """Makes named records for one prediction."""
 
     def __init__(self, scored: ScoredPrediction, rival: int | None = None) -> None:
         self.scored, self.rival = scored, rival

@@ -1,4 +1,4 @@
-"""What a method is: how it estimates influence, what that needs, and what it can do."""
+"""The interface of methods: how they estimate influence, what they need and what they can do."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,13 +67,13 @@ class Aim:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a method is given beside the prediction and the facts."""
+    """What a method gets in addition to the prediction and the facts."""
 
     aim: Aim
     seed: int = 0
-    """For what the method draws at random."""
+    """Seed for random draws of the method."""
     exhaustive: bool = False
-    """Whether to score every fact against every candidate, with no shortcut."""
+    """Whether to score every fact against every candidate, without bounds."""
     prepared: Arrays = field(default_factory=dict)
     """What `prepare` returned."""
     retrainer: Any = None
@@ -82,23 +82,23 @@ class Context:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Some of many facts, or sets of facts, strongest first."""
+    """The strongest facts, or sets of facts, strongest first."""
 
     chosen: NDArray[np.int64]
     """(n,) their positions."""
     influences: Numbers
     """(n,)"""
     totals: tuple[float, float] | None = None
-    """The sum of all supporting and of all opposing influences; None where some were skipped."""
+    """The sums of all supporting and of all opposing influences; None if some were skipped."""
     standings: Standings | None = None
-    """(n,) of the prediction without each, where the method can tell."""
+    """(n,) standing of the prediction without each, if the method computes it."""
     top_before: int | None = None
-    """The top answer with all facts; None where the parameters of the run give it."""
+    """The top answer with all facts; None if it is that of the run."""
     notes: tuple[str, ...] = ()
 
 
 class Method:
-    """A way to estimate influence. A subclass says what it is and defines `estimate`."""
+    """A way to estimate influence. Subclasses set the attributes and define `estimate`."""
 
     name: str
     title: str
@@ -108,9 +108,9 @@ class Method:
     can: frozenset[str] = frozenset()
     """Some of ABILITIES."""
     draws: bool = False
-    """Whether its numbers are random draws, which say nothing about influence."""
+    """Whether its numbers are random, not influences."""
     same_answer: bool = False
-    """Whether it rates only facts with the same answer in the same place."""
+    """Whether it considers only facts with the same answer in the same place."""
     prepares: str | None = None
     """Whether `prepare` has work to do: once a `run`, or once for a list of `predictions`."""
 
@@ -137,7 +137,7 @@ class Method:
         return rank_influences(self.estimate(scored, fact_ids, context), top, opposing=opposing)
 
     def check(self, trained: Trained) -> None:
-        """Refuse a run that lacks what the method needs."""
+        """Raise an error if the run lacks what the method needs."""
         if "trace" in self.needs:
             trained.need_trace(self.name)
 
@@ -155,7 +155,7 @@ def register(method: Method) -> None:
 
 
 def get_method(name: str) -> Method:
-    """The method of that name."""
+    """The method with this name."""
     method: Method = load(METHODS, name, Method)
     return method
 
@@ -166,7 +166,7 @@ def prepare(
     predictions: Sequence[Prediction],
     events: Events | None = None,
 ) -> Arrays:
-    """What a method prepares, from the run's store where it is there already."""
+    """What a method prepares; read from the run's store if it is there."""
     if method.prepares is None:
         return {}
     asked = sorted(map(repr, predictions)) if method.prepares == "predictions" else []
@@ -178,9 +178,9 @@ def prepare(
 
 
 def rank_influences(influences: Numbers, top: int | str | None, *, opposing: bool) -> Ranked:
-    """The order of influences: the `top` strongest, "all" of the asked sign, or with None any.
+    """Order of influences: the `top` strongest, "all" with the right sign, None for any.
 
-    Facts are in the order of their ids, so ties go to the lower one.
+    Facts are in the order of their ids, so ties go to the lower id.
     """
     if not np.isfinite(influences).all():
         raise WhereofError(

@@ -1,4 +1,4 @@
-"""What is asked of an explanation: one table that feeds commands, docs and checks."""
+"""Options of an explanation, in one table for command options, docs and checks."""
 
 from dataclasses import Field, dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from whereof.registry import METHODS, names
 from whereof.settings import Settings, choice, number
 
 ROLES = ("subject", "relation", "object", "several")
-"""What a fact shares with the prediction: one of its parts, or more."""
+"""Values of `role`: what a fact shares with the prediction."""
 
 
 class MethodSettings(Settings):
@@ -23,7 +23,7 @@ class MethodSettings(Settings):
 
 @dataclass(frozen=True)
 class ExplainOptions(MethodSettings):
-    """How a prediction is explained, and which facts are listed; checked on making."""
+    """How to explain a prediction and which facts to list. Values are checked on creation."""
 
     method: str = choice("rollback", "how influence is estimated", "Method", *names(METHODS))
     of: str | None = choice(
@@ -86,7 +86,7 @@ class ExplainOptions(MethodSettings):
 
 
 def as_list(value: Any) -> list[Any]:
-    """None, one value or several, as a list."""
+    """A list of the given values: none, one or several."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

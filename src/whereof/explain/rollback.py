@@ -109,7 +109,7 @@ Backing = Callable[[ScoredPrediction], Scoring]
 
 
 class CoreScoring:
-    """Scoring on a CPU core; every thread may have a prediction of its own."""
+    """Scoring on a CPU core; each thread may work on its own prediction."""
 
     is_quick = False
 
@@ -173,7 +173,7 @@ class CoreScoring:
 
 
 class RolledBack(NamedTuple):
-    """What each of some removals does."""
+    """The effect of each removal."""
 
     influences: Numbers
     """(n,)"""
@@ -186,7 +186,7 @@ class RolledBack(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rollback:
-    """One prediction, from which facts are rolled back, and the quantity they influence."""
+    """Rolls back facts for one prediction and one quantity."""
 
     scored: ScoredPrediction
     of: str

@@ -1,4 +1,4 @@
-"""Ranked answers to a question, and to many at once."""
+"""Ranked answers to one query or to many."""
 
 import os
 from collections import deque
@@ -35,7 +35,7 @@ class Answer:
     score: float
     rank: int
     known: str | None
-    """The split that holds it as a fact: train, valid or test."""
+    """The split that contains it as a fact: train, valid or test."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Failed:
 
 
 def check_top(top: int | None) -> None:
-    """Refuse a number of answers that is not one."""
+    """Raise an error if the number of answers is not valid."""
     if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
         raise WhereofError(f"top is {top!r}; give a number from 1 on, or None for all")
 
@@ -116,7 +116,7 @@ def predict_many(
     *,
     new: bool = False,
 ) -> Iterator[Answers | Failed]:
-    """Answers in order, a few computed ahead; one that `find` refuses becomes `Failed`."""
+    """Answers in order, some computed in advance; an invalid query gives `Failed`."""
 
     def answer(line: int, asked: _Asked) -> Answers | Failed:
         try:
@@ -130,7 +130,7 @@ def predict_many(
 def in_order(
     answer: Callable[[int, _Asked], _Answer], asked: Iterable[_Asked], threads: int
 ) -> Iterator[_Answer]:
-    """Answers in the order they are asked for, numbered from 1 on; threads work a little ahead."""
+    """Results in the order of the questions, numbered from 1; threads work ahead a little."""
     pool, ahead = ThreadPoolExecutor(threads), deque[Future[_Answer]]()
     try:
         for line, each in enumerate(asked, 1):
@@ -144,16 +144,16 @@ def in_order(
 
 
 def names_of(asked: Any) -> tuple[str | None, ...]:
-    """The names of what was asked, as far as it has them."""
+    """The names of a question, as far as given."""
     if isinstance(asked, str) or not hasattr(asked, "__iter__"):
         return (str(asked),)
     return tuple(None if name is None else str(name) for name in asked)
 
 
 def _best(scored: ScoredPrediction, top: int | None, *, new: bool) -> NDArray[np.int64]:
-    """Positions of the best candidates, best first; ties in the order of ids.
+    """Positions of the best candidates, best first; ties by id.
 
-    An answer that is asked for is among them, and so is every better one.
+    A requested answer is included, and every better one.
     """
     scores, target = scored.scores, scored.prediction.target
     among = np.flatnonzero(scored.new) if new else np.arange(len(scores))
@@ -177,7 +177,7 @@ def _ranks(scores: Numbers, new: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _spell(
     trained: Trained, prediction: Prediction, word: Callable[[Vocabulary, int], str]
 ) -> dict[str, str | None]:
-    """A prediction by place, in names or labels."""
+    """The places of a prediction, as names or labels."""
     data = trained.dataset
     return {
         "subject": None if prediction.subject is None else word(data.entities, prediction.subject),

@@ -1,4 +1,4 @@
-"""Lists of queries and predictions in files, one on each line."""
+"""Read lists of queries and predictions from files, one per line."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +17,11 @@ from whereof.predict.prediction import (
 from whereof.predict.scored import Trained
 
 _MANY: Final = 20
-"""The most bad lines that are counted: near names take a while to find."""
+"""The maximum number of bad lines to count: finding similar names is slow."""
 
 
 def read_list(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row: by TAB, or by comma in a .csv file.
+    """Line number and cells of every row, separated by TAB, or by comma in a .csv file.
 
     An empty cell is an open place.
     """
@@ -32,7 +32,7 @@ def read_list(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Prediction]:
-    """Queries as on the command line; all are found before any is answered."""
+    """Read queries; all names are looked up before any query is answered."""
     queries: list[Prediction] = []
     faults: list[str] = []
     for number, cells in read_list(path):

@@ -1,4 +1,4 @@
-"""A prediction by ids, and the way from names to it."""
+"""A prediction by ids, and how to find it by names."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _SPLITS = ("test", "valid", "train")
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A triple by ids. One place competes: its candidates are ranked against each other."""
+    """A triple by ids. One place is predicted: its candidates are ranked."""
 
     subject: int | None
     relation: int
@@ -30,21 +30,21 @@ class Prediction:
     def of(
         cls, given: int, relation: int, target: int | None, asks: str = "object"
     ) -> "Prediction":
-        """The prediction of an answer, the target, for what is given."""
+        """The prediction with this given entity, relation and answer (target)."""
         if asks == "subject":
             return cls(target, relation, given, asks)
         return cls(given, relation, target, asks)
 
     @property
     def given(self) -> int:
-        """The entity that does not compete."""
+        """The given entity: the one that is not predicted."""
         given = self.object if self.asks == "subject" else self.subject
         assert given is not None
         return given
 
     @property
     def target(self) -> int | None:
-        """The answer; None where it is open."""
+        """The answer; None if it is open."""
         return self.subject if self.asks == "subject" else self.object
 
     def answered(self, target: int | None) -> "Prediction":
@@ -52,7 +52,7 @@ class Prediction:
         return Prediction.of(self.given, self.relation, target, self.asks)
 
     def relation_row(self, dataset: Dataset) -> int:
-        """The relation's row; that of the inverse relation where subjects compete."""
+        """The relation's row; the inverse relation's row if subjects are predicted."""
         return self.relation + (dataset.inverse_offset if self.asks == "subject" else 0)
 
     def candidates(self, dataset: Dataset) -> range:
@@ -60,7 +60,7 @@ class Prediction:
         return dataset.subjects if self.asks == "subject" else dataset.objects
 
     def names(self, dataset: Dataset) -> tuple[str | None, ...]:
-        """Subject, relation and object by name; two-way data have no relation."""
+        """Names of subject, relation and object; two-way data has no relation."""
         name = dataset.entities.name
         subject = None if self.subject is None else name(self.subject)
         object_ = None if self.object is None else name(self.object)
@@ -76,12 +76,12 @@ def find_prediction(
     asks: str = "object",
     query: bool = False,
 ) -> Prediction:
-    """The prediction that names spell. None or `_` leaves a place open.
+    """The prediction with these names. None or `_` marks an open place.
 
-    inverse: whether the model learned inverse relations, so that subjects can compete.
+    inverse: whether the model learned inverse relations, so that it can predict subjects.
     query: whether the last name may be missing.
     """
-    given = [names] if isinstance(names, str) else names  # a text is one name, never many
+    given = [names] if isinstance(names, str) else names  # a text is one name, not a list
     spelled = [OPEN if name is None else str(name) for name in given]
     size = 2 if dataset.two_way else 3
     padded = [*spelled, OPEN] if query and len(spelled) == size - 1 else spelled
@@ -123,7 +123,7 @@ def _shape_error(dataset: Dataset, spelled: Sequence[str], *, query: bool) -> Wh
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A prediction of a list, by names as they are typed or by ids."""
+    """A prediction of a list, by names as typed or by ids."""
 
     line: int
     """Its number in the file or list, counted from 1."""
@@ -143,7 +143,7 @@ class Listed:
 
 
 def list_predictions(predictions: Iterable[Sequence[Any]]) -> Iterator[Listed]:
-    """Predictions by names, numbered from 1 on."""
+    """Predictions by names, numbered from 1."""
     for line, names in enumerate(predictions, 1):
         several = [names] if isinstance(names, str) else names
         yield Listed(line, tuple(None if name is None else str(name) for name in several))

@@ -33,7 +33,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Known(NamedTuple):
-    """The answers that the data holds for a question, those of training first."""
+    """The known answers to a question, those from training first."""
 
     answers: NDArray[np.int64]
     """(n,) entities."""
@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The entities that compete for the answer, and what bounds need to know of their rows."""
+    """The candidates, and properties of their rows that bounds need."""
 
     ids: NDArray[np.int64]
     """(n_candidates,) ascending."""
@@ -59,7 +59,7 @@ class Candidates:
 
     @property
     def reach(self) -> float:
-        """The largest norm of a row."""
+        """The largest norm of a candidate row."""
         return float(np.sqrt(self.squares.max()))
 
     @cached_property
@@ -67,15 +67,15 @@ class Candidates:
         """The largest distance of a row from the mean of all."""
         centre = self._centre
         squares = self.squares - 2 * (self.rows @ centre) + centre @ centre
-        # Squares taken apart lose some digits: a bound must not be too small.
+        # The difference of squares loses digits; a bound must not become too small.
         return float(np.sqrt(squares.max() + 1e-6 * self.squares.max()))
 
     @cached_property
     def scatter(self) -> Numbers:
-        """(width, width) sum over rows of (e - mean)(e - mean)^T, and a little more."""
+        """(width, width) sum over rows of (e - mean)(e - mean)^T, rounded up slightly."""
         centred = self.rows - self._centre.astype(self.rows.dtype)
         scatter = (centred.T @ centred).astype(np.float64)
-        # Rounding must not make a bound too small.
+        # Rounding must not make the bound too small.
         return np.asarray(scatter + 1e-5 * np.trace(scatter) * np.eye(len(scatter)))
 
     @cached_property
@@ -99,12 +99,12 @@ class Store:
         self._key, self._arrays = "", dict[str, NDArray[Any]]()
 
     def serves(self, scorer: Scorer) -> bool:
-        """Whether it keeps the arrays of this scorer; the first that asks owns it."""
+        """Whether it caches arrays of this scorer; it belongs to the first scorer that asks."""
         self._scorer = self._scorer or scorer
         return self._scorer is scorer
 
     def get(self, key: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a key, made if they are not there; threads wait for each other."""
+        """The arrays of a key, computed on first use; threads wait for each other."""
         with self._lock:
             if key != self._key:
                 self._arrays, self._key = dict(self._load(key, make)), key
@@ -121,20 +121,20 @@ class Store:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model with its facts, its trace and the index of which fact touches what."""
+    """A trained model with its facts, its trace and the index of adjacent facts."""
 
     scorer: Scorer
     dataset: Dataset
     config: TrainConfig
     adjacency: Adjacency
     trace: NDArray[Any] | None
-    """(n_facts, trace width); None where none was kept."""
+    """(n_facts, trace width); None for a run without a trace."""
     read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
     """Reads the checkpoints of training that were kept."""
     store: Store = field(default_factory=Store, repr=False)
-    """Keeps what methods prepare."""
+    """Stores what methods prepare."""
     backing: "Callable[[ScoredPrediction], Any] | None" = None
-    """Scores removals against all candidates; None for the cores of this machine."""
+    """Scores removals against all candidates; None for the CPU."""
 
     def __post_init__(self) -> None:
         if not self.store.serves(self.scorer):
@@ -163,7 +163,7 @@ class Trained:
 
     @property
     def learned_ratings(self) -> bool:
-        """Whether scores are ratings, so that probabilities mean nothing."""
+        """Whether the model predicts ratings: probabilities then have no meaning."""
         return self.config.loss == "squared"
 
     def need_trace(self, method: str = "rollback") -> NDArray[Any]:
@@ -176,7 +176,7 @@ class Trained:
         return self.trace
 
     def known(self, prediction: Prediction) -> Known:
-        """The answers to a question that training, validation and test facts hold."""
+        """The known answers to a question from training, validation and test facts."""
         asked, given = (SUBJECT, OBJECT) if prediction.asks == "subject" else (OBJECT, SUBJECT)
         ids = self.adjacency.facts_of_entity(prediction.given).astype(np.int64)
         held_out, marks, starts = self._held_out[given]
@@ -207,7 +207,7 @@ class Trained:
         }
 
     def all_candidates(self, asks: str) -> Candidates:
-        """Every entity that can stand in the place that is asked for."""
+        """All entities that can be in the predicted place."""
         return self._subjects if asks == "subject" else self._objects
 
     @cached_property
@@ -219,7 +219,7 @@ class Trained:
         return self.candidates(self.dataset.subjects)
 
     def candidates(self, ids: range | NDArray[np.int64]) -> Candidates:
-        """These entities as candidates; a range takes no copy of its rows."""
+        """These entities as candidates; the rows of a range are not copied."""
         rows = self.scorer.entity_rows
         places = np.full(len(rows), -1, np.int32)
         listed = np.unique(np.asarray(ids, np.int64))
@@ -237,7 +237,7 @@ class Trained:
 
 
 _SHARED = ("query", "plain_scores", "scores", "_softmax", "log_probabilities", "splits", "new")
-"""What answers to the same question have in common."""
+"""Values that all answers to one question share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,13 +257,13 @@ class ScoredPrediction:
             )
 
     def answered(self, target: int) -> "ScoredPrediction":
-        """Another answer to the same question; what was computed is shared."""
+        """Another answer to the same question; shares what was computed."""
         other = replace(self, prediction=self.prediction.answered(target))
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _SHARED})
         return other
 
     def top_answered(self) -> "ScoredPrediction":
-        """The top answer to the question: the best one not known from training or validation."""
+        """The prediction with the top new answer: not known from training or validation."""
         if not self.new.any():
             raise WhereofError("every answer is known from training or validation; name one")
         top = np.where(self.new, self.scores, -np.inf).argmax()
@@ -317,7 +317,7 @@ class ScoredPrediction:
 
     @cached_property
     def plain_scores(self) -> Numbers:
-        """(n_candidates,) as the model has them, not on the scale of ratings."""
+        """(n_candidates,) scores of the model, not scaled to ratings."""
         rows = self.candidates.rows
         whole = np.array([[0, len(rows)]])
         return np.asarray(score_all(self.trained.scorer.model, self.query[None], rows, whole)[0])
@@ -340,12 +340,12 @@ class ScoredPrediction:
 
     @cached_property
     def log_probabilities(self) -> Numbers:
-        """(n_candidates,) also where a probability is too small to hold."""
+        """(n_candidates,) also finite if a probability underflows."""
         return np.asarray(self.plain_scores - self.plain_scores.max() - np.log(self._softmax[1]))
 
     @cached_property
     def splits(self) -> NDArray[np.int8]:
-        """(n_candidates,) the first of SPLITS that holds each as the answer, or -1."""
+        """(n_candidates,) the first of SPLITS that contains each as an answer, or -1."""
         known = self.trained.known(self.prediction)
         places = self.candidates.places[known.answers]
         splits = np.full(len(self.candidates.ids), -1, np.int8)
@@ -374,7 +374,7 @@ class ScoredPrediction:
 
     @cached_property
     def contenders(self) -> Numbers:
-        """(n_candidates,) scores of the answer and all new ones; the others at minus infinity."""
+        """(n_candidates,) scores of the answer and of new candidates; minus infinity for others."""
         allowed = self.new.copy()
         allowed[self.place] = True
         return np.where(allowed, self.scores, -np.inf)
@@ -416,5 +416,5 @@ class ScoredPrediction:
         )
 
     def shown(self, probability: float) -> float | None:
-        """A probability, unless scores are ratings and it means nothing."""
+        """A probability; None for a rating model."""
         return None if self.trained.learned_ratings else float(probability)

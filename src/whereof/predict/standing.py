@@ -81,7 +81,7 @@ _ALIKE = 1e-9
 
 
 def stand_alike(one: Standings, other: Standings) -> bool:
-    """Whether predictions stand the same under the parameters of a run and of its control."""
+    """Whether predictions have the same standings in a run and in its control."""
     exact = all((one[name] == other[name]).all() for name in ("rank", "top", "top_released"))
     near = (np.isclose(one[name], other[name], _ALIKE, 0) for name in ("probability", "score"))
     return bool(exact and all(each.all() for each in near))
@@ -102,7 +102,7 @@ def make_queries(
     """(n, query width) query vectors in double precision."""
     entities = np.ascontiguousarray(rows.entity_rows[given], np.float64)
     relations = np.ascontiguousarray(rows.relation_rows[relation_rows], np.float64)
-    widths = model.widths(2)  # a query is a row, or one longer where it carries an offset
+    widths = model.widths(2)  # a query is as long as a row, or one longer if it has an offset
     out = np.empty((len(given), entities.shape[1] + widths.query - widths.entity))
     _fill(row_function(model.query, 3, "float64"), entities, relations, out)
     return out
@@ -113,7 +113,7 @@ def score_all(model: Model, queries: Numbers, rows: Rows, spans: NDArray[np.int6
     n_candidates = int(np.diff(spans).max(initial=0))
     out = np.empty((len(queries), n_candidates))
     view = np.asarray(rows).view()
-    view.flags.writeable = False  # one compiled kernel serves rows in memory and mapped ones
+    view.flags.writeable = False  # one compiled kernel for rows in memory and memory-mapped rows
     _score(MATCH_IDS[model.match], queries, view, np.arange(len(rows)), spans, out)
     return out
 
@@ -126,7 +126,7 @@ def softmax(scores: Numbers, sizes: NDArray[np.int64]) -> Softmax:
 
 
 class Ranking(NamedTuple):
-    """What ranks are made from: places count from a prediction's first candidate."""
+    """Input for ranks; places count from a prediction's first candidate."""
 
     targets: NDArray[np.int64]
     """(n,) place of the answer."""
@@ -141,7 +141,7 @@ class Ranking(NamedTuple):
 
 
 def rank_all(scores: Numbers, ranking: Ranking) -> NDArray[np.int32]:
-    """(n, 3) rank, place of the top answer, and of the one once removed answers count as new."""
+    """(n, 3) rank, place of the top answer, and its place if removed answers count as new."""
     out = np.empty((len(ranking.targets), 3), np.int32)
     _rank_all(scores, ranking, np.empty(scores.shape[1], np.bool_), out)
     return out
@@ -149,7 +149,7 @@ def rank_all(scores: Numbers, ranking: Ranking) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Many predictions as arrays: what engines take to other threads and machines."""
+    """Many predictions as arrays, which engines send to other threads and machines."""
 
     model: Model
     places: NDArray[np.int64]
@@ -157,10 +157,10 @@ class Predictions:
     candidates: NDArray[np.int64]
     """(n, 2) the first candidate, and one past the last."""
     known: NDArray[np.int64]
-    """(n_known,) answers known from training and validation, of all predictions: how far each is
-    behind the first candidate."""
+    """(n_known,) answers known from training and validation, of all predictions, as places after
+    the first candidate."""
     known_by: NDArray[np.int64]
-    """(n_known,) the training fact that has the answer; -1 where it is known from validation."""
+    """(n_known,) the training fact with the answer; -1 if it is known from validation."""
     spans: NDArray[np.int64]
     """(n, 2) which of `known` belong to each prediction."""
     scale: float
@@ -211,7 +211,7 @@ class Predictions:
     def stand_by_scores(
         self, scores: Numbers, which: NDArray[np.int64], removed: FactIds | None
     ) -> Standings:
-        """The same from scores, (n, at least n_candidates), that were computed elsewhere."""
+        """Standings from scores, (n, at least n_candidates), that were computed elsewhere."""
         firsts, sizes = self.candidates[which, 0], np.diff(self.candidates[which]).ravel()
         targets, each = self.places[which, 2] - firsts, np.arange(len(which))
         found = softmax(scores, sizes)
@@ -226,7 +226,7 @@ class Predictions:
         return out
 
     def _parts(self, chosen: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Positions, as many at a time as memory is to hold the scores of."""
+        """Split positions into parts whose scores fit into memory."""
         most = int(np.diff(self.candidates).max(initial=1))
         size = max(_CELLS // most, 1)
         for start in range(0, len(chosen), size):
@@ -234,7 +234,7 @@ class Predictions:
 
 
 def _known(trained: "Trained", prediction: Prediction) -> NDArray[np.int64]:
-    """(n, 2) places of known answers other than the prediction's own, and the fact of each."""
+    """(n, 2) places of known answers except the prediction's own, and the fact of each."""
     known, first = trained.known(prediction), prediction.candidates(trained.dataset).start
     mine = (known.facts >= -1) & (known.answers != prediction.target)
     return np.stack([known.answers[mine] - first, known.facts[mine]], axis=1)
@@ -269,7 +269,7 @@ def _exponentials(scores, sizes, out, totals):
 
 @kernel
 def _rank_all(scores, ranking, room, out):
-    """Known answers do not compete, but they keep their part of the softmax."""
+    """Rank the answers. Known answers are skipped, but count in the softmax."""
     for i in range(scores.shape[0]):
         mine, away = scores[i, : ranking.sizes[i]], room[: ranking.sizes[i]]
         start, stop = ranking.spans[i, 0], ranking.spans[i, 1]

@@ -1,4 +1,4 @@
-"""Which engine retrains: one table that feeds commands, docs and checks."""
+"""Options for engines, in one table for command options, docs and checks."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ for one model."""
 
 @dataclass(frozen=True)
 class EngineOptions(Settings):
-    """Where retraining runs; checked on making."""
+    """Where retraining runs. Values are checked on creation."""
 
     engine: str = choice(
         "auto", "where models are retrained", "Retraining", "auto", "local", "ray", "cuda"
@@ -39,7 +39,7 @@ class EngineOptions(Settings):
 
 
 def choose_engine(options: EngineOptions) -> "Engine":
-    """The engine that options ask for; auto takes the cores of this machine."""
+    """The engine for these options."""
     if options.engine == "cuda":
         from whereof.retrain.cuda.engine import CudaEngine
 
@@ -54,7 +54,7 @@ def choose_engine(options: EngineOptions) -> "Engine":
 
 
 def settle_engine(options: EngineOptions, problem: "Problem") -> EngineOptions:
-    """Options whose engine is no longer auto: the card where there is one and it pays."""
+    """Options with `auto` resolved: the GPU if there is one and it is faster."""
     if options.engine != "auto":
         return options
     pays = options.threads is None and _pays_on_card(problem)
@@ -62,7 +62,7 @@ def settle_engine(options: EngineOptions, problem: "Problem") -> EngineOptions:
 
 
 def _pays_on_card(problem: "Problem") -> bool:
-    """Whether there is a card, it can train such a problem, and its steps are large enough."""
+    """Whether there is a GPU that can train the problem, and the steps are large enough."""
     from whereof.retrain.cuda.card import open_card
     from whereof.retrain.cuda.engine import check_problem
 

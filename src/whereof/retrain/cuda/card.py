@@ -1,4 +1,4 @@
-"""The card of this machine, through CuPy."""
+"""Access to the GPU of this machine through CuPy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,42 +8,43 @@ from typing import Any, Protocol
 from whereof._extras import need
 from whereof.errors import WhereofError
 
-# Divisions and roots are off by a bit or two, for a third of the work. What is multiplied and added
-# in one is spelled out, so that kernels for one model and for many round alike.
+# Divisions and roots may be wrong in the last bit or two, which saves two thirds of their work.
+# Fused multiply-adds are written explicitly, so that kernels for one model and for many round in
+# the same way.
 _OPTIONS = ("--std=c++17", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a card has for the blocks of threads that run on it."""
+    """Resources of a GPU for thread blocks."""
 
     n_processors: int
     threads: int
     """Of one block."""
     lanes: int
-    """Threads that can pass numbers to each other."""
+    """Number of threads in a warp."""
     shared_bytes: int
-    """Shared memory of a processor."""
+    """Bytes of shared memory per multiprocessor."""
     block_bytes: int
-    """Shared memory that one block can have."""
+    """Bytes of shared memory that one block can use."""
     cache_bytes: int
-    """Of the cache that all processors share."""
+    """Bytes of the cache that all multiprocessors share."""
 
 
 class Card(Protocol):
-    """Somewhere to run kernels: memory, a compiler and a way to launch."""
+    """A device that runs kernels: memory, a compiler and a launcher."""
 
     xp: Any
-    """NumPy's functions over its memory."""
+    """The array module for its memory, with NumPy's functions."""
     limits: Limits
     name: str
     identity: str
-    """What rounding depends on."""
+    """Identifies what rounding depends on."""
     memory_error: type[Exception]
-    """What is raised where memory is short."""
+    """The exception for too little memory."""
 
     def compile(self, source: str) -> Any:
-        """Kernels out of their source."""
+        """Compile kernels from source."""
 
     def launch(
         self,
@@ -54,16 +55,16 @@ class Card(Protocol):
         shared: int,
         arguments: Sequence[Any],
     ) -> None:
-        """Start a kernel; what is launched later waits for it."""
+        """Start a kernel; later launches wait for it."""
 
     def wait(self) -> None:
-        """Until all that was launched is done."""
+        """Wait until all launched kernels are finished."""
 
     def address(self, array: Any) -> int:
-        """Where an array of `xp` begins."""
+        """The address of an array of `xp`."""
 
     def free_bytes(self) -> int:
-        """Memory that can be had."""
+        """Bytes of free memory."""
 
 
 class CudaCard:
@@ -126,13 +127,13 @@ def _compiled(cupy: Any, source: str) -> Any:
 
 @lru_cache
 def open_card(task: str = "engine cuda") -> CudaCard:
-    """The card, once it is sure that there is one; `task` is named where there is none."""
+    """The GPU of this machine; the error for a missing one names the `task`."""
     cupy = need("cupy", "cuda", task, install='"cupy-cuda12x[ctk]"')
     try:
         if cupy.cuda.runtime.getDeviceCount():
             return CudaCard(cupy)
         why = "none is there"
-    except Exception as error:  # a driver or a compiler that is missing says so in many ways
+    except Exception as error:  # a missing driver or compiler raises many kinds of errors
         why = _first_line(error)
     raise WhereofError(f"{task} finds no CUDA card that works ({why}); leave out cuda")
 

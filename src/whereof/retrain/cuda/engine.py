@@ -81,7 +81,7 @@ class CudaEngine:
         return whole + (self._probe(recipe, left) if left else 0.0)
 
     def _probe(self, recipe: Recipe, n_models: int) -> float:
-        """Seconds of one wave."""
+        """Measure the seconds of one wave."""
         fleet = Fleet(self._card, recipe.problem, [np.zeros(0, np.int64)] * n_models)
         stretches = fleet.train(recipe.n_facts, _PROBE_SECONDS / 4)
         n_facts, spent = next(stretches)  # the first also loads the kernels: not counted
@@ -114,7 +114,7 @@ class CudaEngine:
             fleet.settle()
             state = fleet.prefix_state
             yield from _results(fleet, jobs, wave, predictions)
-            del fleet  # before the next one asks for its memory
+            del fleet  # free the memory before the next wave needs it
 
     def _wave_size(self, problem: Problem) -> int:
         """Number of jobs that run together: what the processors or the memory can take."""

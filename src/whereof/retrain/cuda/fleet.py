@@ -27,11 +27,11 @@ _FIELDS = (
     *("n_entities", "n_relations", "n_facts", "n_words", "most", "n_times", "horizon"),
     *("first", "epoch"),
 )
-"""Of Fleet in kernels/fleet.h, each of 8 bytes: arrays, then numbers."""
+"""Fields of Fleet in kernels/fleet.h, 8 bytes each: arrays, then numbers."""
 _OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "counts")
-"""Arrays that training changes, with a model in each of their rows."""
+"""Arrays that training changes; each row belongs to one model."""
 _FIRST_STRETCH = 64
-"""Facts, before it is known how long they take."""
+"""Number of facts in the first launch, before their time is known."""
 _DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
 
 
@@ -108,7 +108,7 @@ class Fleet:
     ) -> None:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
-        holds = not (tracked and problem.rule.deferred)  # what is held is not noted as drift
+        holds = not (tracked and problem.rule.deferred)  # held rows are not booked as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
         self.timeline = full_timeline(problem)
@@ -133,7 +133,7 @@ class Fleet:
         return placed
 
     def enter(self, epoch: int, position: int) -> None:
-        """Draw the chunk of an epoch that holds a position; chunks are cut at fixed places."""
+        """Draw the chunk of an epoch that contains a position; chunks start at fixed positions."""
         size = chunk_size(self.problem)
         start = position // size * size
         chunk = range(start, min(start + size, len(self.problem.facts)))
@@ -193,21 +193,21 @@ class Fleet:
             self.prefix_state = PrefixState(done, arrays)
 
     def finite(self) -> NDArray[np.bool_]:
-        """(n_models,) whether all of a model's rows are numbers."""
+        """(n_models,) whether all rows of a model are finite."""
         xp, widths = self.card.xp, self.problem.widths
         sums = self.arrays["entities"][:, :, : widths.entity].sum(axis=(1, 2))
         sums = sums + self.arrays["relations"][:, :, : widths.relation].sum(axis=(1, 2))
         return self.to_host(xp.isfinite(sums))
 
     def settle(self) -> None:
-        """Bring all rows up to date, when training is over."""
+        """Apply pending drift to all rows after training."""
         if self.problem.rule.deferred:
             lanes = self.card.limits.lanes
             shared = 3 * (_SETTLE_THREADS // lanes) * self.sizes.item
             self._launch("settle", self.n_models, _SETTLE_THREADS, shared)
 
     def rows(self, model: int) -> Parameters:
-        """A model's rows, once they are settled."""
+        """The rows of a model, after `settle`."""
         widths = self.problem.widths
         return Parameters(
             self.to_host(self.arrays["entities"][model, :, : widths.entity]),
@@ -215,9 +215,9 @@ class Fleet:
         )
 
     def scores(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(n, most candidates) scores in double precision, once rows are settled.
+        """(n, most candidates) scores in double precision, after `settle`.
 
-        asked: (n, 5) model, given entity, row of the relation, first candidate, one past the last.
+        asked: (n, 5) model, given entity, relation row, first candidate, one past the last.
         """
         xp, widths = self.card.xp, self.problem.widths
         stride = int((asked[:, 4] - asked[:, 3]).max())
@@ -230,7 +230,7 @@ class Fleet:
         return self.to_host(out)
 
     def to_host(self, array: Any) -> NDArray[Any]:
-        """A copy of an array of the card."""
+        """Copy an array from the GPU."""
         self.card.wait()
         found: NDArray[Any] = array.get(order="C") if hasattr(array, "get") else array.copy()
         return np.ascontiguousarray(found)
@@ -243,6 +243,6 @@ class Fleet:
             for field in _FIELDS
         ]
         record = self.card.xp.asarray(np.array(fields, np.uint64))
-        self._record = record  # lives as long as the launch that reads it
+        self._record = record  # must live as long as the launch that reads it
         first = np.uint64(self.card.address(record))
         self.card.launch(self.kernels, name, blocks, threads, shared, (first, *arguments))

@@ -1,4 +1,4 @@
-"""How the threads of a card are shared out among models, rows and numbers of rows."""
+"""How GPU threads are distributed over models, rows and numbers of rows."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,37 +12,37 @@ from whereof.training.problem import Problem
 
 _PACK_BYTES = 16
 _LINE_BYTES = 64
-"""What memory moves at a time: rows begin at such places."""
+"""Bytes of a memory transaction; rows are aligned to it."""
 OWN_THREADS = 256
-"""Of a block: those that work on a fact's own rows, and all where a processor has two blocks."""
+"""Threads of a block: for a fact's own rows, and in total with two blocks per multiprocessor."""
 _MOST_BLOCKS = 32
-"""Of a processor."""
+"""Limit of a multiprocessor."""
 _PACKS_AT_ONCE = 4
-"""That a thread asks of memory before it waits; of deferred Adam half as many, with moments."""
+"""Rows that a thread loads before it waits; half as many for `adam`, with moments."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Lengths of rows in memory: padded, so that threads read 16 bytes at a time."""
+    """Widths of rows in memory, padded so that threads read 16 bytes at a time."""
 
     pack: int
-    """Numbers in 16 bytes."""
+    """How many numbers are 16 bytes."""
     row: int
     relation_row: int
     query_row: int
     parts: int
-    """A row and its moments, side by side."""
+    """Width of a row with its moments."""
     most: int
-    """Candidates of a step."""
+    """Number of candidates of a step."""
     item: int
-    """Bytes of a number."""
+    """Bytes per number."""
     deferred: bool
     n_rows: int
-    """Of entities."""
+    """Number of entities."""
 
     @property
     def state(self) -> int:
-        """Numbers between two entity rows."""
+        """Distance between two entity rows, in numbers."""
         return _padded(self.row * self.parts, _LINE_BYTES // self.item)
 
     @property
@@ -68,54 +68,54 @@ class Sizes:
 
     @property
     def room(self) -> int:
-        """Bytes that a block keeps of all candidates: scores, ids, and what rows missed."""
+        """Bytes that a block stores for all candidates: scores, ids and pending drift."""
         each = self.item * (7 if self.deferred else 1) + 4
         return _padded(self.most * each, _PACK_BYTES)
 
     @property
     def own(self) -> int:
-        """Numbers of the rows that a fact owns."""
+        """Total width of the rows that a fact owns."""
         return 2 * self.row + self.relation_row
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The shape of a launch."""
+    """The configuration of a launch."""
 
     threads: int
-    """Of a block, which trains one model."""
+    """Threads per block; a block trains one model."""
     blocks: int
-    """That share a processor."""
+    """Blocks per multiprocessor."""
     group: int
-    """Threads that share a row."""
+    """Threads that share one row."""
     packs: int
-    """Of a row that each of them holds."""
+    """Numbers of a row per thread."""
     turns: int
-    """Sums that a group keeps in turn; with half the turns, twice the threads add up alike."""
+    """Partial sums per group; twice the threads with half of them sum in the same order."""
     held: int
-    """Rounds of candidates whose rows stay in shared memory between the two passes."""
+    """Rounds of candidates whose rows stay in shared memory between both passes."""
     scored: int
-    """Rows that a group asks of memory at once in the first pass."""
+    """Rows that a group loads at a time in the first pass."""
     moved: int
-    """The same in the second pass."""
+    """Rows that a group loads at a time in the second pass."""
     ahead: bool
-    """Whether the rows of the next step are fetched during this one: the cache has room for those
-    rows, and not for all."""
+    """Whether to prefetch the rows of the next step: if the cache has room for them, but not for
+    all rows."""
     room_shared: bool
-    """Whether shared memory has room for what is kept of every candidate."""
+    """Whether shared memory has room for the data of every candidate."""
     shared_bytes: int
 
     def slots(self, limits: Limits) -> int:
-        """Models that train at a time."""
+        """Number of models that train at the same time."""
         return self.blocks * limits.n_processors
 
 
 def plan_layout(
     sizes: Sizes, limits: Limits, n_models: int | None = None, *, holds: bool = True
 ) -> Layout:
-    """The shape that suits rows and candidates; `holds` lets rows stay in shared memory.
+    """Choose a layout for rows and candidates; with `holds`, rows may stay in shared memory.
 
-    Few models have more threads each. What is computed does not depend on it, to the bit.
+    With few models, each gets more threads. The layout does not change the result by a single bit.
     """
     group = min(_power_of_two(sizes.row // sizes.pack), limits.lanes)
     packs = math.ceil(sizes.row / sizes.pack / group)
@@ -134,7 +134,7 @@ def plan_layout(
 
 
 def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
-    """A shape with the shared memory of its blocks given away; fewer blocks where that is short."""
+    """Distribute the shared memory of a layout; use fewer blocks if there is too little."""
     base, kept = _base_bytes(sizes, shape, limits), sizes.room
     wanted = base + kept if base + kept <= _room(limits, 1) else base
     blocks = shape.blocks
@@ -161,21 +161,21 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
 
 
 def _room(limits: Limits, blocks: int) -> int:
-    """Shared memory of one of so many blocks of a processor."""
+    """Shared memory per block, for a number of blocks per multiprocessor."""
     return min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
 
 
 _RESERVED = 1024
-"""Bytes of shared memory that every block takes for itself."""
+"""Bytes of shared memory that the system reserves per block."""
 
 
 def draw_bytes(problem: Problem) -> int:
-    """Shared memory in which the draws of a step are looked through for repeats."""
+    """Bytes of shared memory to find repeated draws of a step."""
     return 0 if problem.draw.distinct else 8 * (Sizes.of(problem).most - 1)
 
 
 def _base_bytes(sizes: Sizes, shape: Layout, limits: Limits) -> int:
-    """Shared memory that a block needs in any case; see `share_out` in kernels/step.cu."""
+    """Bytes of shared memory that a block always needs; see `share_out` in kernels/step.cu."""
     n_warps = shape.threads // limits.lanes
     numbers = 2 * sizes.own + (2 + shape.turns * n_warps) * sizes.query_row + 3 * n_warps + 1
     return _padded(numbers, sizes.pack) * sizes.item

@@ -1,4 +1,4 @@
-"""What a fleet has in a card's memory, and how much of it that takes."""
+"""The arrays of a fleet in GPU memory, and their size."""
 
 import math
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from whereof.training.timeline import fading
 from whereof.types import FactIds
 
 _CHUNK_BYTES = 1 << 27
-"""Of the candidates of as many steps as are drawn at a time."""
+"""Bytes for the candidates of the steps that are drawn at a time."""
 
 
 @dataclass
 class Placed:
-    """Arrays on the card and numbers, by the names that kernels have for them."""
+    """Arrays on the GPU and numbers, by their names in the kernels."""
 
     arrays: dict[str, Any]
     numbers: dict[str, int]
@@ -28,11 +28,11 @@ class Placed:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes that fleets of a problem take."""
+    """Bytes of GPU memory for fleets of a problem."""
 
     of_model: int
     shared: int
-    """Once, whatever the number of models."""
+    """Bytes that are independent of the number of models."""
 
     @classmethod
     def of(cls, problem: Problem, *, tracked: bool = False) -> "Memory":
@@ -49,18 +49,18 @@ class Memory:
         return cls(of_model, shared)
 
     def n_models(self, free: int) -> int:
-        """How many models so many bytes hold."""
+        """Number of models that fit into this number of bytes."""
         return max(free - self.shared, 0) // self.of_model
 
 
 def chunk_size(problem: Problem) -> int:
-    """Facts whose steps are drawn at a time."""
+    """Number of facts whose steps are drawn at a time."""
     size = _CHUNK_BYTES // (4 * Sizes.of(problem).most * problem.n_directions)
     return min(max(size, 1), len(problem.facts))
 
 
 def n_times(problem: Problem) -> int:
-    """Counts of updates after which nothing depends on the count: Adam's corrections are 1."""
+    """Number of updates after which Adam's bias corrections are 1."""
     config = problem.config
     slowest = max(config.beta1, config.beta2, 1e-10)
     n_updates = len(problem.facts) * problem.n_directions * config.epochs
@@ -70,7 +70,7 @@ def n_times(problem: Problem) -> int:
 def place(
     xp: Any, problem: Problem, layout: Layout, removed: Sequence[FactIds], *, tracked: bool
 ) -> Placed:
-    """All that a fleet starts with; removed: the facts that each model is trained without."""
+    """Place the initial arrays of a fleet; removed: the facts that each model skips."""
     placed = Placed({}, {"most": Sizes.of(problem).most, "n_facts": len(problem.facts)})
     _place_rows(placed, xp, problem, len(removed))
     _place_removed(placed, xp, len(problem.facts), removed)
@@ -85,7 +85,7 @@ def place(
 
 
 def _place_rows(placed: Placed, xp: Any, problem: Problem, n_models: int) -> None:
-    """Every model begins with the same rows, without moments."""
+    """Place the rows: every model starts with the same rows and zero moments."""
     sizes = Sizes.of(problem)
     named = (("entities", "entity_counts"), ("relations", "relation_counts"))
     states = (sizes.state, sizes.relation_state)
@@ -104,7 +104,7 @@ def _place_rows(placed: Placed, xp: Any, problem: Problem, n_models: int) -> Non
 
 
 def _place_removed(placed: Placed, xp: Any, n_facts: int, removed: Sequence[FactIds]) -> None:
-    """One bit for every fact of every model; none at all where nothing is removed."""
+    """Place one bit per fact and model; nothing if no fact is removed."""
     n_words = math.ceil(n_facts / 32) if any(map(len, removed)) else 0
     words = np.zeros((len(removed), n_words), np.uint32)
     for mine, facts in zip(words, removed, strict=True):
@@ -114,7 +114,7 @@ def _place_removed(placed: Placed, xp: Any, n_facts: int, removed: Sequence[Fact
 
 
 def _place_times(placed: Placed, xp: Any, problem: Problem) -> None:
-    """By count: what is left of drift, and Adam's corrections; by counts missed: its powers."""
+    """Place future drift and Adam's corrections by count, and powers by number of missed counts."""
     config, n = problem.config, n_times(problem)
     powers, fades = fading(config.beta1, config.beta2)
     counts = np.arange(n + len(fades), dtype=np.float64)
@@ -131,7 +131,7 @@ def _place_times(placed: Placed, xp: Any, problem: Problem) -> None:
 
 
 def _place_steps(placed: Placed, xp: Any, problem: Problem) -> None:
-    """Facts, and room for the steps of a chunk."""
+    """Place the facts, and memory for the steps of a chunk."""
     sizes, n_steps = Sizes.of(problem), chunk_size(problem) * problem.n_directions
     placed.arrays |= {
         "facts": xp.asarray(problem.facts.astype(np.int32)),

@@ -1,7 +1,7 @@
-"""Removals scored against all candidates on the card, in double precision.
+"""Score removals against all candidates on the GPU, in double precision.
 
-Written for CuPy, in what NumPy has as well, so that it can be tried without a card. Where the cores
-keep to the precision of the rows, here more digits cost little.
+Written for CuPy with functions that NumPy also has, so it can be tested without a GPU. The CPU uses
+the precision of the rows; on a GPU, double precision costs little.
 """
 
 from collections.abc import Iterator
@@ -17,23 +17,23 @@ from whereof.predict.scored import Candidates, ScoredPrediction
 from whereof.retrain.cuda.card import open_card
 
 _MEMORY = 1 << 29
-"""Bytes that a block of removals may take on the card."""
+"""Maximum bytes of a block of removals on the GPU."""
 _ARRAYS = 3
-"""Of all scores of a block: as many are there at a time."""
+"""Number of score arrays of a block that exist at a time."""
 _KEPT = 4
-"""Lists of candidates whose rows stay on the card."""
+"""Number of candidate lists whose rows stay on the GPU."""
 _FALLS_FAR = -0.5
-"""Below, 1 + y is the difference of near numbers and loses digits."""
+"""Below this, 1 + y is a difference of similar numbers and loses digits."""
 
 
 def open_backing(task: str) -> "CardBacking":
-    """The card of this machine; `task` is named where there is none."""
+    """The GPU of this machine; the error for a missing one names the `task`."""
     card = open_card(task)
     return CardBacking(card.xp, min(_MEMORY, card.free_bytes() // 4))
 
 
 class CardBacking:
-    """Gets predictions ready for scoring on the card, which works for one at a time."""
+    """Prepares predictions for scoring on the GPU, which handles one at a time."""
 
     def __init__(self, xp: Any, memory: int = _MEMORY) -> None:
         self.xp, self.memory, self.lock = xp, memory, Lock()
@@ -43,7 +43,7 @@ class CardBacking:
         return CardScoring(self, scored)
 
     def rows(self, candidates: Candidates) -> Any:
-        """Rows of candidates on the card; those asked for last stay there."""
+        """Rows of candidates on the GPU; the last ones are cached there."""
         if candidates not in self._kept:
             if len(self._kept) == _KEPT:
                 del self._kept[next(iter(self._kept))]
@@ -52,7 +52,7 @@ class CardBacking:
 
 
 class CardScoring:
-    """Scores all candidates of one prediction on the card; threads wait for each other."""
+    """Scores all candidates of one prediction on the GPU; threads take turns."""
 
     dtype = np.dtype(np.float64)
     is_quick = True
@@ -73,24 +73,24 @@ class CardScoring:
         return Rescored(log_sums, tops, ranks)
 
     def _blocks(self, n_sets: int) -> Iterator[slice]:
-        """As many removals at a time as memory is to hold."""
+        """Split removals into blocks that fit into memory."""
         scores = _ARRAYS * 8 * len(self._scored.candidates.ids)
         size = max(self._backing.memory // scores, 1)
         for start in range(0, n_sets, size):
             yield slice(start, min(start + size, n_sets))
 
     def _after(self, changes: Changes, block: slice) -> tuple[Any, Any, Any]:
-        """Log sums, tops and ranks of a block, on the card."""
+        """Log sums, top answers and ranks of a block, on the GPU."""
         xp, x = self._xp, self._changed_scores(changes, block)
         log_sums = self._log_sums(x)
         x *= self._scored.trained.scorer.scale
         x += self._contenders
-        xp.fmax(x, -np.inf, out=x)  # what is not a number is not on top
+        xp.fmax(x, -np.inf, out=x)  # NaN is never the top answer
         mine = x[:, self._scored.place, None]
         return log_sums, x.argmax(axis=1), 1 + (x > mine).sum(axis=1)
 
     def _changed_scores(self, changes: Changes, block: slice) -> Any:
-        """(n, n_candidates) change of every candidate's score by each removal of a block."""
+        """(n, n_candidates) change of every candidate's score for each removal of a block."""
         asarray, width = self._xp.asarray, self._rows.shape[1]
         queries = asarray(changes.queries[block, :width])
         if self._match == "dot":
@@ -105,7 +105,7 @@ class CardScoring:
         return x
 
     def _distances(self, queries: Any) -> Any:
-        """(n, n_candidates) from every query to every row, by chunks that fit in memory."""
+        """(n, n_candidates) distances from queries to rows, computed in chunks."""
         xp, (n_candidates, width) = self._xp, self._rows.shape
         out, ones = xp.empty((len(queries), n_candidates)), xp.ones(width)
         size = max(self._backing.memory // (2 * 8 * n_candidates * width), 1)
@@ -120,7 +120,7 @@ class CardScoring:
         return out if self._match == "l1" else xp.sqrt(out)
 
     def _log_sums(self, x: Any) -> Any:
-        """(n,) log of sum p e^x over sum p, as log1p of sum p (e^x - 1): small ones keep digits."""
+        """(n,) log of sum p e^x over sum p, with log1p to keep digits of small changes."""
         xp = self._xp
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             excess = xp.expm1(x) @ self._probabilities / self._probabilities.sum()
@@ -131,7 +131,7 @@ class CardScoring:
         return out
 
     def _far_log_sums(self, x: Any) -> Any:
-        """The same for large changes: probabilities may be too small to hold."""
+        """The same for large changes, where probabilities may underflow."""
         xp, logs = self._xp, self._log_probabilities + x
         tops = logs.max(axis=1)
         totals = xp.exp(logs - tops[:, None]).sum(axis=1)
@@ -159,11 +159,11 @@ class CardScoring:
 
 
 def _own_places(n_own: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Removal by removal, which of its candidates have a changed row of their own."""
+    """For each removal, the candidates whose own rows change."""
     removals, own = np.nonzero(np.arange(most) < n_own[:, None])
     return removals, own
 
 
 def _fetched(array: Any) -> NDArray[Any]:
-    """An array of the card in this machine's memory."""
+    """Copy an array from the GPU to main memory."""
     return np.asarray(array.get() if hasattr(array, "get") else array)

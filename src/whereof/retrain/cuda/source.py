@@ -22,7 +22,7 @@ _FILES = ("draw.cu", "candidates.cu", "own.cu", "step.cu")
 
 
 def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
-    """Kernels for a problem; tracked: with a trace, ledgers and a meter."""
+    """Kernel source for a problem; `tracked` adds a trace, ledgers and a meter."""
     macros = _macros(problem, layout, tracked=tracked)
     lines = [f"#define {name} {value}" for name, value in macros.items()]
     return "\n".join([*lines, _text("fleet.h"), model_source(problem.model), *map(_text, _FILES)])

@@ -1,4 +1,4 @@
-"""One training run on a card, with trace and ledgers, moved on a stretch at a time."""
+"""A training run on a GPU, with trace and ledgers, advanced in steps of many facts."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _LEDGERS = ("owned", "drift", "projection")
 
 
 class CudaTrainer:
-    """Trains a problem on a card; what it saves, a `Trainer` can take up, and the reverse."""
+    """Trains a problem on a GPU. Its snapshots and those of `Trainer` are interchangeable."""
 
     def __init__(
         self, problem: Problem, trace: NDArray[Any] | None = None, card: Card | None = None
@@ -32,17 +32,17 @@ class CudaTrainer:
         self.count = np.zeros(1, np.int64)
         self.meter = np.zeros(len(METER))
         self._trace_at = 0
-        """The count that the trace was fetched at."""
+        """The count at which the trace was last copied."""
 
     @property
     def epoch_ended(self) -> bool:
         return self.position >= len(self.problem.facts)
 
     def warm_up(self) -> None:
-        """The kernels are compiled already."""
+        """Does nothing: the kernels are compiled already."""
 
     def advance(self, n_facts: int) -> int:
-        """Train on the next facts, at most `n_facts`, within the epoch; say on how many."""
+        """Train on at most `n_facts` more facts, within the epoch; return their number."""
         fleet, arrays = self._fleet, self._fleet.arrays
         if self.epoch_ended:
             self.epoch, self.position = self.epoch + 1, 0
@@ -59,14 +59,14 @@ class CudaTrainer:
 
     @property
     def trace(self) -> NDArray[Any]:
-        """The trace as it stands, in the array that was given for it."""
+        """The current trace, in the array that was passed for it."""
         if len(self._trace) and self._trace_at != int(self.count[0]):
             self._trace[...] = self._fleet.to_host(self._fleet.arrays["trace"])
             self._trace_at = int(self.count[0])
         return self._trace
 
     def read(self) -> tuple[Table, Table]:
-        """Copies of the tables, up to date; looking never changes what training does next."""
+        """Up-to-date copies of the tables. Reading never changes what training does next."""
         arrays = self._fleet.arrays
         if not self.problem.rule.deferred:
             return self._tables()
@@ -79,7 +79,7 @@ class CudaTrainer:
         return tables
 
     def _tables(self) -> tuple[Table, Table]:
-        """Both tables as they stand, without padding."""
+        """The current tables, without padding."""
         found, rule = [], self.problem.rule
         host, arrays = self._fleet.to_host, self._fleet.arrays
         widths = (self.problem.widths.entity, self.problem.widths.relation)
@@ -109,13 +109,13 @@ class CudaTrainer:
         return found[0], found[1]
 
     def _parts(self, state: Any, name: str) -> list[Any]:
-        """The rows of a table, and each of their moments: views, with padding."""
+        """Views of a table's rows and of their moments, with padding."""
         sizes = self._fleet.sizes
         width = sizes.row if name == "entities" else sizes.relation_row
         return [state[:, part * width : (part + 1) * width] for part in range(sizes.parts)]
 
     def parameters(self) -> Parameters:
-        """Copies of the rows as they stand."""
+        """Copies of the current rows."""
         widths = self.problem.widths
         entities, relations = (table.state for table in self.read())
         return Parameters(
@@ -124,7 +124,7 @@ class CudaTrainer:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Everything but the trace that `restore` needs."""
+        """Everything that `restore` needs except the trace."""
         block = self._fleet.timeline.block_size
         start = max(self.position - 1, 0) // block * block
         first = (self.epoch * len(self.problem.facts) + start) * self.problem.n_directions
@@ -135,7 +135,7 @@ class CudaTrainer:
         return arrays
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up a snapshot, of this or of the CPU's, in place."""
+        """Continue from a snapshot of the GPU or the CPU, in place."""
         fleet = self._fleet
         check_snapshot(self.snapshot(), arrays)
         self.count[:], self.meter[:] = arrays["count"], arrays["meter"]
