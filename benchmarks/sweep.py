@@ -74,7 +74,7 @@ def measure(data: Dataset, settings: dict[str, Any], every: int) -> Any:
             scorer = Scorer(problem.model, rows.entity_rows, rows.relation_rows)
             found = evaluator.evaluate(scorer, data.valid[chosen])
             assert found is not None
-            yield epoch, found.standard.mrr, seconds
+            yield epoch, found["mrr"], seconds
 
 
 if __name__ == "__main__":

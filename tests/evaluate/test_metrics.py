@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whereof.data import Dataset, Vocabulary
-from whereof.evaluate.metrics import RankingEvaluator, RankingMetrics
+from whereof.evaluate.metrics import RankingEvaluator, ranking_metrics
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
 
@@ -77,7 +77,7 @@ def test_the_subject_side_ranks_subjects_by_inverse_relations() -> None:
 
 def test_metrics_with_inverse_relations_are_the_mean_of_both_sides() -> None:
     dataset, scorer = make_dataset(4), make_scorer(4, inverse=True)
-    metrics = RankingEvaluator(dataset, inverse=True).evaluate(scorer, dataset.test).to_dict()
+    metrics = RankingEvaluator(dataset, inverse=True).evaluate(scorer, dataset.test)
     for name in ("mrr", "hits@1", "hits@3", "hits@10"):
         sides = metrics["objects"][name], metrics["subjects"][name]
         assert metrics[name] == pytest.approx(np.mean(sides))
@@ -101,5 +101,5 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_mrr_and_hits_of_known_ranks() -> None:
-    metrics = RankingMetrics.of(np.array([1.0, 2.0, 4.0, 20.0])).to_dict()
+    metrics = ranking_metrics(np.array([1.0, 2.0, 4.0, 20.0]))
     assert metrics == {"mrr": 0.45, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 0.75}

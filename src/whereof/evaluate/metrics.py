@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,43 +35,24 @@ _PROBED = 512
 """Facts ranked by each thread to measure the speed."""
 
 
-@dataclass(frozen=True)
-class RankingMetrics:
+def ranking_metrics(ranks: NDArray[np.float64]) -> dict[str, float]:
     """Mean reciprocal rank and hits at k, as fractions."""
-
-    mrr: float
-    hits: dict[int, float]
-
-    @classmethod
-    def of(cls, ranks: NDArray[np.float64]) -> "RankingMetrics":
-        return cls(float((1 / ranks).mean()), {k: float((ranks <= k).mean()) for k in _HITS})
-
-    @classmethod
-    def mean(cls, *sides: "RankingMetrics") -> "RankingMetrics":
-        """The mean of several sides, each counting the same."""
-        hits = {k: float(np.mean([side.hits[k] for side in sides])) for k in _HITS}
-        return cls(float(np.mean([side.mrr for side in sides])), hits)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"mrr": self.mrr, **{f"hits@{k}": share for k, share in self.hits.items()}}
+    hits = {f"hits@{k}": float((ranks <= k).mean()) for k in _HITS}
+    return {"mrr": float((1 / ranks).mean()), **hits}
 
 
-@dataclass(frozen=True)
-class SplitMetrics:
-    """Metrics of one split under both filters; with inverse relations, of both sides."""
-
-    n_facts: int
-    standard: RankingMetrics
-    paper: RankingMetrics
-    sides: "dict[str, SplitMetrics]"
-
-    def to_dict(self) -> dict[str, Any]:
-        sides = {name: side.to_dict() for name, side in self.sides.items()}
-        return {**self.standard.to_dict(), "paper_filter": self.paper.to_dict(), **sides}
+def _mean_metrics(sides: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of several sides, each counting the same."""
+    return {
+        name: _mean_metrics([side[name] for side in sides])
+        if isinstance(value, dict)
+        else float(np.mean([side[name] for side in sides]))
+        for name, value in sides[0].items()
+    }
 
 
 class RankingEvaluator:
-    """Ranks facts of a dataset."""
+    """Ranks facts of a dataset among all candidates."""
 
     def __init__(self, dataset: Dataset, *, inverse: bool, threads: int | None = None) -> None:
         self.dataset, self.inverse = dataset, inverse
@@ -80,7 +60,7 @@ class RankingEvaluator:
         self._indexes: dict[tuple[bool, tuple[str, ...]], KnownAnswers] = {}
 
     def known(self, *splits: str, reverse: bool = False) -> KnownAnswers:
-        """What a filter knows that is made of these splits; indexed once."""
+        """The known answers of these splits; indexed once."""
         key = (reverse, splits)
         if key not in self._indexes:
             turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
@@ -98,27 +78,22 @@ class RankingEvaluator:
 
     def evaluate(
         self, scorer: Scorer, facts: Facts, events: Events | None = None
-    ) -> SplitMetrics | None:
-        """Metrics of facts; None when there are none."""
+    ) -> dict[str, Any] | None:
+        """Metrics under both filters; with inverse relations, of both sides too."""
         if not len(facts):
             return None
-        objects = self._side(scorer, facts, events, reverse=False)
+        sides = {"objects": self._side(scorer, facts, events, reverse=False)}
         if not self.inverse:
-            return objects
-        subjects = self._side(scorer, facts, events, reverse=True)
-        return SplitMetrics(
-            len(facts),
-            RankingMetrics.mean(objects.standard, subjects.standard),
-            RankingMetrics.mean(objects.paper, subjects.paper),
-            {"objects": objects, "subjects": subjects},
-        )
+            return sides["objects"]
+        sides["subjects"] = self._side(scorer, facts, events, reverse=True)
+        return {**_mean_metrics([*sides.values()]), **sides}
 
     def _side(
         self, scorer: Scorer, facts: Facts, events: Events | None, *, reverse: bool
-    ) -> SplitMetrics:
+    ) -> dict[str, Any]:
         ranks = self.ranks(scorer, facts, reverse=reverse, events=events)
-        standard, paper = (RankingMetrics.of(column) for column in ranks.T)
-        return SplitMetrics(len(facts), standard, paper, {})
+        standard, paper = map(ranking_metrics, ranks.T)
+        return {**standard, "paper_filter": paper}
 
     def ranks(
         self,
@@ -129,7 +104,7 @@ class RankingEvaluator:
         filters: Sequence[KnownAnswers] | None = None,
         events: Events | None = None,
     ) -> NDArray[np.float64]:
-        """(n, n_filters) ranks of the objects (or subjects): under the standard and the paper's."""
+        """(n, n_filters) ranks of objects (or subjects), by default under both filters."""
         facts = self._turn(facts, reverse)
         queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
         candidates = self.dataset.subjects if reverse else self.dataset.objects
@@ -165,7 +140,7 @@ class RankingEvaluator:
 def _join(
     filters: Sequence[KnownAnswers], queries: Facts
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Known objects of all filters, and (n, n_filters, 2) where those of each query stand."""
+    """Known objects of all filters, and (n, n_filters, 2) start and stop of each query's."""
     starts = np.cumsum([0, *(len(known.flat) for known in filters)])
     spans = [
         start + np.stack(known.lookup(queries), axis=1)
@@ -203,11 +178,10 @@ def list_metrics(
 ) -> dict[str, float]:
     """MRR of a split's items, and recall and NDCG at k of lists without those seen before it.
 
-    A user's recall at k is the share of the user's items of the split among the first k; NDCG
-    weighs the item at rank i by 1 / log2(1 + i), beside the best order there is. Both are means
-    over the users that have an item in the split; one that a user had before is not counted. MRR
-    is that of facts, each beside items that are not the user's. `sample` stands for all new facts
-    of the split.
+    A user's recall at k is the share of the user's items of the split among the first k. NDCG
+    weighs the item at rank i by 1 / log2(1 + i), relative to the best possible order. Both are
+    means over users that have an item in the split; items the user had before are skipped. For
+    MRR, each fact is ranked among items that are not the user's. `sample` replaces all new facts.
     """
     before = _before(split)
     facts = new_facts(evaluator.dataset, split) if sample is None else sample
@@ -245,12 +219,12 @@ def _pairs(facts: Facts) -> NDArray[np.int64]:
 
 
 def _best_gains(k: int) -> NDArray[np.float64]:
-    """(k + 1,) the gain of a list that starts with all of a user's items, by how many they are."""
+    """(k + 1,) the gain of a perfect list, by the number of the user's items."""
     return np.concatenate([[0.0], np.cumsum(1 / np.log2(2 + np.arange(k)))])
 
 
 def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, float]:
-    """Root mean square and mean absolute error of predicted ratings, held to the scale's ends."""
+    """Root mean square and mean absolute error of predicted ratings, clipped to the scale."""
     assert dataset.ratings is not None
     seen, wanted = dataset.ratings.train, getattr(dataset.ratings, split).astype(np.float64)
     predicted = scorer.fact_scores(getattr(dataset, split)).astype(np.float64)
@@ -259,7 +233,7 @@ def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, fl
 
 
 class SplitEvaluator:
-    """Measures a model by a dataset's splits; what is known is indexed once.
+    """Measures a model on a dataset's splits; known answers are indexed once.
 
     A model of ratings is measured by their errors, and by ranks only if `ranked` says so.
     """
@@ -303,7 +277,7 @@ class SplitEvaluator:
         else:
             ranked = self.ranking.evaluate(scorer, sample, events)
             assert ranked is not None
-            found |= ranked.to_dict()
+            found |= ranked
         if len(sample) < len(facts):
             found["n_sampled"] = len(sample)
             if events is not None:
@@ -343,4 +317,4 @@ class SplitEvaluator:
             return Validation("ndcg@10", ndcg, gain=ndcg)
         ranked = self.ranking.evaluate(scorer, self.dataset.valid)
         assert ranked is not None
-        return Validation("mrr", ranked.standard.mrr, gain=ranked.standard.mrr)
+        return Validation("mrr", ranked["mrr"], gain=ranked["mrr"])

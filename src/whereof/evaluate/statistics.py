@@ -1,4 +1,4 @@
-"""How sure a figure is: resampling, randomisation, and how two lists of numbers go together."""
+"""Intervals by resampling, p-values by randomisation, and correlations."""
 
 from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Interval = tuple[float, float]
 _RESAMPLES = 2000
 _SHUFFLES = 10_000
 _AT_ONCE = 1 << 22
-"""Drawn numbers that are held in memory at a time."""
+"""Random numbers held in memory at a time."""
 _TINY = 1e-9
 """Sums of the same numbers in another order differ by less, relative to their size."""
 
@@ -35,14 +35,14 @@ class Spread:
 
 
 def mean_size(seeds: Sequence[Sized]) -> int:
-    """How many there are of one seed: the mean, rounded."""
+    """The mean size over seeds, rounded."""
     return round(float(np.mean([len(mine) for mine in seeds])))
 
 
 def seeds_mean(values: Sequence[Numbers]) -> float:
-    """Mean over seeds of each one's mean over predictions; what is NaN is left out.
+    """Mean over seeds of each seed's mean over predictions, without NaN values.
 
-    Every seed counts the same, however many predictions it has; with nothing left, NaN.
+    Every seed counts the same. NaN if no value is left.
     """
     kept = _kept(values)
     return float(np.mean([seed.mean() for seed in kept])) if kept else float("nan")
@@ -51,9 +51,9 @@ def seeds_mean(values: Sequence[Numbers]) -> float:
 def bootstrap_interval(
     values: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
 ) -> Interval | None:
-    """95% of `seeds_mean` over samples drawn anew: seeds, and predictions within each.
+    """The middle 95% of `seeds_mean` over bootstrap samples: seeds, and predictions within each.
 
-    Of one seed, predictions alone are drawn. One value alone says nothing of how sure it is: None.
+    With one seed, only predictions are drawn. A single value has no interval: None.
     """
     kept, random = _kept(values), np.random.default_rng(seed)
     if sum(map(len, kept)) < 2:
@@ -72,13 +72,13 @@ def randomisation_p(
     n_shuffles: int = _SHUFFLES,
     queries: Sequence[Sequence[Hashable]] | None = None,
 ) -> float:
-    """How likely chance alone makes the mean of paired differences as far from 0: two-sided.
+    """Two-sided p-value of the mean of paired differences, by approximate randomisation.
 
-    Paired approximate randomisation: which of two methods a prediction's values belong to is drawn
-    anew, so that its difference changes its sign or not. p = (1 + n) / (1 + N), for n of N shuffles
-    at least as far off. The differences are one array a seed, and each seed counts the same.
-    Differences of the same query, in one seed or several, are no independent evidence: they change
-    their signs together. Without `queries`, each is one of its own.
+    Each shuffle swaps the two methods' values of random queries, which flips the signs of their
+    differences. p = (1 + n) / (1 + N), where n of N shuffles are at least as far from 0. There is
+    one array of differences a seed, and each seed counts the same. Differences of the same query,
+    in any seed, are not independent evidence: they flip together. Without `queries`, each
+    difference flips by itself.
     """
     kept, random = _kept(differences), np.random.default_rng(seed)
     if not kept:
@@ -117,9 +117,9 @@ def pearson(x: Numbers, y: Numbers) -> float:
 def pearson_interval(
     pairs: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
 ) -> Interval | None:
-    """95% of `pearson` over samples drawn anew: seeds, and pairs within each, taken together.
+    """The middle 95% of `pearson` over bootstrap samples: seeds, and pairs within each.
 
-    The pairs are one (n, 2) array a seed. None where no sample has a correlation.
+    pairs: one (n, 2) array a seed. None if no sample has a correlation.
     """
     kept, random = [mine for mine in pairs if len(mine)], np.random.default_rng(seed)
     found = np.full(n_resamples if kept else 0, np.nan)
@@ -135,12 +135,12 @@ def pearson_interval(
 
 
 def spearman(x: Numbers, y: Numbers) -> float:
-    """Correlation of ranks; NaN where one of the two is constant, or there are fewer than 2."""
+    """Correlation of ranks; NaN if one of the two is constant, or has fewer than 2 values."""
     return pearson(average_ranks(x), average_ranks(y))
 
 
 def average_ranks(values: Numbers) -> NDArray[np.float64]:
-    """(n,) ranks from 1 on, lowest first; equal values share the mean of theirs."""
+    """(n,) ranks from 1, lowest first; equal values share their mean rank."""
     _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     lasts = np.cumsum(counts)
     ranks: NDArray[np.float64] = (lasts - (counts - 1) / 2)[places]
@@ -150,7 +150,7 @@ def average_ranks(values: Numbers) -> NDArray[np.float64]:
 def _numbered(
     queries: Sequence[Sequence[Hashable]], values: Sequence[Numbers]
 ) -> NDArray[np.int64]:
-    """(n,) a number for each different query, of the values that are kept."""
+    """(n,) a number for each distinct query, of the values that are not NaN."""
     pairs = (zip(mine, theirs, strict=True) for mine, theirs in zip(queries, values, strict=True))
     kept = [query for each in pairs for query, value in each if not np.isnan(value)]
     numbers = {query: number for number, query in enumerate(dict.fromkeys(kept))}
@@ -158,14 +158,14 @@ def _numbered(
 
 
 def _kept(values: Sequence[Numbers]) -> list[NDArray[np.float64]]:
-    """Values that are numbers, of the seeds that have some."""
+    """Per seed, the values that are not NaN; seeds without any are left out."""
     arrays = [np.asarray(mine, np.float64) for mine in values]
     finite = [mine[~np.isnan(mine)] for mine in arrays]
     return [mine for mine in finite if len(mine)]
 
 
 def _resampled(values: NDArray[np.float64], n: int, random: np.random.Generator) -> Numbers:
-    """(n,) means of samples as large as the values, drawn from them."""
+    """(n,) means of bootstrap samples of the values."""
     size = len(values)
     means = [
         values[random.integers(size, size=(rows, size))].mean(axis=1) for rows in _chunks(n, size)
@@ -174,6 +174,6 @@ def _resampled(values: NDArray[np.float64], n: int, random: np.random.Generator)
 
 
 def _chunks(n: int, width: int) -> list[int]:
-    """How many rows of a width to take at a time, for n in all."""
+    """Numbers of rows that fit into memory together, n in total."""
     most = max(_AT_ONCE // max(width, 1), 1)
     return [min(most, n - start) for start in range(0, n, most)]

@@ -27,7 +27,7 @@ from whereof.units import count, is_number, show
 _METHODS = ("rollback", "random")
 """The first fact of the one, and `N_RANDOM` facts of the other."""
 _BLOCK = 1 << 20
-"""Steps of the recurrence that are held in memory at a time."""
+"""Steps of the recurrence held in memory at a time."""
 N_RANDOM = 3
 """Random adjacent facts that are removed for each prediction, besides the first of rollback."""
 _MOST_FACTS = 10_000
@@ -45,18 +45,14 @@ def smoothness(largest_norm: float) -> float:
 
 
 def schedule_constant(rates: Numbers) -> float:
-    """The least c with rate_t <= c / t at every step t, which counts from 1.
-
-    Of a constant rate that is the rate times the number of steps.
-    """
+    """The least c with rate_t <= c / t at every step t, counted from 1."""
     return float((rates * np.arange(1, len(rates) + 1)).max())
 
 
 def stability_bound(L: float, beta: float, c: float, n_facts: int, n_steps: int) -> float:
     """Lambda_stab-nc = (1 + 1/(beta c)) / (n - 1) (c L^2)^(1/(beta c + 1)) T^(beta c/(beta c + 1)).
 
-    Of rates of at most c / t. Under a constant rate beta c is large and it tends to T / (n - 1),
-    the epochs, which says nothing of an f in [0, 1].
+    For rates of at most c / t. With a constant rate it tends to T / (n - 1), the number of epochs.
     """
     if n_facts < 2:
         return math.inf
@@ -70,11 +66,11 @@ def stability_bound(L: float, beta: float, c: float, n_facts: int, n_steps: int)
 
 
 def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> float:
-    """min over t0 <= n of t0 / n + L Delta_T, the rates as they are; above 1 it says nothing.
+    """min over t0 <= n of t0 / n + L Delta_T, with the actual rates; vacuous above 1.
 
     Delta_{t+1} = (1 - 1/n)(1 + a_t beta) Delta_t + (Delta_t + a_t L) / n from Delta_{t0} = 0 on:
-    in the first t0 steps the fact is met with a probability of t0 / n at most. That is a sum over
-    t >= t0 of a_t L / n times the growth after t; both are added up from the last step back, in
+    in the first t0 steps the fact is met with a probability of at most t0 / n. This is a sum over
+    t >= t0 of a_t L / n times the growth after t. Both are added from the last step backwards, in
     logarithms, since they outgrow any float.
     """
     starts = np.arange(min(n_facts, len(rates)) + 1)
@@ -275,7 +271,7 @@ def _bound(found: Evaluation) -> str:
 
 
 def _rates(retrainer: Retrainer) -> Numbers:
-    """(n_steps,) the rate of every step, up to the epoch that the run kept."""
+    """(n_steps,) the rate of every step, up to the epoch that was kept."""
     recipe, problem = retrainer.recipe, retrainer.recipe.problem
     nothing = np.zeros(0, np.bool_)
     timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
@@ -286,9 +282,9 @@ def _rates(retrainer: Retrainer) -> Numbers:
 
 
 def _normalisers(sample: Sample) -> tuple[Numbers, Numbers]:
-    """Of facts spread evenly over all: log of the sum over all objects of e^score, and the score.
+    """For evenly spread facts: log of the sum over all objects of e^score, and the score.
 
-    Both are empty for ratings, which no softmax turns into probabilities.
+    Both are empty for ratings, which have no softmax.
     """
     trained = sample.case.trained
     facts, scorer, objects = trained.dataset.train, trained.scorer, trained.dataset.objects
