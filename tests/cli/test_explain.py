@@ -104,7 +104,17 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         f"probability {prediction['probability']:.4f}, rank {prediction['rank']} of 14" in lines[1]
     )
     table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
-    columns = ["fact", "subject", "relation", "object", "shares", "influence", "without", "share"]
+    columns = [
+        "fact",
+        "subject",
+        "relation",
+        "object",
+        "in",
+        "common",
+        "influence",
+        "without",
+        "share",
+    ]
     assert table[0].split() == columns
     for line, fact in zip(table[1:], found["facts"], strict=False):
         assert line.split()[:2] == [str(fact["rank"]), str(fact["fact_id"])]
@@ -276,7 +286,7 @@ def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
     path = str(tmp_path / "run")
     lines = shown(path, "ann", "big", "--everything")
     assert lines[0] == "ann big"
-    assert lines[4].split()[:4] == ["fact", "subject", "object", "shares"]
+    assert lines[4].split()[:4] == ["fact", "subject", "object", "in"]
     found = document(path, "ann", "_", "--without", "ann,up", "--without", "bob,up")
     assert found["prediction"]["relation"] is None
     assert len(found["without"]["fact_ids"]) == 2

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from markupsafe import escape
+from rich.cells import cell_len
+from rich.console import Console
 from trained import train
 
 from present.documents import (
@@ -19,6 +21,7 @@ from present.documents import (
     small,
 )
 from whereof.explain.explanation import Explanation
+from whereof.explain.options import ExplainOptions
 from whereof.present import explanation as present
 from whereof.present.names import fact_text
 
@@ -91,7 +94,7 @@ def whole() -> dict[str, Any]:
 def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
-        "rank", "fact", "shares", "influence", "probability without", "share", "top answer changes"
+        "rank", "fact", "in common", "influence", "probability without", "share", "top answer changes"
     ]  # fmt: skip
     assert read.rows[1] == [
         "1", "ann likes bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",
@@ -123,11 +126,11 @@ def test_columns_that_nobody_fills_are_left_out() -> None:
     facts = [fact(0, ("a", "r", "c"), 0.5, ("subject",), **unknown)]
     made = explanation(("a", "r", "b"), facts, of="score")
     assert Reading(explanation_html(made)).rows == [
-        ["rank", "fact", "shares", "influence", "share"],
+        ["rank", "fact", "in common", "influence", "share"],
         ["1", "a r c", "subject", "+0.500", "50.0% "],
     ]
     assert Reading(explanation_page(made)).rows[0] == [
-        "rank", "fact", "shares", "influence", "share", "id"
+        "rank", "fact", "in common", "influence", "share", "id"
     ]  # fmt: skip
 
 
@@ -188,7 +191,8 @@ def test_the_page_can_be_read_by_anybody() -> None:
     assert {"charset": "utf-8"} in read.all("meta")
     assert any(meta.get("name") == "viewport" for meta in read.all("meta"))
     assert read.all("svg")[0]["role"] == "img"
-    assert len(read.all("caption")) == len(read.all("table")) == 3
+    assert len(read.all("table")) == 3
+    assert all(table["aria-label"] for table in read.all("table"))
     assert all(head.get("scope") in ("row", "col") for head in read.all("th"))
 
 
@@ -233,3 +237,38 @@ def test_no_facts() -> None:
 def test_a_notebook_shows_it(tmp_path: Any) -> None:
     explained = train(tmp_path / "run").explain("egypt", "embassy", "usa")
     assert explained._repr_html_() == present.explanation_html(explained)
+
+
+LONG = ("n" * 90, "埃及的大使馆" * 15, 'a "quoted"\tname\nof two lines ' * 4)
+
+
+def long_names() -> dict[str, Any]:
+    """Every part, with names that are long, wide or break lines."""
+    facts = [fact(n, (LONG[n % 3], LONG[0], LONG[(n + 1) % 3]), 0.5 - n / 9, ()) for n in range(9)]
+    paths = [
+        {"entity": LONG[0], "label": LONG[0], "facts": facts[:2], "influence": 0.3}
+        | {"probability_without": 0.2}
+    ]
+    graph = {"between": facts[:1], "same_relation": facts, "paths": paths}
+    return whole() | explanation(LONG, facts, graph=graph, source=LONG[2], without=joint(3, 1))
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("document", [whole(), ratings(), long_names()])
+def test_every_line_of_the_terminal_fits(document: dict[str, Any], width: int) -> None:
+    out = Console(force_terminal=True, color_system=None, width=width, highlight=False)
+    with out.capture() as capture:
+        present.show_explanation(out, made(document), ExplainOptions(graph=True))
+    lines = capture.get().splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert "…" not in capture.get()
+
+
+def test_the_terminal_shows_sources() -> None:
+    facts = [fact(n, ("a", "r", "b"), 0.1, (), source=f"file{n}.tsv") for n in range(2)]
+    out = Console(width=80)
+    with out.capture() as capture:
+        document = explanation(("a", "r", "b"), facts)
+        present.show_explanation(out, made(document), ExplainOptions())
+    assert "source" in capture.get()
+    assert "file1.tsv" in capture.get()

@@ -1,51 +1,78 @@
-"""A verdict as one reads it."""
+"""A verdict in words, in the terminal and as a page."""
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
-from whereof.explain.explanation import NamedPrediction
-from whereof.predict.standing import Standing
-from whereof.retrain import Verdict
-from whereof.retrain.verdict import OfSeed, Summary
+from present.documents import HOSTILE
+from present.pages import read_page
+from whereof.present.verdict import show_verdict, verdict_page
+from whereof.retrain.verdict import OfSeed, Summary, Verdict
+
+NAMES = {"subject": "a", "relation": "r", "object": "b"}
 
 
-def stand(probability: float | None, top: str, score: float = 1.0) -> Standing:
-    return Standing(probability, score, 1, top, {"top_answer": top.upper()})
+def stand(probability: float | None, top: str, score: float = 1.0) -> dict[str, Any]:
+    return {
+        "probability": probability,
+        "score": score,
+        "rank": 1,
+        "top_answer": top,
+        "labels": {"top_answer": top.upper()},
+    }
+
+
+def fact(fact_id: int, **more: Any) -> dict[str, Any]:
+    return {"fact_id": fact_id, **NAMES, "labels": NAMES, **more}
 
 
 def verdict(
-    before: Standing, predicted: Standing | None, actual: Standing, **changes: Any
+    before: dict[str, Any],
+    predicted: dict[str, Any] | None,
+    actual: dict[str, Any],
+    **changes: Any,
 ) -> Verdict:
-    names = {"subject": "a", "relation": "r", "object": "b"}
-    prediction = NamedPrediction(
-        **names,
-        probability=before.probability,
-        rank=1,
-        score=1.0,
-        top_answer="b",
-        asks="object",
-        labels={**names, "top_answer": "b"},
-        n_candidates=9,
-    )
-    seeds = changes.pop("seeds", ())
-    return Verdict(
-        prediction=prediction,
-        removed=changes.pop("removed", (1, 2)),
-        before=before,
-        predicted=predicted,
-        actual=actual,
-        control_matches_run=True,
-        facts=(),
-        each=(),
-        seeds=seeds,
-        summary=Summary.of(seeds) if seeds else None,
-        n_retrainings=2,
-        n_known=0,
-        method="rollback",
-        engine="local",
-        seconds=0.1,
-    )
+    labels = {**NAMES, "top_answer": "b"}
+    seeds = msgspec.convert(changes.pop("seeds", ()), tuple[OfSeed, ...])
+    document = {
+        "prediction": before | NAMES | {"labels": labels, "asks": "object", "n_candidates": 9},
+        "removed": [1, 2],
+        "before": before,
+        "predicted": predicted,
+        "actual": actual,
+        "control_matches_run": True,
+        "facts": [fact(1, influence=0.25), fact(2, influence=-0.125)],
+        "each": [],
+        "seeds": [],
+        "summary": None,
+        "n_retrainings": 2,
+        "n_known": 0,
+        "method": "rollback",
+        "engine": "local",
+        "seconds": 1370.0,
+    }
+    made = msgspec.convert(document | changes, Verdict)
+    return replace(made, seeds=seeds, summary=Summary.of(seeds) if seeds else None)
+
+
+def whole(name: str = "a") -> Verdict:
+    """A verdict that has every part."""
+    before, actual = stand(0.5, "usa"), stand(0.25, "uk")
+    each = [
+        fact(number, predicted=stand(0.4, "usa"), actual=stand(0.3, top), source=name)
+        for number, top in ((1, "usa"), (2, "uk"))
+    ]
+    for row in each:
+        row["labels"] = dict.fromkeys(NAMES, name)
+    seeds = [
+        {"seed": seed, "before": before, "actual": actual, "control_matches_run": True}
+        for seed in (3, 4)
+    ]
+    return verdict(before, stand(0.3, name), actual, each=each, seeds=seeds, notes=[name])
 
 
 @pytest.mark.parametrize(
@@ -55,16 +82,15 @@ def verdict(
             stand(0.312, "usa"),
             stand(0.029, "uk"),
             stand(0.04, "uk"),
-            "Without these 2 facts the probability really falls from 31.2% to 4.0%; "
-            "rollback predicted 2.9%. The top answer changes from USA to UK, as predicted.",
+            "Without these 2 facts the probability really falls from 31.2% to 4.0%; rollback "
+            "predicted 2.9%. The top answer changes from USA to UK, as predicted.",
         ),
         (
             stand(0.312, "usa"),
             stand(0.3, "usa"),
             stand(0.5, "uk"),
-            "Without these 2 facts the probability really rises from 31.2% to 50.0%; "
-            "rollback predicted 30.0%. The top answer changes from USA to UK; "
-            "rollback predicted USA.",
+            "Without these 2 facts the probability really rises from 31.2% to 50.0%; rollback "
+            "predicted 30.0%. The top answer changes from USA to UK; rollback predicted USA.",
         ),
         (
             stand(0.25, "usa"),
@@ -83,26 +109,64 @@ def verdict(
             stand(None, "usa", 3.5),
             stand(None, "uk", 3.25),
             stand(None, "usa", 3.0),
-            "Without these 2 facts the rating really falls from 3.500 to 3.000; "
-            "rollback predicted 3.250. The top answer stays USA; rollback predicted UK.",
+            "Without these 2 facts the rating really falls from 3.500 to 3.000; rollback "
+            "predicted 3.250. The top answer stays USA; rollback predicted UK.",
         ),
     ],
 )
 def test_a_verdict_in_words(
-    before: Standing, predicted: Standing | None, actual: Standing, words: str
+    before: dict[str, Any], predicted: dict[str, Any] | None, actual: dict[str, Any], words: str
 ) -> None:
     assert str(verdict(before, predicted, actual)) == words
 
 
 def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:
     before, actual = stand(0.5, "usa"), stand(0.25, "uk")
-    seeds = (
-        OfSeed(1, before, actual, True),
-        OfSeed(2, stand(0.25, "usa"), stand(0.5, "usa"), True),
-        OfSeed(3, stand(0.75, "usa"), stand(0.3, "usa"), True),
-    )
-    words = str(verdict(before, None, actual, removed=(1,), seeds=seeds))
+    others = [(before, actual), (stand(0.25, "usa"), stand(0.5, "usa"))]
+    others.append((stand(0.75, "usa"), stand(0.3, "usa")))
+    seeds = [
+        {"seed": seed, "before": first, "actual": last, "control_matches_run": True}
+        for seed, (first, last) in enumerate(others)
+    ]
+    words = str(verdict(before, None, actual, removed=[1], seeds=seeds))
     assert words.startswith("Without this fact the probability really falls from 50.0% to 25.0%.")
     assert words.endswith(
         "In 2 of 3 seeds it falls, on average from 50.0% to 35.0%; the top answer changes in 1."
     )
+
+
+@pytest.mark.parametrize("width", [72, 80])
+@pytest.mark.parametrize("name", ["x" * 90, "one two " * 20])
+def test_the_terminal_gets_lines_that_fit_and_every_letter(width: int, name: str) -> None:
+    out = Console(force_terminal=True, color_system=None, width=width, highlight=False)
+    with out.capture() as capture:
+        show_verdict(out, whole(name))
+    lines = capture.get().splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert "…" not in capture.get()
+    assert "2 retrainings, in 22 min 50 s; method rollback" in lines
+
+
+def test_the_page_has_every_part_and_needs_nothing_else() -> None:
+    html = verdict_page(whole())
+    found = read_page(html)
+    assert found.headings == [
+        "a r b",
+        "Without these 2 facts together",
+        "Without each of them alone",
+        "Without the same facts, under several seeds",
+    ]
+    assert str(whole()) in found.text
+    assert "control equals the stored run yes" in found.text
+    assert not {"script", "link", "img"} & {*found.tags}
+    assert "http" not in html
+    plain = read_page(verdict_page(verdict(stand(0.5, "usa"), None, stand(0.2, "uk"))))
+    assert "The facts, by rollback" in plain.headings
+
+
+def test_hostile_names_stay_text() -> None:
+    html = verdict_page(whole(HOSTILE))
+    read_page(html)
+    assert "<b>" not in html
+    assert "</script>" not in html
+    assert "\x00" not in html

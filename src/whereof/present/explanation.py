@@ -118,7 +118,7 @@ def facts_table(explanation: Explanation, *, full: bool = False, most: int | Non
     columns: list[tuple[Column, Callable[[ExplainedFact], Any]]] = [
         (Column("rank", "rank", "count"), lambda fact: fact.rank),
         (Column("fact", "fact"), lambda fact: _fact_cell(fact, full)),
-        (Column("role", "shares"), lambda fact: ", ".join(fact.parts) or fact.role),
+        (Column("role", "in common"), lambda fact: ", ".join(fact.parts) or fact.role),
         (
             Column("influence", "influence", "points" if points else "signed"),
             lambda fact: Cell(fact.influence, tone=_tone(fact)),
@@ -311,7 +311,7 @@ def _terminal_facts(
     for place in places_of(facts[0]):
         columns.append((Column(place, place), [label_of(fact, place) for fact in facts]))
     letters = [" ".join(map(_LETTERS.__getitem__, fact.parts)) for fact in facts]
-    columns.append((Column("parts", "shares"), letters))
+    columns.append((Column("parts", "in common"), letters))
     if any(fact.rating is not None for fact in facts):
         columns.append((Column("rating", "rating", "number"), [fact.rating for fact in facts]))
     columns.append((Column("influence", "influence", "influence"), _influences(facts)))
@@ -350,8 +350,8 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     if tops:
         yield f"* without it the top answer is {tops.pop() if len(tops) == 1 else 'another'}"
     rival = any("rival" in fact.parts for fact in facts)
-    also = ", i the other answer" if rival else ""
-    yield f"shares: s the subject, r the relation, o the object of the prediction{also}"
+    also = ", i other answer" if rival else ""
+    yield f"in common with the prediction: s subject, r relation, o object{also}"
     n_adjacent = count(explanation.n_adjacent, "adjacent fact")
     of = " named;" if explanation.without else " of"
     took = text(explanation.seconds, "seconds")

@@ -31,7 +31,7 @@ def metrics_table(metrics: Mapping[str, Any], *, two_way: bool = False) -> Table
     """
     rows = list(metric_rows(metrics))
     names = metric_names(rows)
-    alone = set() if two_way else {split for split in metrics if _objects_only(metrics[split])}
+    alone = set() if two_way else {split for split in metrics if objects_only(metrics[split])}
     columns = [Column("split", "")]
     columns += [Column(name, metric_title(name), metric_unit(name)) for name in names]
     lines = [
@@ -91,15 +91,15 @@ def main_metric(metrics: Mapping[str, Any]) -> tuple[str, str, float] | None:
     return None
 
 
+def objects_only(values: Mapping[str, Any] | None) -> bool:
+    """Whether a split's ranks are those of objects, and not of subjects too."""
+    return bool(values) and _OBJECTS not in (values or {}) and "mrr" in (values or {})
+
+
 def _row_title(row: MetricRow, objects_only: bool) -> str:
     if row.part:
         return f"{row.split}, {row.part}"
     return f"{row.split}, objects only" if objects_only else row.split
-
-
-def _objects_only(values: Mapping[str, Any] | None) -> bool:
-    """Whether a split's ranks are those of objects, and not of subjects too."""
-    return bool(values) and _OBJECTS not in (values or {}) and "mrr" in (values or {})
 
 
 def _value(value: float | None) -> Any:

@@ -15,7 +15,13 @@ from whereof.explain.explanation import Explanation
 from whereof.present.explanation import facts_table
 from whereof.present.graph_svg import explanation_svg
 from whereof.present.html import page, svg_markup
-from whereof.present.metrics import main_metric, metric_title, metric_unit, metrics_table
+from whereof.present.metrics import (
+    main_metric,
+    metric_title,
+    metric_unit,
+    metrics_table,
+    objects_only,
+)
 from whereof.present.names import (
     fact_text,
     has_falls,
@@ -115,9 +121,10 @@ def _summary(report: Report) -> ReportSection:
     found = main_metric(info.metrics)
     if found is not None:
         split, name, value = found
+        alone = objects_only(info.metrics[split]) and not info.two_way
         said.append(
             f"{info.model} has an {metric_title(name)} of {show(value, metric_unit(name))} on the "
-            f"{split} facts of {info.dataset}."
+            f"{split} facts of {info.dataset}{', objects only' if alone else ''}."
         )
     said += [sentence for each in report.evaluations for sentence in each.headlines()]
     if not report.evaluations:

@@ -13,7 +13,7 @@ from rich.text import Text
 from whereof.table import WORDS, Cell, Column, Table, cell_text
 
 _GAP = "  "
-_NARROWEST = 12
+_NARROWEST = 5
 """Columns of words are not made narrower than this."""
 _TONES = {"supports": "green", "opposes": "red", "changed": "bold yellow", "faint": "dim"}
 
