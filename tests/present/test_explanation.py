@@ -94,7 +94,8 @@ def whole() -> dict[str, Any]:
 def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
-        "rank", "fact", "in common", "influence", "probability without", "share", "top answer changes"
+        "rank", "fact", "in common", "influence", "probability without", "share",
+        "top answer changes",
     ]  # fmt: skip
     assert read.rows[1] == [
         "1", "ann likes bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",
