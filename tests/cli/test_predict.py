@@ -71,7 +71,7 @@ def test_bad_input_is_one_clear_line(run: str, queries: Path) -> None:
         "no such file": ["--queries", "nowhere.tsv", "-o", out],
         "unknown ending '.xls'": ["--queries", str(queries), "-o", "answers.xls"],
         "overwrite it with --force": ["--queries", str(queries), "-o", str(there)],
-        "go together": ["--queries", str(queries)],
+        "requires": ["--queries", str(queries)],
         "give either a QUERY": ["egypt", "embassy", "--queries", str(queries), "-o", out],
         "--queries FILE": [],
     }

@@ -170,8 +170,8 @@ def test_exact_explanations_say_what_they_take(run: str) -> None:
         (["verify", *EGYPT, "--seeds", "0"], "seeds is 0; it must be 1 or more"),
         (["verify", *EGYPT, "--method", "magic"], "magic"),
         (["verify", *EGYPT, "--facts", "a,b"], "'a,b' is not a fact"),
-        (["explain", *EGYPT, "--engine", "local"], "--engine goes with --method retrain"),
-        (["explain", *EGYPT, "--threads", "2"], "--threads goes with --predictions"),
+        (["explain", *EGYPT, "--engine", "local"], "--engine requires a --method that retrains"),
+        (["explain", *EGYPT, "--threads", "2"], "--threads requires --predictions"),
         (
             ["explain", "--predictions", "top", "-o", "x.jsonl", "--method", "retrain"],
             "explains one prediction at a time",

@@ -1,4 +1,4 @@
-"""The command line: one file a command, which parses, calls the api and presents."""
+"""The command line. Each command is a file: it parses, calls the api and presents."""
 
 import io
 import re
@@ -27,7 +27,7 @@ _BAD_INPUT, _INTERRUPTED = 2, 130
 
 
 class _Commands(click.Group):
-    """Loads a command's file when it is asked for."""
+    """Imports the file of a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -52,15 +52,15 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="whereof")
 def cli() -> None:
-    """Which training facts made the model say so.
+    """Find the training facts that a prediction is made of, and check them by retraining.
 
     Shell completion: eval "$(_WHEREOF_COMPLETE=bash_source whereof)", or zsh_source, fish_source.
     """
 
 
 def main() -> None:
-    """Run a command; bad input ends in one line on standard error and exit code 2."""
-    # A reader that closes the pipe early, such as head, is no error.
+    """Run a command. Bad input is one line on standard error and exit code 2."""
+    # A reader such as head may close the pipe early; this is not an error.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
@@ -79,19 +79,19 @@ def main() -> None:
     except OSError as error:
         _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
-        _fail("out of memory: choose a smaller dim or batch size, or a machine with more of it")
+        _fail("out of memory: choose a smaller --dim or --batch-size, or use more memory")
     except (KeyboardInterrupt, click.Abort):
         click.echo("whereof: interrupted", err=True)
         sys.exit(_INTERRUPTED)
 
 
 def _with_flags(message: str) -> str:
-    """A message of the library with the names of settings as options are written."""
+    """A message of the library, with settings spelled as options."""
     from whereof.cli._options import ENGINES, EVALUATING, EXPLAINING, TRAINING, VERIFYING
 
     settings = TRAINING | EXPLAINING | EVALUATING | VERIFYING | ENGINES
     names = "|".join(name for name in settings if "_" in name)
-    # Not in quotes or paths: those are the user's own words.
+    # Not in quotes or paths: those are words of the user.
     whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
     return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)
 

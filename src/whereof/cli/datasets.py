@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whereof.cli._completion import complete_dataset
-from whereof.cli._config import config_option
-from whereof.cli._options import json_option, print_json
+from whereof.cli._options import complete_dataset, config_option, json_option, print_json
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
@@ -24,19 +22,19 @@ _SIZES = {
 
 @click.command("datasets")
 @click.argument("name", required=False, shell_complete=complete_dataset)
-@click.option("--download", is_flag=True, help="Fetch it, for use without a network later.")
+@click.option("--download", is_flag=True, help="Download it now, for later use without a network.")
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    help="Where named datasets lie  [default: $WHEREOF_DATA, else downloaded]",
+    help="Folder of named datasets  [default: $WHEREOF_DATA, else downloaded]",
 )
 @config_option
 @json_option
 def command(name: str | None, download: bool, data_dir: Path | None, as_json: bool) -> None:
-    """List the datasets that have a name, or show one in full.
+    """List the named datasets, or show one of them.
 
-    Each one comes with the package (bundled), lies in a folder of yours (copy), was fetched before
-    (cached), or is fetched when it is first used (absent).
+    A dataset is part of the package (bundled), in a folder of yours (copy), downloaded before
+    (cached), or downloaded when it is first used (absent).
     """
     from whereof.data import CATALOGUE
     from whereof.data.catalogue import find_entry

@@ -1,5 +1,7 @@
 """`whereof demo`."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -19,9 +21,8 @@ _TOP = 5
 )
 @json_option
 def command(out: Path | None, as_json: bool) -> None:
-    """Train on the bundled Nations, ask the model something, ask it why, and check that."""
+    """Train on the bundled dataset Nations, predict, explain and verify."""
     from whereof import api
-    from whereof.cli._screen import program
     from whereof.cli.progress import TerminalEvents
     from whereof.explain.options import ExplainOptions
     from whereof.present.explanation import show_explanation
@@ -50,7 +51,7 @@ def command(out: Path | None, as_json: bool) -> None:
     show_explanation(screen, explanation, ExplainOptions(top=_TOP))
     show(screen, heading("Is that so? The model trained again without these facts:"))
     show_verdict(screen, verdict, listed=False)
-    screen.print(_try_next(path, program()), soft_wrap=True)
+    screen.print(_try_next(path, _program()), soft_wrap=True)
 
 
 def _try_next(path: Path, whereof: str) -> str:
@@ -64,3 +65,13 @@ def _try_next(path: Path, whereof: str) -> str:
         f"  {whereof} paper nations\n"
         f"  {whereof} train YOUR.tsv"
     )
+
+
+def _program() -> str:
+    """How to call this program here: by its name, or else as it was called."""
+    called = Path(sys.argv[0]).absolute()
+    if shutil.which("whereof"):
+        return "whereof"
+    if called.name == "__main__.py":
+        return "python -m whereof"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from whereof.cli._completion import RUN
-from whereof.cli._config import config_option
 from whereof.cli._options import (
     ENGINES,
     EVALUATING,
+    RUN,
     SettingsCommand,
+    config_option,
     json_option,
     print_json,
     setting_options,
@@ -22,27 +22,26 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("evaluate", cls=SettingsCommand)
 @click.argument("run", type=RUN)
-@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Also every retraining, a row each.")
+@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Also write all retrainings as rows.")
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @config_option
 @json_option
 @setting_options(EVALUATING | ENGINES)
 def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings: Any) -> None:
-    """Remove facts and retrain, over many predictions: how well methods explain a run.
+    """Measure how well methods explain a run: remove facts and retrain.
 
-    For every prediction each method names the facts that it owes most to. The model is trained
-    again without them, from scratch, with the same seed, negatives and order. PD is the share of
-    predictions whose probability falls, TC the share whose top answer changes. --k says how many
-    facts are removed; all are those with a positive influence, and random takes as many as
-    rollback.
+    For every prediction, each method names the most important facts. Whereof retrains the model
+    without them, with the same seed, negatives and order. PD is the share of predictions whose
+    probability falls, TC the share whose top answer changes. --k is the number of facts to
+    remove; all removes every supporting fact.
 
-    --predictions top is the top new answer of every query of a split, true the facts of the split,
-    and a file has one a line, as whereof explain takes them. --seeds N does the same with runs
-    of the next seeds, which are trained once. --protocols adds other ways to evaluate.
+    --predictions top: the top new answer of every query of a split. true: the facts of the split.
+    FILE: one prediction per line. --seeds N repeats all of it for N seeds; their runs are trained
+    once. --protocols chooses other ways to evaluate.
 
-    Every retraining is kept in the run: after an interruption the same command goes on where it
-    stopped. -o writes them by the ending of FILE: .parquet, or .jsonl, .tsv, .txt or .csv, each
-    also with .gz.
+    Every retraining is kept in the run: after an interruption the same command continues where it
+    stopped. The ending of the file for -o is its format: .parquet, or .jsonl, .tsv, .txt or .csv,
+    each also with .gz.
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from whereof.cli._completion import RUN
-from whereof.cli._config import config_option
 from whereof.cli._options import (
     ENGINES,
     EXPLAINING,
+    RUN,
     GroupedOption,
     SettingsCommand,
+    config_option,
     is_typed,
     json_option,
     print_json,
@@ -20,38 +20,45 @@ from whereof.cli._options import (
 )
 from whereof.errors import WhereofError
 from whereof.explain.options import ExplainOptions
+from whereof.units import count as counted
+from whereof.units import show
 
 _FILE = click.Path(path_type=Path)
 _BULK: dict[str, Any] = {"cls": GroupedOption, "group": "In bulk"}
 _SPLITS = ("test", "valid", "train")
 _ENGINES = {name: setting for name, setting in ENGINES.items() if name != "threads"}
-"""As many at a time as --threads says, which is there already."""
+"""Without --threads, which the command has anyway."""
+_SHOWN = 10
+"""Number of bad predictions that are named; others are only counted."""
 
 
 @click.command("explain", cls=SettingsCommand)
 @click.argument("run", type=RUN)
 @click.argument("prediction", nargs=-1)
-@click.option("--everything", is_flag=True, help="Every adjacent fact, supporting or not.")
-@click.option("--csv", "as_csv", is_flag=True, help="The facts as CSV, nothing else.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Also a page, with the graph drawn.")
-@click.option("--svg", type=_FILE, metavar="FILE", help="Also the drawing alone.")
-@click.option("--force", is_flag=True, help="Overwrite files that exist; in bulk, start anew.")
+@click.option("--everything", is_flag=True, help="List every adjacent fact, supporting or not.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the facts as CSV and nothing else.")
+@click.option("--html", type=_FILE, metavar="FILE", help="Also write an HTML page with the graph.")
+@click.option("--svg", type=_FILE, metavar="FILE", help="Also write the graph alone.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist; in bulk, start again.")
 @config_option
 @json_option
 @setting_options(EXPLAINING | _ENGINES)
 @click.option(
-    "--predictions", metavar="top|true|FILE", help="Many, instead of PREDICTION.", **_BULK
+    "--predictions",
+    metavar="top|true|FILE",
+    help="Explain many instead of one.",
+    **_BULK,
 )
-@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Where they go.", **_BULK)
+@click.option("-o", "--out", type=_FILE, metavar="FILE", help="The file for them.", **_BULK)
 @click.option(
     "--split",
     type=click.Choice(_SPLITS),
-    help="Whose queries or facts, for top and true  [default: test]",
+    help="The split for top and true  [default: test]",
     **_BULK,
 )
-@click.option("--limit", type=int, metavar="N", help="Only the first so many.", **_BULK)
+@click.option("--limit", type=int, metavar="N", help="Only the first N predictions.", **_BULK)
 @click.option(
-    "--threads", type=int, metavar="N", help="So many at a time  [default: all cores]", **_BULK
+    "--threads", type=int, metavar="N", help="Number of threads  [default: all cores]", **_BULK
 )
 @click.option(
     "--device",
@@ -60,23 +67,23 @@ _ENGINES = {name: setting for name, setting in ENGINES.items() if name != "threa
     help="Where rollback scores candidates  [default: cpu]",
     **_BULK,
 )
-@click.option("--resume", is_flag=True, help="Go on with interrupted work, never begin.", **_BULK)
+@click.option("--resume", is_flag=True, help="Only continue interrupted work.", **_BULK)
 def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Rank the training facts that made the model predict something.
 
-    PREDICTION is SUBJECT RELATION OBJECT; two-way runs leave RELATION out. It need not be in any
-    file. An open place, _, stands for its top new answer: SUBJECT RELATION _, or _ RELATION OBJECT
-    in a run trained with --inverse.
+    PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
+    file. _ stands for the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
+    trained with --inverse.
 
-    Each fact comes with its influence. By rollback that is what the probability owes to it, with
-    the probability that would be left without it; other methods have numbers of their own. Facts
-    that support come first, unless --opposing asks for the others. --method retrain is exact: it
-    trains the model again without each adjacent fact, and says first how long that will take.
+    Each fact has an influence. With rollback, this is the change of the probability, and the
+    table shows the probability without the fact; other methods have numbers of their own. Facts
+    that support the prediction come first; --opposing lists the others. --method retrain is
+    exact: it retrains the model without each adjacent fact, and first says how long this takes.
 
-    --predictions explains many into a file: top, the top new answer of every query of a split;
-    true, the facts of the split; or a file with a prediction on every line, separated by TAB, or
-    by commas in a .csv file. They are written by the ending of their file: .jsonl, .tsv, .txt or
-    .csv, each also with .gz, or .parquet. After an interruption the same command goes on where it
+    --predictions explains many predictions into a file. top: the top new answer of every query of
+    a split. true: the facts of the split. FILE: one prediction per line, separated by TAB, or by
+    commas in a .csv file. The ending of the output is its format: .jsonl, .tsv, .txt or .csv,
+    each also with .gz, or .parquet. After an interruption the same command continues where it
     stopped.
     """
     from whereof.api import Run
@@ -110,24 +117,24 @@ def _check(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
         )
     if many != (options["out"] is not None):
-        raise WhereofError("--predictions and -o FILE go together: give both, or none")
+        raise WhereofError("--predictions requires -o FILE, and -o requires --predictions")
     typed = filter(is_typed, ("device",) if retrains else ("threads", "device"))
     of_one = ("split", "limit", *typed, "resume")
     of_others = ("as_csv", "html", "svg") if many else of_one
     for name in (name for name in of_others if options[name]):
         flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
-        raise WhereofError(f"--{flag} goes with {kind}; leave it out")
+        raise WhereofError(f"--{flag} requires {kind}")
     engine = list(filter(is_typed, _ENGINES))
     if engine and not retrains:
-        raise WhereofError(f"--{engine[0].replace('_', '-')} goes with --method retrain")
+        raise WhereofError(f"--{engine[0].replace('_', '-')} requires a --method that retrains")
     if as_json and options["as_csv"]:
-        raise WhereofError("--json and --csv both go to standard output; choose one of them")
+        raise WhereofError("--json and --csv both write to standard output; choose one of them")
     if options["everything"] and settings["top"] is not None:
         raise WhereofError("--everything lists every adjacent fact; leave out --top")
 
 
 def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
-    """The settings that were given; names of candidates may be in a file."""
+    """The settings that were given; candidates may be the name of a file."""
     given = {name: value for name, value in settings.items() if value not in (None, ())}
     if everything:
         given["top"] = None
@@ -157,7 +164,7 @@ def _explain_one(
     options = ExplainOptions.from_dict(settings)
     _check_free(files)
     drawn = files["html"] or files["svg"]
-    # Pictures have the graph too where its facts, which are rolled back, go with those listed.
+    # Pictures also show the graph if the method can estimate its facts.
     rolled_back = run.trace is not None and "groups" in get_method(options.method).can
     graph = options.graph or bool(drawn and rolled_back)
     explanation = _explained(run, names, settings | {"graph": graph}, files)
@@ -181,7 +188,7 @@ def _explained(
 
 
 def _check_free(files: dict[str, Any]) -> None:
-    """Refuse pictures that cannot all be written, before anything is computed."""
+    """Refuse files that cannot be written before anything is computed."""
     from whereof.run.files import check_free
 
     places = [files[name] for name in ("html", "svg") if files[name] is not None]
@@ -203,13 +210,44 @@ def _draw(explanation: Any, files: dict[str, Any]) -> None:
 
 
 def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict[str, Any]) -> None:
-    from whereof.cli._bulk import report_failed, summary_line
-
     names = ("predictions", "out", "limit", "threads", "device", "resume", "force", "events")
     asked = {name: files[name] for name in names}
     written = run.explain_file(**asked, split=files["split"] or "test", **settings)
-    report_failed(files["predictions"], written)
+    _report_failed(files["predictions"], written)
     if as_json:
         print_json(written.to_dict())
     else:
-        click.echo(summary_line(written))
+        click.echo(_summary_line(written))
+
+
+def _summary_line(written: Any) -> str:
+    """Where the explanations are, and their number."""
+    before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
+    took = show(written.seconds, "seconds")
+    return (
+        f"{written.path}: {counted(written.n_facts, 'fact')} for "
+        f"{counted(written.n_predictions, 'prediction')}{before}, in {took}"
+    )
+
+
+def _report_failed(source: str, written: Any) -> None:
+    """Name the predictions that could not be explained; an error if none could."""
+    failed, n_others = written.failed, len(written.failed) - 1
+    if not failed:
+        return
+    if not written.n_predictions:
+        others = f" ({n_others:,} other bad {'one' if n_others == 1 else 'ones'})"
+        raise WhereofError(f"{_place(source, failed[0])}{others if n_others else ''}")
+    for each in failed[:_SHOWN]:
+        click.echo(f"whereof: {' '.join(_place(source, each).split())}", err=True)
+    if len(failed) > _SHOWN:
+        rest = counted(len(failed) - _SHOWN, "other prediction")
+        click.echo(f"whereof: {rest} could not be explained either", err=True)
+
+
+def _place(source: str, failed: Any) -> str:
+    """The place of a bad prediction, and what is wrong with it."""
+    if source in ("top", "true"):
+        words = ("_" if name is None else name for name in failed.prediction)
+        return f"{' '.join(words)}: {failed.message}"
+    return f"{source}:{failed.line}: {failed.message}"

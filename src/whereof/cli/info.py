@@ -4,24 +4,25 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._completion import RUN
-from whereof.cli._config import config_option
-from whereof.cli._options import json_option, print_json
+from whereof.cli._options import RUN, config_option, json_option, print_json
 
 
 @click.command("info")
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option(
-    "--all", "everything", is_flag=True, help="Of several runs, equal settings and all metrics too."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="With several runs: all settings and metrics.",
 )
-@click.option("--check", is_flag=True, help="Check every file again, changed or not.")
+@click.option("--check", is_flag=True, help="Check every file again, even if it has not changed.")
 @config_option
 @json_option
 def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool) -> None:
-    """Show what a run is: data, settings, metrics, files.
+    """Show a run: data, settings, metrics, files.
 
     Several runs are shown side by side, with the settings that differ. A run that is not finished
-    is shown as far as it has come.
+    is shown with its progress.
     """
     from whereof.api import Run
     from whereof.present.run import RunInfo, differences, show_run, show_runs
@@ -41,7 +42,7 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
 
 
 def _going(run: Path) -> str:
-    """Who goes on with a run, or how to."""
+    """Whether a run is being trained, or how to continue it."""
     from whereof.run.files import is_held
 
     held = is_held(run / ".lock")

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from whereof.cli._config import config_option
 from whereof.cli._options import (
     ENGINES,
     SettingsCommand,
+    config_option,
     json_option,
     print_json,
     setting_options,

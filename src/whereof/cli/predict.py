@@ -5,9 +5,7 @@ from typing import Any
 
 import click
 
-from whereof.cli._completion import RUN
-from whereof.cli._config import config_option
-from whereof.cli._options import json_option, print_json, top_option
+from whereof.cli._options import RUN, config_option, json_option, print_json, top_option
 from whereof.errors import WhereofError
 
 _FILE = click.Path(path_type=Path)
@@ -16,9 +14,9 @@ _FILE = click.Path(path_type=Path)
 @click.command("predict")
 @click.argument("run", type=RUN)
 @click.argument("query", nargs=-1)
-@click.option("--queries", type=_FILE, metavar="FILE", help="A file of queries, one a line.")
-@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Where the answers to them go.")
-@click.option("--force", is_flag=True, help="Overwrite that file if it exists.")
+@click.option("--queries", type=_FILE, metavar="FILE", help="A file of queries, one per line.")
+@click.option("-o", "--out", type=_FILE, metavar="FILE", help="The file for the answers.")
+@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 @top_option
 @click.option("--new", is_flag=True, help="Leave out answers known from training or validation.")
 @config_option
@@ -28,14 +26,14 @@ def command(
 ) -> None:
     """Rank the answers to a query, or to a file of them.
 
-    QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (of a run
-    trained with --inverse), or a whole triple to see that one answer. Two-way runs leave RELATION
-    out. Answers known from training or validation are shown, but ranks skip them; --new leaves them
-    out.
+    QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (in a run
+    trained with --inverse), or a whole triple to see this answer alone. Two-way runs have no
+    RELATION. Answers known from training or validation are shown, but ranks skip them; --new
+    leaves them out.
 
-    A file of queries has the same on every line, separated by TAB, or by commas in a .csv file. All
-    lines are checked before any is answered. The answers are written by the ending of their file:
-    .tsv, .txt, .csv or .jsonl, each also with .gz, or .parquet.
+    A file of queries has one query per line, separated by TAB, or by commas in a .csv file. All
+    lines are checked first. The ending of the output is its format: .tsv, .txt, .csv or .jsonl,
+    each also with .gz, or .parquet.
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
@@ -53,7 +51,7 @@ def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> No
     if bool(query) == (queries is not None):
         raise WhereofError("give either a QUERY, such as SUBJECT RELATION, or --queries FILE")
     if (queries is None) != (out is None):
-        raise WhereofError("--queries FILE and -o FILE go together: give both, or none")
+        raise WhereofError("--queries requires -o FILE, and -o requires --queries")
 
 
 def _show(run: Any, found: Any, as_json: bool) -> None:

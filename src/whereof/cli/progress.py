@@ -8,6 +8,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -19,7 +20,6 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from whereof.cli._screen import error_console
 from whereof.events import (
     Advanced,
     Compiling,
@@ -49,7 +49,7 @@ class TerminalEvents(Events):
     """Shows events on standard error. The first Ctrl-C, or a polite kill, ends the work cleanly."""
 
     def __init__(self) -> None:
-        self.console = error_console()
+        self.console = _error_console()
         self._stack = ExitStack()
         self._bar: Progress | None = None
         self._bar_kind = self._url = ""
@@ -199,6 +199,11 @@ class TerminalEvents(Events):
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def _error_console() -> Console:
+    """Standard error: standard output is for results."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def start_lines(event: TrainingStarted) -> list[str]:

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._completion import RUN
-from whereof.cli._config import config_option
-from whereof.cli._options import json_option, print_json
+from whereof.cli._options import RUN, config_option, json_option, print_json
 
 _FILE = click.Path(path_type=Path)
 
@@ -20,7 +18,7 @@ _FILE = click.Path(path_type=Path)
     metavar="FILE",
     default="report.html",
     show_default=True,
-    help="Where the page goes.",
+    help="The page to write.",
 )
 @click.option(
     "--evaluation",
@@ -28,7 +26,7 @@ _FILE = click.Path(path_type=Path)
     type=_FILE,
     metavar="FILE",
     multiple=True,
-    help="Also an evaluation in a JSON file; may be given again.",
+    help="Add an evaluation from a JSON file; may be repeated.",
 )
 @click.option(
     "--examples",
@@ -36,20 +34,19 @@ _FILE = click.Path(path_type=Path)
     metavar="N",
     default=3,
     show_default=True,
-    help="How many predictions are explained.",
+    help="Number of predictions to explain.",
 )
-@click.option("--force", is_flag=True, help="Overwrite that file if it exists.")
+@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 @config_option
 @json_option
 def command(
     run: Path, out: Path, evaluations: tuple[Path, ...], examples: int, force: bool, as_json: bool
 ) -> None:
-    """Write one page of a run, with all that its evaluations found.
+    """Write one HTML page about a run and its evaluations.
 
-    The page says what the run is, how good it is and what its explanations are worth: data,
-    settings, metrics, evaluations with charts, and a few predictions explained. Evaluations that
-    `whereof evaluate` kept in the run's folder are in it; --evaluation adds others. It needs
-    nothing else to be read, and prints well.
+    The page has the data, settings and metrics, all evaluations with charts, and some predictions
+    explained. Evaluations by `whereof evaluate` are in the run's folder; --evaluation adds others.
+    The page is one file without links to others.
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents

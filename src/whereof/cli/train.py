@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from whereof.cli._completion import complete_data
-from whereof.cli._config import config_option
 from whereof.cli._options import (
     TRAINING,
     SettingsCommand,
+    complete_data,
+    config_option,
     json_option,
     print_json,
     setting_options,
@@ -23,13 +23,13 @@ _PATH = click.Path(path_type=Path)
 @click.command("train", cls=SettingsCommand)
 @click.argument("data", required=False, shell_complete=complete_data)
 @click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
-@click.option("--resume", type=_PATH, metavar="RUN", help="Go on with an interrupted run.")
-@click.option("--preset", type=click.Choice(PRESETS), help="The paper's setting for the dataset.")
+@click.option("--resume", type=_PATH, metavar="RUN", help="Continue an interrupted run.")
+@click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
 @config_option
 @json_option
 @setting_options(TRAINING)
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
-    """Train a model on DATA, recording what every fact changed.
+    """Train a model on DATA and record what every fact changed.
 
     DATA is a file of facts (TSV, CSV, Parquet, N-Triples or Turtle), a folder with train, valid
     and test files, or the name of a dataset, such as nations.
@@ -60,7 +60,7 @@ def _run(
         extra = ", ".join(
             ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]
         )
-        raise WhereofError(f"--resume goes on with a run's own settings; leave out {extra}")
+        raise WhereofError(f"--resume uses the run's own settings; leave out {extra}")
     return api.resume(resume, events=events, **kept)
 
 

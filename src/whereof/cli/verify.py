@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from whereof.cli._completion import RUN
-from whereof.cli._config import config_option
 from whereof.cli._options import (
     ENGINES,
+    RUN,
     VERIFYING,
     SettingsCommand,
+    config_option,
     is_typed,
     json_option,
     print_json,
@@ -37,18 +37,18 @@ def command(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Retrain without a prediction's facts: what was predicted against what happens.
+    """Retrain without the facts of a prediction and compare with what was predicted.
 
-    PREDICTION is what whereof explain takes: SUBJECT RELATION OBJECT; two-way runs leave RELATION
-    out. An open place, _, stands for its top new answer.
+    PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ stands for the top new
+    answer.
 
-    The strongest facts are found by --method and removed together, or those that --facts names. The
-    model is trained again without them, from scratch, with the same seed, negatives and order, and
-    once with all facts: the control. --each also removes every fact alone; --seeds N does the same
-    in runs of the next seeds, to see what is signal.
+    Whereof removes the strongest facts that --method finds, or those that --facts names, all
+    together. It retrains the model without them, with the same seed, negatives and order, and
+    once with all facts: the control. --each also removes every fact alone. --seeds N repeats all
+    of it for N seeds, which shows what is signal and what is chance.
 
-    Finished retrainings are kept in the run: after an interruption the same command goes on where
-    it stopped, and what was asked before is answered at once.
+    Finished retrainings are kept in the run: after an interruption the same command continues
+    where it stopped, and asking again costs nothing.
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
@@ -74,7 +74,7 @@ def command(
 
 
 def _chosen(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that were given; of facts and top, one that is typed replaces a file's."""
+    """The settings that were given. A typed --facts or --top replaces the other in a file."""
     given = {name: value for name, value in settings.items() if value not in (None, ())}
     for typed, other in (("facts", "top"), ("top", "facts")):
         if is_typed(typed) and not is_typed(other):

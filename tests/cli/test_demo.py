@@ -1,11 +1,11 @@
-"""What commands share when they speak to people."""
+"""The demo names the program as the user can call it."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from whereof.cli._screen import program
+from whereof.cli.demo import _program as program
 
 
 @pytest.mark.skipif(os.name == "nt", reason="programs are found as on POSIX")
