@@ -1,6 +1,6 @@
-// Sums over threads, and what happens to one number of a row.
+// Sums over threads, and the update of one number of a row.
 
-// Over the threads of a group, or of a warp; every one of them gets it, and in the same order.
+// A sum over the threads of a group or of a warp. Every thread gets it, summed in the same order.
 DEVICE real group_sum(real x) {
   for (int gap = GROUP / 2; gap > 0; gap /= 2) x += GROUP_SHUFFLE(x, gap);
   return x;
@@ -29,7 +29,7 @@ DEVICE void block_sums(real sums[3], real *room) {
   }
 }
 
-// Four sums of what a row missed between two counts, as `_series` on the CPU.
+// Four sums of a row's pending drift between two counts, like `_series` on the CPU.
 DEVICE Drift drift_of(const Fleet *fleet, int touched, int count) {
   Drift d = {0, 0, 0, 0, 1, 1};
   if (touched >= count) return d;
@@ -51,7 +51,7 @@ DEVICE real drifted(real mean, real square, Drift d) {
   return -mean * part * FMA(x, FMA(x, FMA(x, d.t3, d.t2), d.t1), d.t0);
 }
 
-// Move a number by a gradient; its moments move on. What it changes is returned.
+// Update a number and its moments by a gradient; return the change.
 DEVICE real moved(real *row, real *mean, real *square, real gradient, Pace pace) {
   real change;
   if (OPTIMIZER == ADAM) {
@@ -68,23 +68,23 @@ DEVICE real moved(real *row, real *mean, real *square, real gradient, Pace pace)
   return change;
 }
 
-// d score / d row of one number, times a weight; distance: of the query from the row, L2 only.
+// d score / d row for one number, times a weight; distance: between query and row, L2 only.
 DEVICE real slope(real q, real row, real weight, real distance) {
   if (MATCH == DOT) return weight * q;
   if (MATCH == L1) return weight * (real)((q > row) - (q < row));
   return distance > 0 ? weight / distance * (q - row) : 0;
 }
 
-// What projection multiplies a row with, from the sum of its squares.
+// The factor by which projection scales a row, from the sum of its squares.
 DEVICE real projection_of(real squares) {
   real length = SQRT(squares), bound = CONSTRAINT == UNIT ? 1 : (real)MAX_NORM;
   if (length == 0 || (length <= bound && CONSTRAINT != UNIT)) return 1;
   return bound / length;
 }
 
-// The candidates of a step: scored in a first pass, moved in a second.
+// The candidates of a step: scored in the first pass, updated in the second.
 
-// A candidate's row, shared by a group of threads: thread l holds packs l, l + GROUP, and so on.
+// A candidate's row, split over a group of threads: thread l has packs l, l + GROUP, and so on.
 typedef struct { Pack row[PACKS], mean[PACKS], square[PACKS]; Drift drift; } Held;
 
 #define FOR_PACKS(p, k) \
@@ -100,7 +100,7 @@ DEVICE void load_moments(const real *state, Held *held) {
   if (PARTS > 2) FOR_PACKS(p, k) held->mean[p] = LOAD_PACK(state + ROW + k);
 }
 
-// Bring a row under the constraint; squares: a thread's part of the sum of its squares.
+// Project a row; squares: a thread's part of the sum of its squares.
 DEVICE void project_row(const Fleet *fleet, int row, real squares, Held *held, int noting) {
   real factor = projection_of(group_sum(squares));
   FOR_PACKS(p, k) FOR_PACK(i) {
@@ -111,7 +111,7 @@ DEVICE void project_row(const Fleet *fleet, int row, real squares, Held *held, i
   }
 }
 
-// Bring a row up to date; its moments stay as they are until it is stored.
+// Apply a row's pending drift; its moments do not change until it is stored.
 DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
   if (held->drift.fade1 == 1) return;
   real squares = 0;
@@ -134,7 +134,7 @@ DEVICE real score_of(const Held *held, const Pack *query, real offset) {
   return MATCH == DOT ? total + offset : MATCH == L1 ? -total : -SQRT(total);
 }
 
-// A thread's part of the query; the offset behind it is no part of it.
+// A thread's part of the query, without the offset after it.
 DEVICE void load_query(const real *query, Pack *packs) {
   FOR_PACKS(p, k) {
     packs[p] = *(const Pack *)(query + k);
@@ -142,7 +142,7 @@ DEVICE void load_query(const real *query, Pack *packs) {
   }
 }
 
-// What both passes ask of every candidate: its id, and what its row missed.
+// What both passes need of every candidate: its id, and its row's pending drift.
 DEVICE void list_candidates(
     const Fleet *fleet, int *touched, const int *ids, int n, int subject, int count, Shared at) {
   for (int j = THREAD; j < n; j += N_THREADS) {
@@ -156,8 +156,8 @@ DEVICE void list_candidates(
   }
 }
 
-// First pass: every candidate's score. A group without a candidate of its own repeats the last
-// one, since all threads of a warp go the same way.
+// First pass: score every candidate. A group without a candidate repeats the last
+// one, because all threads of a warp must take the same path.
 DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Shared at) {
   Pack query[PACKS];
   load_query(at.query, query);
@@ -187,7 +187,7 @@ DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Sh
   }
 }
 
-// What makes d loss / d score of a score: for the softmax, the highest and the sums of all.
+// What d loss / d score needs beside the score: for the softmax, the maximum and the sums.
 typedef struct { real top, others, total; } Contest;
 
 DEVICE Contest contest_of(const real *scores, const int *times, int n) {
@@ -211,7 +211,7 @@ DEVICE real weight_of(real score, int j, int times, Contest c, int n_drawn, real
   return times * ((probability - (j == 0)) / n_drawn);
 }
 
-// One update of a candidate's row in its group's hands; what it says of the query is added up.
+// Update a candidate's row in its group, and add its part of the query's gradient.
 DEVICE void move_row(
     const Fleet *fleet, int id, int noting, real weight, real distance, const Pack *query,
     Pack *d_query, Pace pace, Held *held) {
@@ -227,7 +227,7 @@ DEVICE void move_row(
   if (CONSTRAINED) project_row(fleet, id, squares, held, noting);
 }
 
-// Sum what the groups of a warp say of the query, into one row of `partial`.
+// Sum the query gradients of the groups of a warp into one row of `partial`.
 DEVICE void keep_partial(Pack *d_query, real d_offset, int place, Shared at) {
   real *partial = at.partial + place * QUERY_ROW;
   for (int gap = WARP / 2; gap >= GROUP; gap /= 2) {
@@ -240,8 +240,8 @@ DEVICE void keep_partial(Pack *d_query, real d_offset, int place, Shared at) {
   if (HAS_OFFSET && THREAD % WARP == 0) partial[WIDTH] = d_offset;
 }
 
-// Second pass: the negatives' rows are updated; what all candidates say of the query is summed.
-// The rows that the fact owns are left for later.
+// Second pass: update the negatives' rows and sum the query gradient of all candidates.
+// The rows that the fact owns are updated later.
 DEVICE void move_candidates(
     const Fleet *fleet, real *entities, const int *times, int n, int subject, int n_drawn,
     real target, Contest contest, Pace pace, Shared at) {
@@ -269,7 +269,7 @@ DEVICE void move_candidates(
     UNROLL for (int u = 0; u < MOVED; u++) {
       int j = (round + u) * n_groups + group, mine = j < n;
       int known = mine ? j : n - 1, id = at.ids[known], plain = mine && j > 0 && id != subject;
-      // A row that was held back is up to date already.
+      // A held row is up to date already.
       if (DEFERRED && round + u >= HELD) catch_up(fleet, id, &held[u], plain);
       real score = at.scores[known], weight = 0;
       if (mine) weight = weight_of(score, j, DISTINCT ? 1 : times[j], contest, n_drawn, target);

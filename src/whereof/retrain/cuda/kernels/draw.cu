@@ -1,4 +1,4 @@
-// What a step is given: its fact, and candidates drawn as the CPU draws them, bit for bit.
+// The input of a step: its fact, and candidates drawn with the same bits as on the CPU.
 
 DEVICE u64 mix(u64 z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -20,7 +20,7 @@ DEVICE unsigned permute(unsigned x, u64 key, int bits) {
   return x;
 }
 
-// Negative j of a step, among `count` ids from `first` on without the true one.
+// Negative j of a step, from `count` ids starting at `first`, without the true object.
 DEVICE int draw_one(u64 key, int j, int true_id, int first, int count, int n_negatives) {
   unsigned others = (unsigned)count - 1u, value;
   if (DISTINCT && n_negatives == count - 1) {
@@ -38,8 +38,8 @@ DEVICE int draw_one(u64 key, int j, int true_id, int first, int count, int n_neg
   return id >= true_id ? id + 1 : id;
 }
 
-// One block a step: the fact at its place in the order, and its candidates. Draws that repeat are
-// listed once, in the order of their first appearance, with how often they came.
+// One block per step: the fact at its position, and its candidates. Repeated draws are
+// listed once, in order of first appearance, with their count.
 KERNEL void draw(const Fleet *fleet, int n_steps) {
   SHARED_MEMORY(int, drawn);
   for (int step = BLOCK; step < n_steps; step += N_BLOCKS) {

@@ -1,25 +1,25 @@
-// Training many models at once, one block of threads each: the step of the CPU kernels, on a card.
+// Train many models at the same time, one thread block each: the step of the CPU kernels, on a GPU.
 //
-// What a problem fixes is a macro, set where the source is put together (_source.py):
-//   real, PACK          numbers, and how many of them 16 bytes hold
-//   WIDTH, ROW          an entity row, and the same padded to whole packs; RELATION_* likewise
-//   QUERY_WIDTH         WIDTH, or one more where queries carry an offset
-//   PARTS               row, first and second moment stand side by side: 1, 2 or 3 of them
-//   STATE               numbers between two entity rows; RELATION_STATE likewise
-//   GROUP, PACKS        threads that share a row, and how many packs of it each of them holds
-//   TURNS               sums of gradients that a group keeps, in turn: so that half as many groups
-//                       add up in the same order, and the outcome does not depend on their number
+// The constants of a problem are macros, defined in source.py:
+//   real, PACK          the type of numbers, and how many are in 16 bytes
+//   WIDTH, ROW          width of an entity row, and padded to whole packs; same for RELATION_*
+//   QUERY_WIDTH         WIDTH, or one more if queries have an offset
+//   PARTS               row, first and second moment, stored together: 1, 2 or 3 parts
+//   STATE               distance between two entity rows; same for RELATION_STATE
+//   GROUP, PACKS        threads that share a row, and packs of the row per thread
+//   TURNS               partial sums of gradients per group, so that half as many groups sum in
+//                       the same order and the result does not depend on their number
 //   OWN_THREADS         threads that work on the rows that a fact owns
-//   HELD                rounds of candidates whose rows stay in shared memory between the passes
-//   AHEAD               whether the rows of the next step are fetched from memory during this one
-//   SCORED, MOVED       rows that a group asks of memory at once in the first and second pass
-// and MATCH, LOSS, OPTIMIZER, CONSTRAINT and so on, as in Rule. The model's own functions,
-// query and query_vjp, come from its declaration and stand between prelude and here.
+//   HELD                rounds of candidates whose rows stay in shared memory between passes
+//   AHEAD               whether to prefetch the rows of the next step
+//   SCORED, MOVED       rows that a group loads at a time in the first and second pass
+// and MATCH, LOSS, OPTIMIZER, CONSTRAINT and others, as in Rule. The model's functions query and
+// query_vjp come from its declaration.
 //
-// It is plain C but for the marks of CUDA, so that tests can compile it for the CPU.
+// Except for a few CUDA markers it is plain C, so that tests can compile it for the CPU.
 //
-// What CUDA and a plain C compiler spell differently comes first. On the CPU a warp has LANES threads,
-// one by default; a block has as many threads as the caller asks for.
+// First come the differences between CUDA and plain C. On the CPU, a warp has LANES threads,
+// one by default; the caller sets the number of threads of a block.
 
 typedef unsigned long long u64;
 #define GOLDEN 0x9E3779B97F4A7C15ull
@@ -49,7 +49,7 @@ typedef unsigned long long u64;
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <tgmath.h>  // cos and others of floats are floats, as in CUDA
+#include <tgmath.h>  // cos and others return floats for floats, as in CUDA
 
 #ifndef LANES
 #define LANES 1
@@ -66,12 +66,12 @@ typedef unsigned long long u64;
 
 static _Thread_local int THREAD, N_THREADS, BLOCK, N_BLOCKS;
 static _Thread_local char *block_memory;
-static _Thread_local double *block_passed;  // a number of every thread
+static _Thread_local double *block_passed;  // one number per thread
 static _Thread_local pthread_barrier_t *block_barrier, *warp_barrier, *group_barrier;
 #define BARRIER() pthread_barrier_wait(block_barrier)
 #define SHARED_MEMORY(type, name) type *name = (type *)block_memory
 
-// The number of the thread `gap` away; all threads of the barrier ask for one.
+// The number of the thread at distance `gap`; all threads of the barrier call this.
 static inline double passed(double x, int gap, pthread_barrier_t *barrier) {
   block_passed[THREAD] = x;
   pthread_barrier_wait(barrier);
@@ -120,46 +120,46 @@ typedef float real;
 #define OWN (2 * ROW + RELATION_ROW)  // numbers of the rows that a fact owns: subject, relation, object
 #define HAS_OFFSET (QUERY_WIDTH > WIDTH)
 
-// What a launch works on. Every field takes 8 bytes; _fleet.py lists them in the same order.
+// The data of a launch. Every field takes 8 bytes; fleet.py lists them in the same order.
 typedef struct {
   real *entities, *relations;             // (models, rows, PARTS * row)
-  int *entity_counts, *relation_counts;   // (models, rows) count a row is up to date at; deferred
-  const unsigned *removed;                // (models, words) a bit for every removed fact
-  long long *counts;                      // (models,) updates so far
+  int *entity_counts, *relation_counts;   // (models, rows) count at which a row is up to date; `adam` only
+  const unsigned *removed;                // (models, words) one bit per fact: removed or not
+  long long *counts;                      // (models,) number of updates so far
   const int *facts;                       // (n_facts, 3)
   const int *order;                       // (n_facts,) fact ids of the epoch
   int *steps;                             // (chunk, 5) fact, subject, relation, object, candidates
-  int *candidates, *repeats;              // (chunk, most) distinct ids; how often each was drawn
+  int *candidates, *repeats;              // (chunk, most) distinct ids; number of draws of each
   const double *rates;                    // (chunk,)
   const double *times;                    // (n_times, 6) by count: four tails, step, correction
   const double *powers;                   // (horizon, 5) by counts missed: four powers, beta2's
-  const real *targets;                    // (n_facts,) what the squared loss takes scores to
+  const real *targets;                    // (n_facts,) targets of the squared loss
   real *trace;                            // (n_facts, TRACE_WIDTH)
   real *owned[2], *drift[2], *projection[2];  // ledgers of entities and relations, unpadded
   double *meter;                          // loss, facts, entity norm, relation norm, slope
-  char *room;                             // (models, ROOM) bytes, where shared memory has too few
+  char *room;                             // (models, ROOM) bytes, if shared memory is too small
   long long n_entities, n_relations, n_facts, n_words, most, n_times, horizon, first, epoch;
 } Fleet;
 
 typedef struct { real at[PACK]; } ALIGNED(16) Pack;
 
-// The numbers of one update, as Pace on the CPU.
+// The coefficients of one update, like Pace on the CPU.
 typedef struct { real rate, step, correction; } Pace;
 
-// What a row's drift is made of: four sums, and how far its moments fade.
+// A row's drift: four sums, and the decay of its moments.
 typedef struct { real t0, t1, t2, t3, fade1, fade2; } Drift;
 
-// Where a block keeps what its threads share.
+// Data that the threads of a block share.
 typedef struct {
-  real *own;       // (OWN,) rows of the fact as the step finds them
+  real *own;       // (OWN,) rows of the fact before the step
   real *own_next;  // (OWN,) their gradients
   real *query;     // (QUERY_ROW,)
   real *d_query;   // (QUERY_ROW,)
-  real *partial;   // (TURNS, warps, QUERY_ROW) of d_query
+  real *partial;   // (TURNS, warps, QUERY_ROW) partial sums of d_query
   real *sums;      // (warps, 3)
   real *held;      // (HELD, groups, ROW)
-  real *weight;    // (1,) of the subject as a candidate
-  real *scores;    // (most,) and so are the next two
+  real *weight;    // (1,) weight of the subject as a candidate
+  real *scores;    // (most,), like the next two
   int *ids;
-  Drift *drifts;   // deferred Adam only
+  Drift *drifts;   // `adam` only
 } Shared;

@@ -1,6 +1,6 @@
-// The rows that a fact owns: subject, relation and object, worked on by the whole block.
+// The rows that a fact owns: subject, relation and object, updated by the whole block.
 
-// Subject, relation and object as one run of numbers, which all threads of the block share out.
+// Subject, relation and object as one sequence of numbers, split over all threads of the block.
 typedef struct {
   real *state[3];
   int *touched[3];
@@ -21,7 +21,7 @@ DEVICE void note(real *ledger, const Own *own, int which, int place, real change
   if (place < OWN_WIDTH(which)) ledger[(long long)own->row[which] * OWN_WIDTH(which) + place] += change;
 }
 
-// Project the rows in `values`, (OWN,), or those of them that lagged behind.
+// Project the rows in `values`, (OWN,), or only those with pending drift.
 DEVICE void project_own(const Fleet *fleet, const Own *own, real *values, real *room, int lagging) {
   real sums[3] = {0, 0, 0};
   FOR_OWN(k, which, place) sums[which] += values[k] * values[k];
@@ -53,7 +53,7 @@ DEVICE void read_own(const Fleet *fleet, Own *own, int count, Shared at) {
   if (DEFERRED && (CONSTRAINED || CONSTRAINED_RELATIONS)) project_own(fleet, own, at.own, at.sums, 1);
 }
 
-// Add the gradient of l2/2 |x|^2 + n3/3 |x|^3 to a number's, |.| the modulus of complex ones.
+// Add the gradient of l2/2 |x|^2 + n3/3 |x|^3, where |.| is the modulus of complex numbers.
 DEVICE real regularised(real gradient, const real *row, int place, int width, int parts, int times) {
   if ((L2_WEIGHT == 0 && N3_WEIGHT == 0) || parts == 0 || place >= width) return gradient;
   real x = row[place], square = x * x;
@@ -64,13 +64,13 @@ DEVICE real regularised(real gradient, const real *row, int place, int width, in
   return gradient + times * ((real)L2_WEIGHT + (real)N3_WEIGHT * SQRT(square)) * x;
 }
 
-// One update of the fact's own rows, credited to it; then the constraint.
+// Update the fact's own rows, credit the change to the fact, then apply the constraint.
 DEVICE void move_own(
     const Fleet *fleet, Own *own, int fact, int direction, real object_weight, int count, Pace pace,
     Shared at) {
   const real *rows[3] = {at.own, at.own + ROW, at.own + ROW + RELATION_ROW};
   real distance[2] = {0, 0};
-  if (MATCH == L2) {  // of the query from the subject, where it is a candidate, and from the object
+  if (MATCH == L2) {  // distances from the query to the subject, if it is a candidate, and to the object
     real sums[3] = {0, 0, 0};
     for (int k = THREAD < OWN_THREADS ? THREAD : WIDTH; k < WIDTH; k += OWN_THREADS) {
       real to_subject = at.query[k] - rows[0][k], to_object = at.query[k] - rows[2][k];
@@ -80,8 +80,8 @@ DEVICE void move_own(
     block_sums(sums, at.sums);
     distance[0] = SQRT(sums[0]), distance[1] = SQRT(sums[1]);
   }
-  // The gradients of subject and relation stand there already; all are worked out before any row
-  // changes, since regularisation looks across a row.
+  // The gradients of subject and relation are there already. All are computed before any row
+  // changes, because regularisation reads whole rows.
   FOR_OWN(k, which, place) {
     real gradient = which == 2 ? 0 : at.own_next[k];
     real x = at.own[k], q = which == 1 || place >= WIDTH ? 0 : at.query[place];
@@ -106,7 +106,7 @@ DEVICE void move_own(
     if (TRACED && place < OWN_WIDTH(which)) {
       if (SOURCE_CREDIT && OPTIMIZER == ADAM)
         change = -pace.rate * gradient / (SQRT(*square) / pace.correction + (real)EPSILON);
-      // Slots: subject, relation, object, inverse relation, of the fact as it is told.
+      // Slots of the fact as stored: subject, relation, object, inverse relation.
       int is_subject = (which == 0) == (direction == 0) || !own->there[2];
       int start = which == 1 ? WIDTH + direction * (WIDTH + RELATION_WIDTH)
                   : is_subject ? 0 : WIDTH + RELATION_WIDTH;
@@ -120,7 +120,7 @@ DEVICE void move_own(
       if (own->there[i]) *own->touched[i] = count + 1;
 }
 
-// Keep the largest norms of rows and the largest |d score / d row| met, as `_measure` on the CPU.
+// Update the largest row norms and the largest |d score / d row|, like `_measure` on the CPU.
 DEVICE void measure(const Fleet *fleet, Shared at) {
   real *rows[3] = {at.own, at.own + ROW, at.own + ROW + RELATION_ROW};
   real squares[3] = {0, 0, 0}, distance[3] = {0, 0, 0}, slopes[3] = {0, 0, 0};
@@ -155,7 +155,7 @@ DEVICE void measure(const Fleet *fleet, Shared at) {
   BARRIER();
 }
 
-// The loss of a step, added up by one warp.
+// The loss of a step, summed by one warp.
 DEVICE double loss_of(const real *scores, const int *times, int n, int n_drawn, Contest c, real target) {
   if (LOSS == SQUARED) return (double)(scores[0] - target) * (scores[0] - target) / 2;
   if (LOSS == SOFTMAX) return log((double)c.total) - (double)(scores[0] - c.top);

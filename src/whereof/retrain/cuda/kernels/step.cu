@@ -1,4 +1,4 @@
-// One step of one model, and the steps of a stretch.
+// One step of one model, and the loop over the steps of a launch.
 
 DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step, int count, Shared at) {
   int fact = step[0], subject = step[1], relation = step[2], object = step[3], n = step[4];
@@ -68,7 +68,7 @@ DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
   return at;
 }
 
-// Ask memory for the rows of a step that is to come.
+// Prefetch the rows of a later step.
 DEVICE void fetch_ahead(const Fleet *fleet, int model, int index) {
   const int *ids = fleet->candidates + index * fleet->most, *step = fleet->steps + 5ll * index;
   const real *entities = fleet->entities + model * fleet->n_entities * STATE;
@@ -78,7 +78,7 @@ DEVICE void fetch_ahead(const Fleet *fleet, int model, int index) {
   }
 }
 
-// One block a model: the steps of a chunk, but for those of removed facts.
+// One block per model: the steps of a chunk, without those of removed facts.
 KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
   SHARED_MEMORY(real, memory);
   int model = BLOCK;
@@ -97,9 +97,9 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
   if (THREAD == 0) fleet->counts[model] = count;
 }
 
-// When training is over: rows brought up to date, and how predictions score.
+// After training: apply pending drift, and score predictions.
 
-// One block a model: all rows that lag behind are brought up to date.
+// One block per model: apply the pending drift of all rows.
 KERNEL void settle(const Fleet *fleet) {
   SHARED_MEMORY(real, room);
   int model = BLOCK, count = (int)fleet->counts[model];
@@ -133,8 +133,8 @@ KERNEL void settle(const Fleet *fleet) {
   }
 }
 
-// Scores of all candidates of some predictions in double precision, a block for each.
-// asked: (n, 6) model, given, relation, first candidate, one past the last, place in `out`.
+// Scores of all candidates of some predictions in double precision, one block per prediction.
+// asked: (n, 6) model, given entity, relation row, first candidate, one past the last, place in `out`.
 KERNEL void stand(const Fleet *fleet, const int *asked, double *out, long long stride) {
   SHARED_MEMORY(double, memory);
   const int *mine = asked + 6ll * BLOCK;
