@@ -34,7 +34,7 @@ _BOTTOM = 46
 _DRAWN = 1000
 """Panels with more points than this are thinned."""
 _MARKED = 40
-"""Curves of up to so many points have a disc at each."""
+"""Curves of up to this number of points have a disc at each."""
 
 
 def chart_svg(chart: Chart) -> str:

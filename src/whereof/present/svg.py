@@ -90,7 +90,7 @@ def fit(text: str, room: float, size: float) -> str:
 
 
 def wrap(text: str, room: float, size: float, most: int) -> tuple[str, ...]:
-    """A text in at most so many lines; the last one is cut in the middle if it is too long."""
+    """A text in at most `most` lines; the last one is cut in the middle if it is too long."""
     words = text.split()
     lines: list[str] = []
     while words and len(lines) < most - 1:
@@ -154,7 +154,7 @@ def words(
     muted: bool = False,
     turned: float = 0,
 ) -> str:
-    """A line of words; `turned` by so many degrees."""
+    """A line of words; `turned` by a number of degrees."""
     colour = f'class="{"muted" if muted else "ink"}" fill="{MUTED if muted else INK}"'
     weight = ' font-weight="bold"' if bold else ""
     turn = f' transform="rotate({turned:g} {x:.2f} {y:.2f})"' if turned else ""
