@@ -163,3 +163,65 @@ def test_a_folder_that_cannot_be_written_is_not_used(
     (package.parent / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(package.parent / "file"))
     assert run(loaded(monkeypatch)) == ([3, 5], True)
+
+
+COLORAMA = """
+import sys
+__version__ = "0.4.6"
+
+
+class _Codes:
+    def __getattr__(self, name):
+        return ""
+
+
+class _Wrapped:
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+
+def init():
+    sys.stdout = _Wrapped(sys.stdout)
+
+
+reinit = init
+Fore = Back = Style = _Codes()
+
+
+def deinit():
+    pass
+"""
+
+
+def test_compiling_with_colorama_leaves_standard_output_alone(package: Path) -> None:
+    (package.parent / "colorama.py").write_text(COLORAMA)
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy
+before = sys.stdout
+import made.kernels
+from numba.core import errors
+
+def work(number):
+    made.kernels.work(numpy.ones(2, ("f4", "f8")[number % 2]))
+    return errors.termcolor().errmsg("wrong")
+
+with ThreadPoolExecutor(4) as pool:
+    assert all("wrong" in text for text in pool.map(work, range(20)))
+assert sys.stdout is before
+assert "colorama" in sys.modules
+print("fine")
+"""
+    path = os.pathsep.join([str(package.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "fine", done.stderr

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import event
+from numba.core import errors, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaExperimentalFeatureWarning
@@ -38,6 +38,11 @@ _BARE = _OPTIONS | {"_nrt": False}
 
 # A kernel gets a model as a pair of function pointers, which numba calls experimental.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+# With colorama installed, numba wraps standard output for every error message that it builds, and
+# it builds many that nobody sees. From several threads the wrappers nest without end.
+for _name in {"init", "reinit", "deinit"} & vars(errors).keys():
+    setattr(errors, _name, lambda: None)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

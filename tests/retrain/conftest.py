@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whereof.retrain import Engine
-from whereof.retrain._local import LocalEngine
+from whereof.retrain.local import LocalEngine
 
 
 @pytest.fixture(scope="package")
@@ -33,6 +33,6 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         return LocalEngine(2)
     request.getfixturevalue("cluster")
-    from whereof.retrain._ray import RayEngine
+    from whereof.retrain.ray import RayEngine
 
     return RayEngine()

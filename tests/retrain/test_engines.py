@@ -14,7 +14,7 @@ import whereof
 from retrain.helpers import Subject, make_subject, never, subject_of
 from whereof.errors import Diverged, Interrupted
 from whereof.retrain import Engine, EngineOptions, Job, choose_engine
-from whereof.retrain._local import LocalEngine, processor_name
+from whereof.retrain.local import LocalEngine, processor_name
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 

@@ -19,7 +19,7 @@ from retrain.helpers import Counting, Subject, make_subject, retrainer, subject_
 from whereof.errors import Interrupted
 from whereof.predict.standing import STANDING
 from whereof.retrain import Engine, Job, Journal, open_journal, recipe_key
-from whereof.retrain._local import LocalEngine
+from whereof.retrain.local import LocalEngine
 
 ALL = [0, 1, 2, 3]
 JOBS = [Job.of([fact], [fact % 4]) for fact in range(6)]
@@ -212,7 +212,7 @@ from retrain.helpers import subject_of, retrainer
 import whereof
 from whereof.events import Advanced, Events
 from whereof.retrain import Job, open_journal
-from whereof.retrain._local import LocalEngine
+from whereof.retrain.local import LocalEngine
 
 class Hang(Events):
     def emit(self, event):

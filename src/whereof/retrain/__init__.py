@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 from whereof._lazy import lazily
 
 if TYPE_CHECKING:
-    from whereof.retrain._choosing import EngineOptions, choose_engine, settle_engine
-    from whereof.retrain._journal import Journal, open_journal, recipe_key
-    from whereof.retrain._protocol import Engine, Job
-    from whereof.retrain._retrainer import Outcomes, Retrainer
     from whereof.retrain.case import Case
-    from whereof.retrain.options import VerifyOptions
+    from whereof.retrain.engine import Engine, Job, choose_engine, settle_engine
+    from whereof.retrain.journal import Journal, open_journal, recipe_key
+    from whereof.retrain.options import EngineOptions, VerifyOptions
+    from whereof.retrain.retrainer import Outcomes, Retrainer
     from whereof.retrain.verdict import Verdict
 
 __all__ = [
@@ -34,12 +33,11 @@ __getattr__ = lazily(
     {
         "Case": "whereof.retrain.case",
         **dict.fromkeys(
-            ("EngineOptions", "choose_engine", "settle_engine"), "whereof.retrain._choosing"
+            ("Engine", "Job", "choose_engine", "settle_engine"), "whereof.retrain.engine"
         ),
-        **dict.fromkeys(("Journal", "open_journal", "recipe_key"), "whereof.retrain._journal"),
-        "VerifyOptions": "whereof.retrain.options",
-        **dict.fromkeys(("Engine", "Job"), "whereof.retrain._protocol"),
-        **dict.fromkeys(("Outcomes", "Retrainer"), "whereof.retrain._retrainer"),
+        **dict.fromkeys(("Journal", "open_journal", "recipe_key"), "whereof.retrain.journal"),
+        **dict.fromkeys(("EngineOptions", "VerifyOptions"), "whereof.retrain.options"),
+        **dict.fromkeys(("Outcomes", "Retrainer"), "whereof.retrain.retrainer"),
         "Verdict": "whereof.retrain.verdict",
     },
 )

@@ -1,11 +1,11 @@
-"""The options of a verdict: one table that feeds commands, docs and checks."""
+"""The options of engines and verdicts: one table that feeds commands, docs and checks."""
 
 from dataclasses import dataclass
 
 from whereof.errors import WhereofError
 from whereof.explain.options import ROLES, MethodSettings
 from whereof.registry import METHODS, names
-from whereof.settings import choice, number
+from whereof.settings import Settings, choice, number
 
 
 @dataclass(frozen=True)
@@ -32,3 +32,26 @@ class VerifyOptions(MethodSettings):
             raise WhereofError(f"top is {self.top!r}; give a number from 1 on, or all")
         if self.facts is not None and self.role is not None:
             raise WhereofError("facts names what is removed; leave out role")
+
+
+@dataclass(frozen=True)
+class EngineOptions(Settings):
+    """Where models are retrained; checked on creation."""
+
+    engine: str = choice(
+        "auto", "where models are retrained", "Retraining", "auto", "local", "ray", "cuda"
+    )
+    threads: int | None = number(
+        None, "number of retrainings at a time  [default: all cores]", "Retraining", 1
+    )
+    ray_address: str | None = choice(
+        None, "host:port of a running Ray cluster  [default: one on this machine]", "Retraining"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ray_address is not None and self.engine != "ray":
+            raise WhereofError(
+                f"ray_address goes with engine ray, not with {self.engine}; "
+                "leave it out, or choose ray"
+            )

@@ -1,5 +1,6 @@
 """Retraining without some facts, for the rows only: no trace, no ledgers, no validation."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from whereof.types import FactIds
 
 _STRETCH = 1 << 16
 """Number of facts between two checks whether to stop."""
+_PROBE_STRETCH = 1000
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,16 @@ class Recipe:
             raise Diverged(f"training without {len(removed)} facts diverged; choose a lower rate")
         return rows
 
-    def probe(self, n_facts: int) -> int:
-        """Train on a few facts to measure the time; return their number.
-
-        The first call may load or compile kernels.
-        """
-        return self._trainer(np.zeros(0, np.int64)).advance(min(n_facts, self.n_facts))
+    def probe(self, seconds: float) -> float:
+        """Estimated seconds of one retraining, measured by training for a short time."""
+        trainer = self._trainer(np.zeros(0, np.int64))
+        trainer.advance(1)  # which also loads kernels and memory: not counted
+        before, done, left = time.perf_counter(), 0, max(self.n_facts - 1, 1)
+        spent = 0.0
+        while not done or (done < left and spent < seconds):
+            done += trainer.advance(min(left - done, _PROBE_STRETCH))
+            spent = time.perf_counter() - before
+        return spent * self.n_facts / done
 
     def _trainer(self, removed: FactIds) -> Trainer:
         mask = np.zeros(len(self.problem.facts) if len(removed) else 0, np.bool_)

@@ -15,10 +15,10 @@ from retrain.cuda.helpers import NOTHING, check_rows
 from retrain.helpers import Subject, make_subject, never, retrainer, subject_of
 from whereof.errors import Diverged, Interrupted
 from whereof.retrain import Engine, Job, Journal, Outcomes, open_journal
-from whereof.retrain._local import LocalEngine
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.engine import _SCORE_BYTES, CudaEngine
 from whereof.retrain.cuda.memory import Memory
+from whereof.retrain.local import LocalEngine
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 

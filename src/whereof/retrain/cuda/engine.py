@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from whereof.errors import Diverged, Interrupted, WhereofError
 from whereof.predict.standing import STANDING, Predictions, Standings
-from whereof.retrain._local import machine_identity, processor_name
-from whereof.retrain._protocol import Job
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet, SharedPrefix, make_waves, prefix_lengths
 from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.cuda.source import model_source
+from whereof.retrain.engine import Job
+from whereof.retrain.local import machine_identity, processor_name
 from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters

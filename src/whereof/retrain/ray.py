@@ -16,8 +16,8 @@ import numpy as np
 from whereof._extras import need
 from whereof.errors import Interrupted, WhereofError
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain._local import machine_identity, processor_name, seconds_on_cores
-from whereof.retrain._protocol import Job
+from whereof.retrain.engine import Job
+from whereof.retrain.local import machine_identity, processor_name, seconds_on_cores
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 

@@ -1,4 +1,4 @@
-"""What an engine is, and what it is given."""
+"""What an engine is, which jobs it is given, and which engine is chosen."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.errors import WhereofError
 from whereof.predict.standing import Predictions, Standings
+from whereof.retrain.options import EngineOptions
 from whereof.retrain.recipe import Recipe
+from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.types import FactIds
+
+_LARGE_STEP = 1 << 13
+"""Numbers in the rows of a step's candidates: below this size one CPU core beats the GPU."""
 
 
 def removed_key(removed: FactIds) -> str:
@@ -87,3 +93,40 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release resources such as a cluster. The engine cannot be used afterwards."""
+
+
+def choose_engine(options: EngineOptions) -> Engine:
+    """The engine that options name; auto means the cores of this machine."""
+    if options.engine == "cuda":
+        from whereof.retrain.cuda.engine import CudaEngine
+
+        return CudaEngine()
+    if options.engine == "ray":
+        from whereof.retrain.ray import RayEngine
+
+        return RayEngine(options.ray_address, options.threads)
+    from whereof.retrain.local import LocalEngine
+
+    return LocalEngine(options.threads)
+
+
+def settle_engine(options: EngineOptions, problem: Problem) -> EngineOptions:
+    """Replace engine auto: by cuda where a GPU is there and faster, else by local."""
+    if options.engine != "auto":
+        return options
+    faster = options.threads is None and _is_faster_on_gpu(problem)
+    return options.replace(engine="cuda" if faster else "local")
+
+
+def _is_faster_on_gpu(problem: Problem) -> bool:
+    """Whether a GPU is there, can train this problem, and is faster than the cores."""
+    from whereof.retrain.cuda.card import open_card
+    from whereof.retrain.cuda.engine import check_problem
+
+    if max(problem.draw.objects[2], 1) * problem.widths.entity < _LARGE_STEP:
+        return False
+    try:
+        check_problem(problem, open_card())
+    except WhereofError:
+        return False
+    return True

@@ -10,8 +10,8 @@ import numpy as np
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain._journal import Journal
-from whereof.retrain._protocol import Engine, Job
+from whereof.retrain.engine import Engine, Job
+from whereof.retrain.journal import Journal
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 from whereof.types import FactIds

@@ -3,7 +3,6 @@
 import os
 import platform
 import threading
-import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -14,12 +13,12 @@ from llvmlite.binding import get_host_cpu_name
 
 from whereof.errors import Interrupted
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain._protocol import Job
+from whereof.retrain.engine import Job
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 
 _LOOK_SECONDS = 0.2
-_PROBE_FACTS = 2000
+_PROBE_SECONDS = 0.3
 
 
 def machine_identity() -> str:
@@ -38,11 +37,11 @@ def processor_name() -> str:
 
 
 def seconds_on_cores(recipe: Recipe, n_retrainings: int, n_cores: int) -> float:
-    """Estimated seconds for `n` retrainings on CPU cores, from a short probe."""
-    recipe.probe(1)  # kernels are loaded
-    before = time.perf_counter()
-    n_facts = recipe.probe(_PROBE_FACTS)
-    each = (time.perf_counter() - before) * recipe.n_facts / n_facts
+    """Estimated seconds for a number of retrainings: a short probe at full parallelism."""
+    recipe.probe(0)  # loads the kernels
+    n_probes = min(n_cores, n_retrainings, os.cpu_count() or 1)
+    with ThreadPoolExecutor(n_probes) as pool:
+        each = sum(pool.map(recipe.probe, [_PROBE_SECONDS] * n_probes)) / n_probes
     return each * -(-n_retrainings // n_cores)
 
 
