@@ -13,7 +13,7 @@ from whereof.api import Run, resume, train
 from whereof.api.retraining import machine_of, sibling, sibling_path
 from whereof.data import Dataset, read_dataset
 from whereof.errors import WhereofError
-from whereof.events import Event, Events, Note, TrainingStarted, Validated, Without
+from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.paper.plan import FIRST_SEED, PaperOptions, Part
 from whereof.retrain import Engine, EngineOptions
 from whereof.retrain.recipe import Recipe
@@ -201,11 +201,9 @@ def _retraining_cost(part: Part, runs: Runs, engine: Engine) -> Cost:
     recipe, test = runs.recipe(part), runs.dataset(part).test
     # A query has one top answer, and two queries may give the same prediction.
     n_queries = len(np.unique(test[:, [SUBJECT, RELATION]], axis=0))
-    n_predictions = min(n_queries, runs.options.n_predictions or n_queries)
-    n_each = part.n_retrainings(n_predictions, len(recipe.problem.facts))
-    return Cost(
-        part, n_each * part.options.seeds, engine.seconds_for(recipe, n_each) * part.options.seeds
-    )
+    n_each = part.n_retrainings(n_queries, len(recipe.problem.facts))
+    n_seeds, seconds = part.options.seeds, engine.seconds_for(recipe, n_each)
+    return Cost(part, n_each * n_seeds, seconds * n_seeds)
 
 
 def _budget_text(budget: Budget) -> str:
@@ -227,22 +225,19 @@ def _budget_text(budget: Budget) -> str:
     return "\n".join(lines)
 
 
-class Deadline(Events):
+class Deadline(Without):
     """Passes all events on, and stops the work when the time budget is spent."""
 
     def __init__(self, events: Events, seconds: float | None) -> None:
-        self._events = events
+        super().__init__(events)
         self._seconds = math.inf if seconds is None else seconds
         self._end = time.monotonic() + self._seconds
         self.spent = False
         """Whether the time budget, not the user, stopped the work."""
 
-    def emit(self, event: Event) -> None:
-        self._events.emit(event)
-
     def should_stop(self) -> bool:
         self.spent |= time.monotonic() >= self._end
-        return self.spent or self._events.should_stop()
+        return self.spent or super().should_stop()
 
     def has_room_for(self, seconds: float) -> bool:
         """Whether a part may begin.
