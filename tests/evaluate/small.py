@@ -13,7 +13,7 @@ from training.helpers import make_facts
 import whereof
 from whereof.api.retraining import open_case
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Work, protocols
+from whereof.evaluate.protocol import Found, Task, protocols
 from whereof.evaluate.sample import Sample
 from whereof.events import Events
 from whereof.explain.explain import score_answer
@@ -73,7 +73,7 @@ def run_protocol(
     """What one protocol finds in samples."""
     asked = EvaluateOptions(protocols=name, **options)
     (protocol,) = protocols([name])
-    return protocol.run(Work(asked, samples, variants or {}))
+    return protocol.run(Task(asked, samples, variants or {}))
 
 
 def retrain(sample: Sample, removed: Sequence[int]) -> Parameters:

@@ -11,7 +11,7 @@ import numpy as np
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, Work, count_retrainings, no_results, protocols
+from whereof.evaluate.protocol import Protocol, Task, count_retrainings, no_results, protocols
 from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
@@ -78,8 +78,8 @@ def evaluate(
     every = [case for mine in others.values() for each in mine.values() for case in each]
     samples = {case: pick(case, options, threads) for case in dict.fromkeys([*cases, *every])}
     seeds = [samples[case] for case in cases]
-    works = {
-        protocol: Work(
+    tasks = {
+        protocol: Task(
             options,
             seeds,
             {
@@ -89,12 +89,12 @@ def evaluate(
         )
         for protocol in protocols(options.protocols)
     }
-    _announce(works, [*samples.values()])
-    _retrain(works, [*samples.values()])
+    _announce(tasks, [*samples.values()])
+    _retrain(tasks, [*samples.values()])
     results: dict[str, Any] = no_results()
     retrainings: list[Retraining] = []
-    for protocol, work in works.items():
-        found = protocol.run(work)
+    for protocol, task in tasks.items():
+        found = protocol.run(task)
         results |= found.results
         retrainings += found.retrainings
     return replace(
@@ -106,25 +106,25 @@ def evaluate(
     )
 
 
-def _announce(works: Mapping[Protocol, Work], samples: Sequence[Sample]) -> None:
+def _announce(tasks: Mapping[Protocol, Task], samples: Sequence[Sample]) -> None:
     """Say the largest number of retrainings of all protocols and seeds, and how long they take."""
     n_retrainings = 0
     for sample in samples:
-        names = [each.name for each, work in works.items() if sample in work.samples]
-        n_retrainings += count_retrainings(names, next(iter(works.values())).options, sample.size)
+        names = [each.name for each, task in tasks.items() if sample in task.samples]
+        n_retrainings += count_retrainings(names, next(iter(tasks.values())).options, sample.size)
     retrainer = samples[0].case.retrainer
     seconds = retrainer.seconds_for(n_retrainings)
     retrainer.events.emit(Foreseen(n_retrainings, seconds, retrainer.engine.at_once))
 
 
-def _retrain(works: Mapping[Protocol, Work], samples: Sequence[Sample]) -> None:
+def _retrain(tasks: Mapping[Protocol, Task], samples: Sequence[Sample]) -> None:
     """Ask for the retrainings of all protocols at once: engines are faster on large batches."""
     for sample in samples:
         jobs = [
             job
-            for protocol, work in works.items()
-            if sample in work.samples
-            for job in protocol.jobs(sample, work.options)
+            for protocol, task in tasks.items()
+            if sample in task.samples
+            for job in protocol.jobs(sample, task.options)
         ]
         if jobs:
             sample.ask(jobs)

@@ -50,7 +50,7 @@ class Retrainings:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class Task:
     """What a protocol runs on."""
 
     options: "EvaluateOptions"
@@ -110,7 +110,7 @@ class Protocol:
         """Retrainings that are known beforehand; those of all protocols run in one batch."""
         return []
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """Retrain and measure."""
         raise NotImplementedError
 

@@ -9,7 +9,7 @@ import numpy as np
 from whereof.chart import Chart, Points
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work, table_of
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Task, table_of
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
 from whereof.retrain import Job
@@ -66,14 +66,14 @@ class ApproximationProtocol(Protocol):
         firsts = sample.rank(_METHOD, 1)
         return [Job.of(ids, [number]) for number, ids in enumerate(firsts) if len(ids)]
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """One row a constraint; points of all seeds are put together."""
-        own = {work.seeds[0].case.trained.config.constraint: work.seeds}
+        own = {task.seeds[0].case.trained.config.constraint: task.seeds}
         rows, records = [], []
-        for constraint, samples in (work.variants or own).items():
-            found = [[*self._points(sample, work.options)] for sample in samples]
+        for constraint, samples in (task.variants or own).items():
+            found = [[*self._points(sample, task.options)] for sample in samples]
             points = [[point for point, _ in mine] for mine in found]
-            rows.append(_row(constraint, samples, points, work.options.seed))
+            rows.append(_row(constraint, samples, points, task.options.seed))
             records += [record for mine in found for _, record in mine]
         return Found({"approximation": tuple(rows)}, tuple(records))
 

@@ -20,7 +20,7 @@ from whereof.evaluate.protocol import (
     Protocol,
     Retrainings,
     SampleSize,
-    Work,
+    Task,
     table_of,
 )
 from whereof.evaluate.sample import Sample
@@ -70,17 +70,17 @@ class DatamodellingProtocol(Protocol):
         halves = draw_halves(sample.n_facts, options.subsets, options.seed)
         return [Job.of(np.flatnonzero(row), range(len(sample))) for row in halves]
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """The same halves for all seeds and methods.
 
         Outputs are probabilities. The literature takes the margin log(p / (1 - p)), which grows
         with p, so the ranks and the correlation are the same.
         """
-        options = work.options
-        halves = draw_halves(work.seeds[0].n_facts, options.subsets, options.seed)
+        options = task.options
+        halves = draw_halves(task.seeds[0].n_facts, options.subsets, options.seed)
         actual: list[Numbers] = []
         records: list[Retraining] = []
-        for sample in work.seeds:
+        for sample in task.seeds:
             jobs = self.jobs(sample, options)
             outcomes = sample.ask(jobs)
             actual.append(np.array([sample.outputs(each) for each in outcomes.jobs]))
@@ -93,7 +93,7 @@ class DatamodellingProtocol(Protocol):
                 for job, standings in zip(jobs, outcomes.jobs, strict=True)
                 for number, after in enumerate(standings)
             )
-        rows = (_score(method, work, halves, actual) for method in options.methods)
+        rows = (_score(method, task, halves, actual) for method in options.methods)
         return Found({"datamodelling": tuple(rows)}, tuple(records))
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
@@ -128,20 +128,20 @@ def draw_halves(n_facts: int, n_subsets: int, seed: int) -> NDArray[np.bool_]:
 
 
 def _score(
-    method: str, work: Work, removed: NDArray[np.bool_], actual: Sequence[Numbers]
+    method: str, task: Task, removed: NDArray[np.bool_], actual: Sequence[Numbers]
 ) -> Datamodelling:
     """One method, over all seeds."""
     scores = []
-    for sample, found in zip(work.seeds, actual, strict=True):
+    for sample, found in zip(task.seeds, actual, strict=True):
         predicted = _without_rounding(sample.influences(method) @ ~removed.T)
         scores.append(np.array([spearman(*pair) for pair in zip(predicted, found.T, strict=True)]))
     return Datamodelling(
         method=method,
         score=seeds_mean(scores),
-        interval=bootstrap_interval(scores, work.options.seed),
+        interval=bootstrap_interval(scores, task.options.seed),
         n_subsets=len(removed),
-        n_predictions=mean_size(work.seeds),
-        n_seeds=len(work.seeds),
+        n_predictions=mean_size(task.seeds),
+        n_seeds=len(task.seeds),
     )
 
 

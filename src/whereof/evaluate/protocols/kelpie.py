@@ -20,7 +20,7 @@ from whereof.evaluate.protocol import (
     Retrainings,
     SampleSize,
     Size,
-    Work,
+    Task,
     table_of,
 )
 from whereof.evaluate.sample import Sample, facts_text
@@ -77,18 +77,18 @@ class KelpieProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         return Retrainings(sets=len(options.methods) * len(options.sizes))
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """The mean over seeds of the fall of Hits@1 and MRR, for every method and size.
 
         The first 100 predictions that the control ranks first are taken from each seed. A seed
         without any is left out, and so is a size whose explanations leave no fact to train on.
         """
-        options = work.options
+        options = task.options
         falls: dict[_Key, list[_Fall]] = {
             (m, k): [] for m in options.methods for k in options.sizes
         }
         records: list[Retraining] = []
-        for sample in work.seeds:
+        for sample in task.seeds:
             which = np.flatnonzero(sample.ask([]).control["rank"] == 1)[:LIMIT]
             if len(which):
                 records += _retrain(sample, which, _unions(sample, which, options), falls)

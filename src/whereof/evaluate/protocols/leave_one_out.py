@@ -20,7 +20,7 @@ from whereof.evaluate.protocol import (
     Protocol,
     Retrainings,
     SampleSize,
-    Work,
+    Task,
     table_of,
 )
 from whereof.evaluate.sample import Sample
@@ -156,11 +156,11 @@ class LeaveOneOutProtocol(Protocol):
         every = np.arange(len(sample))
         return [Job.of([fact], every) for fact in range(sample.n_facts)]
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """Single retrainings are not listed: facts times predictions are too many."""
-        truths = [find_truth(sample, work.options) for sample in work.seeds]
-        rows = (_judge(method, work, truths) for method in work.options.methods)
-        named = map(_true_influences, work.seeds, truths)
+        truths = [find_truth(sample, task.options) for sample in task.seeds]
+        rows = (_judge(method, task, truths) for method in task.options.methods)
+        named = map(_true_influences, task.seeds, truths)
         return Found({"leave_one_out": tuple(rows), "true_influences": tuple(named)})
 
     def arrays(self, found: Evaluation) -> Mapping[str, Numbers]:
@@ -286,9 +286,9 @@ def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Ord
     )
 
 
-def _judge(method: str, work: Work, truths: Sequence[Truth]) -> LeaveOneOut:
+def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
     """One method, over all seeds."""
-    pairs, seed = [*zip(work.seeds, truths, strict=True)], work.options.seed
+    pairs, seed = [*zip(task.seeds, truths, strict=True)], task.options.seed
     everywhere = [_rhos_all(*pair, method) for pair in pairs]
     shares = [_shares_of_best(*pair, method) for pair in pairs]
     orders = [find_orders(sample, method, truth) for sample, truth in pairs]
@@ -300,8 +300,8 @@ def _judge(method: str, work: Work, truths: Sequence[Truth]) -> LeaveOneOut:
         rho_all=seeds_mean(everywhere),
         rho_all_interval=bootstrap_interval(everywhere, seed),
         share_of_best=seeds_mean(shares),
-        n_predictions=mean_size(work.seeds),
-        n_seeds=len(work.seeds),
+        n_predictions=mean_size(task.seeds),
+        n_seeds=len(task.seeds),
         n_facts=truths[0].n_removed,
         orders=tuple(order for mine in orders for order in mine),
     )

@@ -19,7 +19,7 @@ from whereof.evaluate.protocol import (
     Retrainings,
     SampleSize,
     Size,
-    Work,
+    Task,
     table_of,
 )
 from whereof.evaluate.sample import Sample, facts_text
@@ -151,8 +151,8 @@ class RemovalProtocol(Protocol):
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
         return _jobs(_choose_sets(sample, options))
 
-    def run(self, work: Work) -> Found:
-        options, found = work.options, [_remove(sample, work.options) for sample in work.seeds]
+    def run(self, task: Task) -> Found:
+        options, found = task.options, [_remove(sample, task.options) for sample in task.seeds]
         results = {
             "removal": tuple(_row(found, cell, options.seed) for cell in found[0].sets),
             "significance": tuple(_compare(found, options)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from whereof.evaluate.evaluation import Evaluation, Retraining
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Task
 from whereof.evaluate.sample import Sample, draws_at_random
 from whereof.evaluate.statistics import Interval, bootstrap_interval, seeds_mean
 from whereof.retrain import Job
@@ -46,12 +46,12 @@ class SteadinessProtocol(Protocol):
         fact_ids = random.choice(sample.n_facts, n_removals, replace=False)
         return [Job.of([fact_id], np.arange(len(sample))) for fact_id in fact_ids]
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """The interval draws seeds, and removals within each."""
         changed, moved = [], []
         records: list[Retraining] = []
-        for sample in work.seeds:
-            jobs = self.jobs(sample, work.options)
+        for sample in task.seeds:
+            jobs = self.jobs(sample, task.options)
             outcomes = sample.ask(jobs)
             after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
             changed.append((after["top"] != control["top"]).mean(axis=1))
@@ -69,7 +69,7 @@ class SteadinessProtocol(Protocol):
         row = Steadiness(
             n_removals=sum(map(len, changed)),
             changed=seeds_mean(changed),
-            interval=bootstrap_interval(changed, work.options.seed),
+            interval=bootstrap_interval(changed, task.options.seed),
             mean_change=seeds_mean(moved),
         )
         return Found({"steadiness": row}, tuple(records))

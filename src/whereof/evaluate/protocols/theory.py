@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Work, table_of
+from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Task, table_of
 from whereof.evaluate.sample import Sample
 from whereof.retrain import Job, Retrainer
 from whereof.table import Column, Table
@@ -147,13 +147,13 @@ class TheoryProtocol(Protocol):
             for fact_id in ids
         ]
 
-    def run(self, work: Work) -> Found:
+    def run(self, task: Task) -> Found:
         """Constants, bounds, errors and normaliser.
 
         Over several seeds, the largest constants and the longest training, so that the bounds hold
         for all of them. The normaliser is that of the first seed.
         """
-        samples = work.seeds
+        samples = task.seeds
         results = [sample.case.result for sample in samples]
         problem = samples[0].case.retrainer.recipe.problem
         rates = max((_rates(sample.case.retrainer) for sample in samples), key=len)
@@ -162,7 +162,7 @@ class TheoryProtocol(Protocol):
         L, beta = lipschitz_constant(largest_norm), smoothness(largest_norm)
         c, n_facts, n_steps = schedule_constant(rates), len(problem.facts), len(rates)
         bounded = known and problem.config.batch_size == 1
-        errors = np.concatenate([self._errors(sample, work.options) for sample in samples])
+        errors = np.concatenate([self._errors(sample, task.options) for sample in samples])
         normalisers, scores = _normalisers(samples[0])
         row = Theory(
             model=problem.model.name,
