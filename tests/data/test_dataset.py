@@ -23,6 +23,11 @@ def test_sizes_and_names() -> None:
     assert SMALL.fact_names((1, 1, 0)) == ("b", "likes", "a")
 
 
+def test_its_repr_is_short() -> None:
+    sizes = "2 facts, 0 valid, 1 test, 2 entities, 2 relations"
+    assert repr(SMALL) == f"<Dataset 'small': {sizes}>"
+
+
 def test_hash_is_that_of_the_documented_bytes() -> None:
     def number(value: int) -> bytes:
         return struct.pack("<q", value)

@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from whereof.data.labels import read_labels
+from whereof.data.labels import as_labels, find_labels, read_labels
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
@@ -44,3 +48,43 @@ def test_labels_have_two_columns(write: Write) -> None:
 def test_labels_that_are_empty(write: Write, content: str, message: str) -> None:
     with pytest.raises(WhereofError, match=message):
         read_labels(write("labels.tsv", content))
+
+
+MOVIES = 'movieId,title,genres\n1,"Paris, Texas",drama\n2,Heat,crime\n'
+
+
+@pytest.mark.parametrize("columns", ["", ":movieId,title", ":1,2", ":MOVIEID, title"])
+def test_two_columns_of_a_wider_file(write: Write, columns: str) -> None:
+    labels = find_labels(f"{write('movies.csv', MOVIES)}{columns}")
+    assert labels is not None
+    assert {n: labels[n] for n in ("1", "2")} == {"1": "Paris, Texas", "2": "Heat"}
+
+
+def test_columns_that_are_none(write: Write) -> None:
+    path = write("movies.csv", MOVIES)
+    with pytest.raises(WhereofError, match=r":1: no column 'titel'; did you mean 'title'"):
+        find_labels(f"{path}:movieId,titel")
+    with pytest.raises(WhereofError, match="'title' names 1 columns of labels; give 2"):
+        find_labels(f"{path}:title")
+    with pytest.raises(WhereofError, match="no such file"):
+        find_labels(f"{path}x:movieId,title")
+
+
+FRAME = {"id": [1, 2, 3], "label": ["Paris", "Heat", None]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {1: "Paris", np.int64(2): "Heat"},
+        {1.0: "Paris", "2": "Heat"},
+        pd.Series(["Paris", "Heat"], index=[1, 2]),
+        pd.DataFrame(FRAME),
+        pd.DataFrame({"genre": ["a", "b", "c"], **FRAME}),
+        pl.DataFrame(FRAME),
+        pa.table(FRAME),
+    ],
+    ids=["numbers", "float", "series", "pandas", "wide", "polars", "arrow"],
+)
+def test_labels_from_python(given: object) -> None:
+    assert as_labels(given) == {"1": "Paris", "2": "Heat"}

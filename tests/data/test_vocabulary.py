@@ -70,6 +70,25 @@ def test_unknown_offers_the_nearest() -> None:
     assert "'egypt'" not in failure(NATIONS, "egyp", range(2, 4))
 
 
+def test_a_part_of_a_name_or_label_is_offered_in_any_case() -> None:
+    assert "did you mean 'United Kingdom'?" in failure(NATIONS, "KINGDOM")
+    many = Vocabulary(tuple(f"{i} city" for i in range(10)))
+    message = failure(many, "city")
+    assert message.count(" city'") == 8
+    assert message.endswith(", or one of 2 more that contain it?")
+
+
+def test_a_whole_number_is_found_with_and_without_decimals() -> None:
+    assert Vocabulary(("5", "6.0")).find("5.0") == 0
+    assert Vocabulary(("5", "6.0")).find("6") == 1
+    both = Vocabulary(("5", "5.0"))
+    assert [both.find("5"), both.find("5.0")] == [0, 1]
+
+
+def test_its_repr_is_short() -> None:
+    assert repr(NATIONS) == "<Vocabulary: 4 entities, 2 labels>"
+
+
 def test_nearest_among_very_many() -> None:
     vocabulary = Vocabulary(tuple(f"thing {i:05}" for i in range(50_000)))
     assert failure(vocabulary, "thing 31234x").split("did you mean ")[1].startswith("'thing 31234'")

@@ -230,6 +230,30 @@ class Run:
         place = "in memory" if self.path is None else repr(str(self.path))
         return f"Run({place}, {self.config.model}, {self.dataset.n_facts:,} facts)"
 
+    def add_labels(self, entities: Any = None, relations: Any = None) -> None:
+        """Add labels to a finished run, and keep them in its folder; facts and hash stay the same.
+
+        Parameters
+        ----------
+        entities, relations
+            Name -> label: a dict, a pandas series, a frame, or a file. A file has two columns, or
+            two of its columns are named after its path, as in "movies.csv:movieId,title". A label
+            replaces an earlier one of the same name.
+        """
+        from whereof.data.build import add_labels
+        from whereof.data.labels import find_labels
+        from whereof.run.dataset import write_labels
+
+        if not isinstance(self._folder, RunFolder):
+            raise WhereofError("this run is in memory; give labels to Run.from_arrays")
+        if entities is None and relations is None:
+            raise WhereofError("no labels; give entities or relations, or both")
+        path, manifest = self._folder.path, self._folder.manifest
+        labelled = add_labels(self.dataset, find_labels(entities), find_labels(relations))
+        folder = RunFolder(path, write_labels(path, manifest, labelled))
+        vars(self).clear()  # what is cached has the old labels
+        Run.__init__(self, folder)
+
     def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
         """Ranked answers to a query: the `top` most probable, or all with None.
 

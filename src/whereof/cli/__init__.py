@@ -20,6 +20,7 @@ _COMMANDS = (
     "evaluate",
     "report",
     "paper",
+    "label",
     "info",
     "datasets",
 )

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, encode, to_column
-from whereof.data.dataset import Column, Dataset, Ratings
+from whereof.data.columns import FactTable, encode, to_sources
+from whereof.data.dataset import Dataset, Ratings, Sources
 from whereof.data.labels import Labels, as_labels
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
@@ -257,7 +257,7 @@ class _Split:
 
     facts: Facts
     ratings: NDArray[np.float32] | None
-    sources: Column | None
+    sources: Sources | None
 
 
 def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split:
@@ -289,7 +289,7 @@ def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split
     return _Split(
         facts=facts,
         ratings=table.ratings[rows] if table.ratings is not None else None,
-        sources=to_column(table.sources, rows) if table.sources is not None else None,
+        sources=to_sources(table.sources, rows) if table.sources is not None else None,
     )
 
 

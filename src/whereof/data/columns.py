@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from whereof.data.dataset import Column
-from whereof.data.layout import Layout
+from whereof.data.dataset import Sources
+from whereof.data.layout import ColumnLayout
 
 CODES: Final = pa.dictionary(pa.int32(), pa.string())
 """The Arrow type of a column of names: codes, and the name of each code."""
@@ -34,7 +34,7 @@ class FactTable:
     notes: tuple[str, ...] = ()
     """Notes on what reading skipped."""
     read_as: Mapping[str, str] = field(default_factory=dict)
-    """Column names of the file, by role."""
+    """Sources names of the file, by role."""
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -58,7 +58,7 @@ def encode(texts: Sequence[str]) -> Any:
     return pa.array(texts, pa.string()).dictionary_encode()
 
 
-def gather(parts: Iterable[Part], layout: Layout) -> FactTable:
+def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
     """Join parts to one table of facts."""
     chunks: dict[int, list[Any]] = {at: [] for at in layout.texts}
     ratings = [np.zeros(0, np.float32)]
@@ -82,6 +82,6 @@ def _unify(chunks: Sequence[Any]) -> Any:
     return pa.chunked_array(chunks, CODES).unify_dictionaries().combine_chunks()
 
 
-def to_column(array: Any, rows: NDArray[np.integer]) -> Column:
+def to_sources(array: Any, rows: NDArray[np.integer]) -> Sources:
     """Some rows of an Arrow array of type CODES, with the names that they have."""
-    return Column(array.indices.to_numpy(), array.dictionary.to_pylist()).take(rows)
+    return Sources(array.indices.to_numpy(), array.dictionary.to_pylist()).take(rows)

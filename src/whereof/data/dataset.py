@@ -15,8 +15,8 @@ from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Column:
-    """A column of texts by code."""
+class Sources:
+    """The source of every fact, by code."""
 
     codes: NDArray[np.int32]
     """(n_rows,)"""
@@ -29,14 +29,14 @@ class Column:
     def __iter__(self) -> Iterator[str]:
         return map(self.names.__getitem__, self.codes.tolist())
 
-    def take(self, rows: NDArray[np.integer]) -> "Column":
-        """The column of these rows, with the names that they have."""
+    def take(self, rows: NDArray[np.integer]) -> "Sources":
+        """The sources of these rows."""
         codes = self.codes[rows]
         used, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
         order = np.argsort(first)
         recoded = np.empty(len(used), np.int32)
         recoded[order] = np.arange(len(used))
-        return Column(recoded[inverse], [self.names[code] for code in used[order]])
+        return Sources(recoded[inverse], [self.names[code] for code in used[order]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Dataset:
     """Notes on what reading changed, such as dropped duplicates."""
     ratings: Ratings | None = None
     """The ratings, in two-way data with ratings."""
-    sources: Column | None = None
+    sources: Sources | None = None
     """The source of each training fact, in data with sources."""
     read: Mapping[str, Any] = field(default_factory=dict)
     """What was read: `data`, the given options, and the meaning of the columns."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whereof.data.columns import FactTable, Part, encode, gather
-from whereof.data.layout import Layout, choose_layout, shown
+from whereof.data.layout import ColumnLayout, choose_layout, shown
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, to_rating
 from whereof.errors import WhereofError
@@ -80,7 +80,7 @@ def _batches(source: Any, names: Sequence[str], used: Sequence[int]) -> Iterable
     return (batch.select(list(used)) for batch in source.iter_batches(_N_ROWS))
 
 
-def _arrow_parts(batches: Iterable[Any], layout: Layout, place: str) -> Iterator[Part]:
+def _arrow_parts(batches: Iterable[Any], layout: ColumnLayout, place: str) -> Iterator[Part]:
     """Batches of the used columns, in the order of the layout."""
     row = 1
     for batch in batches:
@@ -95,7 +95,7 @@ def _arrow_parts(batches: Iterable[Any], layout: Layout, place: str) -> Iterator
         row += batch.num_rows
 
 
-def _encode_arrow(array: Any, layout: Layout, at: int, place: str, row: int) -> Any:
+def _encode_arrow(array: Any, layout: ColumnLayout, at: int, place: str, row: int) -> Any:
     """A column of an Arrow batch; `row` is the number of its first row."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()  # a null may be among its values
@@ -150,7 +150,7 @@ def _values(column: Any) -> list[Any]:
     return list(column)
 
 
-def _encode(column: Any, layout: Layout, at: int) -> Any:
+def _encode(column: Any, layout: ColumnLayout, at: int) -> Any:
     """Encode a column of a frame: with Arrow if all cells have one type, else cell by cell."""
     try:
         array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
@@ -184,7 +184,7 @@ def _is_name(cell: Any) -> bool:
     return isinstance(cell, _NAMES) and not isinstance(cell, bool)
 
 
-def _ratings(cells: list[Any], layout: Layout, place: str, row: int) -> Any:
+def _ratings(cells: list[Any], layout: ColumnLayout, place: str, row: int) -> Any:
     """(n_cells,) float32; `row` is the number of the first one."""
     try:
         with np.errstate(over="ignore"):

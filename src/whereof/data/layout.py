@@ -23,7 +23,7 @@ _EDGE: Final = {"source": "subject", "target": "object"}
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnLayout:
     """Positions of columns, counted from 0."""
 
     columns: tuple[int, ...]
@@ -78,7 +78,7 @@ def shown(cell: Any) -> str:
 
 def choose_layout(
     cells: Sequence[str], where: str, options: ReadOptions, *, named: bool = False
-) -> Layout:
+) -> ColumnLayout:
     """The layout of a table with first row `cells`, which is the column names if `named`."""
     asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
     row = _Row(cells, where, _said(options, asked, named=named), reads_roles=not asked)
@@ -88,7 +88,7 @@ def choose_layout(
     if len(columns) == 3 and not options.rating:
         rating = None
     _check(columns, rating, source, where)
-    return Layout(
+    return ColumnLayout(
         columns,
         rating,
         source,

@@ -18,10 +18,10 @@ class ReadOptions(Settings):
         None, "where named datasets lie  [default: $WHEREOF_DATA, else downloaded]", "Data"
     )
     entity_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
-        None, "file of entity names and labels", "Data"
+        None, "file of entity names and labels, as FILE or FILE:NAMES,LABELS", "Data"
     )
     relation_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
-        None, "file of relation names and labels", "Data"
+        None, "file of relation names and labels, as FILE or FILE:NAMES,LABELS", "Data"
     )
     format: str | None = choice(None, "[default: by the file's name]", "Data", *FORMATS)
     columns: str | None = choice(

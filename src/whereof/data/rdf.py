@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from whereof._extras import need
 from whereof.data.columns import FactTable, Part, encode, gather
-from whereof.data.layout import Layout
+from whereof.data.layout import ColumnLayout
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, read_lines
 from whereof.errors import WhereofError
@@ -18,7 +18,7 @@ _LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
 )
-_LAYOUT: Final = Layout(
+_LAYOUT: Final = ColumnLayout(
     columns=(0, 1, 2), rating=None, source=None, header=False, names=("1", "2", "3")
 )
 _N_ROWS: Final = 1 << 17

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whereof.data.columns import CODES, FactTable, Part, encode, gather
-from whereof.data.layout import EXPECTED, Layout, choose_layout
+from whereof.data.layout import EXPECTED, ColumnLayout, choose_layout
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
 
@@ -70,7 +70,7 @@ def _unpacked(path: FilePath, file: Any) -> IO[bytes]:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _Lines:
     """Whole lines of UTF-8 text, each ending in a newline."""
 
     data: bytes
@@ -80,12 +80,12 @@ class _Block:
     def lines(self) -> Iterator[str]:
         return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="\n")
 
-    def below(self, line: int) -> "_Block":
+    def below(self, line: int) -> "_Lines":
         """The block from this line on."""
         start = 0
         for _ in range(self.line, line):
             start = self.data.index(b"\n", start) + 1
-        return _Block(self.data[start:], line)
+        return _Lines(self.data[start:], line)
 
 
 class Row(NamedTuple):
@@ -144,7 +144,7 @@ def to_rating(cell: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _read_blocks(path: FilePath) -> Iterator[_Block]:
+def _read_blocks(path: FilePath) -> Iterator[_Lines]:
     """The checked text of a file, without Windows line ends and byte order mark."""
     line = 1
     with open_bytes(path) as file:
@@ -154,7 +154,7 @@ def _read_blocks(path: FilePath) -> Iterator[_Block]:
             data = data if data.endswith(b"\n") else data + b"\n"
             _check(path, data, line)
             n_lines = data.count(b"\n")
-            yield _Block(data.replace(b"\r\n", b"\n") if b"\r" in data else data, line)
+            yield _Lines(data.replace(b"\r\n", b"\n") if b"\r" in data else data, line)
             line += n_lines
             data = file.read(BLOCK)
 
@@ -195,14 +195,14 @@ def _line_at(at: int, data: bytes, line: int) -> int:
     return line + data.count(b"\n", 0, at)
 
 
-def _blocks(path: FilePath, comma: bool) -> Iterator[_Block]:
+def _blocks(path: FilePath, comma: bool) -> Iterator[_Lines]:
     """Blocks of whole rows: one that ends within quotes is joined with the next.
 
     A block that grows too large is passed on, so that its error is found.
     """
-    rest: _Block | None = None
+    rest: _Lines | None = None
     for block in _read_blocks(path):
-        whole = _Block(rest.data + block.data, rest.line) if rest else block
+        whole = _Lines(rest.data + block.data, rest.line) if rest else block
         odd = comma and whole.data.count(b'"') % 2 and len(whole.data) < BLOCK + _LONGEST_CELL
         rest = whole if odd else None
         if rest is None:
@@ -211,7 +211,7 @@ def _blocks(path: FilePath, comma: bool) -> Iterator[_Block]:
         yield rest
 
 
-def _first_row(path: FilePath, blocks: Iterable[_Block], comma: bool) -> tuple[Row, _Block]:
+def _first_row(path: FilePath, blocks: Iterable[_Lines], comma: bool) -> tuple[Row, _Lines]:
     """The first row of a file that is not blank, and the rest of its block."""
     for block in blocks:
         for row in _rows(path, block, comma):
@@ -219,7 +219,7 @@ def _first_row(path: FilePath, blocks: Iterable[_Block], comma: bool) -> tuple[R
     raise WhereofError(f"{path}: an empty file; expected lines of {EXPECTED}")
 
 
-def _rows(path: FilePath, block: _Block, comma: bool) -> Iterator[Row]:
+def _rows(path: FilePath, block: _Lines, comma: bool) -> Iterator[Row]:
     """The rows of a block that are not blank, one by one."""
     if not comma:
         for number, line in enumerate(block.lines(), block.line):
@@ -243,13 +243,15 @@ def _rows(path: FilePath, block: _Block, comma: bool) -> Iterator[Row]:
         ) from None
 
 
-def _read_block(path: FilePath, block: _Block, layout: Layout, first: Row, comma: bool) -> Part:
+def _read_block(
+    path: FilePath, block: _Lines, layout: ColumnLayout, first: Row, comma: bool
+) -> Part:
     """The used columns of a block, read in parallel or, if that fails, row by row."""
     part = _read_in_parallel(block.data, layout, len(first.cells), comma)
     return part or _read_slowly(path, _rows(path, block, comma), layout, first)
 
 
-def _read_in_parallel(data: bytes, layout: Layout, width: int, comma: bool) -> Part | None:
+def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool) -> Part | None:
     """The used columns of a block; None if it must be read row by row."""
     from pyarrow import csv as arrow_csv
 
@@ -302,7 +304,7 @@ def _is_well_quoted(data: bytes) -> bool:
     return len(opening) == len(closing) and bool(outside[opening].all() and outside[closing].all())
 
 
-def _read_slowly(path: FilePath, rows: Iterable[Row], layout: Layout, first: Row) -> Part:
+def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, first: Row) -> Part:
     """The used columns of some rows; an error names the line of the first bad row."""
     columns: dict[int, list[Any]] = {at: [] for at in layout.used}
     for row in rows:

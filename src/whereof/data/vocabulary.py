@@ -63,6 +63,13 @@ class Vocabulary:
         among
             The only ids to search, such as `Dataset.subjects`.
         """
+        ids = self.matches(text, among)
+        if len(ids) == 1:
+            return ids[0]
+        raise self._ambiguous(text, ids) if ids else self._unknown(text, among)
+
+    def matches(self, text: str, among: range | None = None) -> list[int]:
+        """The ids that a name or label stands for: one if it is unambiguous, none if unknown."""
         ids = (
             _within(self._by_name.get(text), among)
             or _within(self._by_label.get(text), among)
@@ -70,9 +77,7 @@ class Vocabulary:
         )
         if not ids and (number := _WHOLE.fullmatch(text)):
             ids = _within(self._by_number.get(number[1]), among)
-        if len(ids) == 1:
-            return ids[0]
-        raise self._ambiguous(text, ids) if ids else self._unknown(text, among)
+        return ids
 
     def _is_labelled(self, i: int) -> bool:
         if self.labelled is None or i in self.labelled:

@@ -17,7 +17,7 @@ from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed
-from whereof.present.files import Document, Layout, find_format, new_file, write_commas
+from whereof.present.files import Document, RowFormat, find_format, new_file, write_commas
 from whereof.run.files import check_free, lock, writing_to
 
 
@@ -40,7 +40,7 @@ class Task:
         return self.path.with_name(f".{self.path.name}.unfinished")
 
 
-class Journal:
+class Unfinished:
     """What is finished, one JSON document a line, below a line that says what the work is."""
 
     def __init__(self, path: Path, file: IO[bytes], n_done: int) -> None:
@@ -61,7 +61,7 @@ class Journal:
 
 
 @contextmanager
-def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Journal]:
+def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Unfinished]:
     """The journal of a task, held by this process; it goes when the work inside is done."""
     path, header = task.journal, json.loads(_line(header))
     there = path.exists()
@@ -76,7 +76,7 @@ def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Journal]:
         start = 0 if task.force else _check_header(task, file, header)
         with writing_to(path):
             n_done = _go_on(file, start, header)
-        yield Journal(path, file, n_done)
+        yield Unfinished(path, file, n_done)
     path.unlink()
 
 
@@ -163,8 +163,8 @@ def _fact_rows(document: Document) -> Iterator[tuple[Any, ...]]:
     return map(fact_row, document["facts"])
 
 
-def _layout(columns: Iterable[str], rows: Callable[[Document], Any]) -> Layout[Document]:
-    return Layout({name: _TYPES.get(name, "string") for name in columns}, rows, dict)
+def _layout(columns: Iterable[str], rows: Callable[[Document], Any]) -> RowFormat[Document]:
+    return RowFormat({name: _TYPES.get(name, "string") for name in columns}, rows, dict)
 
 
 _EXPLANATIONS, _FACTS = _layout(_COLUMNS, _explanation_rows), _layout(FACT_COLUMNS, _fact_rows)
@@ -244,7 +244,7 @@ def _header(
     }
 
 
-def _keep(journal: Journal, line: int, result: Explanation | Failed) -> None:
+def _keep(journal: Unfinished, line: int, result: Explanation | Failed) -> None:
     if isinstance(result, Explanation):
         try:
             journal.add(_document(result))

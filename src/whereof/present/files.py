@@ -30,7 +30,7 @@ _PARQUET_ROWS: Final = 1 << 16
 
 
 @dataclass(frozen=True)
-class Layout(Generic[Result]):
+class RowFormat(Generic[Result]):
     """How a result appears in a file: as rows of a table, or as one document."""
 
     columns: Mapping[str, str]
@@ -40,7 +40,7 @@ class Layout(Generic[Result]):
     document: Callable[[Result], dict[str, Any]]
 
 
-def find_format(path: Path, layout: Layout[Result]) -> Format[Result]:
+def find_format(path: Path, layout: RowFormat[Result]) -> Format[Result]:
     """The format that a file's name ends in."""
     name = path.name.lower()
     packed, ending = name.endswith(".gz"), Path(name.removesuffix(".gz")).suffix
@@ -54,9 +54,9 @@ def find_format(path: Path, layout: Layout[Result]) -> Format[Result]:
 
 @contextmanager
 def _text(
-    start: Callable[[TextIO, Layout[Result]], Write[Result]],
+    start: Callable[[TextIO, RowFormat[Result]], Write[Result]],
     packed: bool,
-    layout: Layout[Result],
+    layout: RowFormat[Result],
     path: Path,
 ) -> Iterator[Write[Result]]:
     with path.open("wb") as raw:
@@ -66,14 +66,14 @@ def _text(
             yield start(file, layout)
 
 
-def write_commas(file: TextIO, layout: Layout[Result]) -> Write[Result]:
+def write_commas(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
     """A table by commas, its heading first; cells are quoted where they must be."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(layout.columns)
     return lambda result: writer.writerows(map(_joined, layout.rows(result)))
 
 
-def _tabs(file: TextIO, layout: Layout[Result]) -> Write[Result]:
+def _tabs(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
     """Cells as they are, without quotes; a blank stands for what would end one."""
     file.write("\t".join(layout.columns) + "\n")
     return lambda result: file.writelines(
@@ -90,7 +90,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value).translate(_ENDS_A_CELL)
 
 
-def _json_lines(file: TextIO, layout: Layout[Result]) -> Write[Result]:
+def _json_lines(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
     def write(result: Result) -> None:
         document = layout.document(result)
         file.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
@@ -98,7 +98,7 @@ def _json_lines(file: TextIO, layout: Layout[Result]) -> Write[Result]:
     return write
 
 
-_TEXTS: dict[str, Callable[[TextIO, Layout[Any]], Write[Any]]] = {
+_TEXTS: dict[str, Callable[[TextIO, RowFormat[Any]], Write[Any]]] = {
     ".tsv": _tabs,
     ".txt": _tabs,
     ".csv": write_commas,
@@ -107,7 +107,7 @@ _TEXTS: dict[str, Callable[[TextIO, Layout[Any]], Write[Any]]] = {
 
 
 @contextmanager
-def _parquet(layout: Layout[Result], path: Path) -> Iterator[Write[Result]]:
+def _parquet(layout: RowFormat[Result], path: Path) -> Iterator[Write[Result]]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -156,7 +156,7 @@ def _answer_rows(answers: Answers) -> Iterator[tuple[Any, ...]]:
     return (query + _answer_values(answer) for answer in answers.answers)
 
 
-_ANSWERS = Layout(
+_ANSWERS = RowFormat(
     {name: _ANSWER_TYPES.get(name, "string") for name in _ANSWER_COLUMNS},
     _answer_rows,
     Answers.to_dict,
@@ -216,7 +216,7 @@ def _retraining_rows(row: Document) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in _RETRAINING_COLUMNS)]
 
 
-_RETRAININGS: Layout[Document] = Layout(
+_RETRAININGS: RowFormat[Document] = RowFormat(
     _RETRAINING_COLUMNS, _retraining_rows, lambda row: row | {"removed": list(row["removed"])}
 )
 

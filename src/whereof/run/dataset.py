@@ -1,31 +1,28 @@
 """The dataset of a run: vocabularies as JSON, facts as arrays."""
 
-from dataclasses import fields
+import secrets
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data import Adjacency, Column, Dataset, Ratings, Vocabulary
-from whereof.run.files import read_json, write_array, write_json
+from whereof.data import Adjacency, Dataset, Ratings, Sources, Vocabulary
+from whereof.run.files import describe, read_json, write_array, write_json, writing_to
+from whereof.run.manifest import Manifest
 
+_VOCABULARIES = ("entities", "relations")
 SPLITS = ("train", "valid", "test")
 _ADJACENCY = tuple(field.name for field in fields(Adjacency))
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     """Write the files; return the manifest's description of the dataset."""
-    for name in ("entities", "relations"):
+    for name in _VOCABULARIES:
         vocabulary: Vocabulary = getattr(dataset, name)
-        labelled = vocabulary.labelled
-        document = {
-            "kind": vocabulary.kind,
-            "names": list(vocabulary.names),
-            "labels": dict(vocabulary.labels),
-            "labelled": [labelled.start, labelled.stop] if labelled else None,
-        }
-        write_json(folder / f"{name}.json", document)
+        document = {"kind": vocabulary.kind, "names": list(vocabulary.names)}
+        write_json(folder / f"{name}.json", document | _labels(vocabulary))
     for split in SPLITS:
         write_array(folder / f"{split}.npy", getattr(dataset, split))
         if dataset.ratings is not None:
@@ -49,6 +46,32 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     }
 
 
+def write_labels(folder: Path, manifest: Manifest, dataset: Dataset) -> Manifest:
+    """Write the labels of a finished run as a new file, then the manifest that names it."""
+    path = folder / f"labels-{secrets.token_hex(4)}.json"
+    earlier = manifest.dataset.get("labels")
+    files = {name: about for name, about in manifest.files.items() if name != earlier}
+    with writing_to(folder):
+        write_json(path, {name: _labels(getattr(dataset, name)) for name in _VOCABULARIES})
+        changed = replace(
+            manifest,
+            dataset=manifest.dataset | {"labels": path.name},
+            files=files | {path.name: describe(path)},
+        )
+        changed.write(folder)
+        if earlier:
+            (folder / earlier).unlink(missing_ok=True)
+    return changed
+
+
+def _labels(vocabulary: Vocabulary) -> dict[str, Any]:
+    ids = vocabulary.labelled
+    return {
+        "labels": dict(vocabulary.labels),
+        "labelled": [ids.start, ids.stop] if ids else None,
+    }
+
+
 def write_adjacency(folder: Path, dataset: Dataset) -> None:
     """Write the index of the facts of every entity and relation."""
     index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
@@ -67,10 +90,11 @@ def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
 def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
     """The dataset of a run whose files were checked."""
     train, valid, test = _read_arrays(folder, "")
+    labels = read_json(folder / about["labels"]) if "labels" in about else {}
     return Dataset(
         name=about["name"],
-        entities=_read_vocabulary(folder / "entities.json"),
-        relations=_read_vocabulary(folder / "relations.json"),
+        entities=_read_vocabulary(folder, "entities", labels),
+        relations=_read_vocabulary(folder, "relations", labels),
         train=train,
         valid=valid,
         test=test,
@@ -94,15 +118,16 @@ def _read_ratings(folder: Path) -> Ratings | None:
     return Ratings(*_read_arrays(folder, "ratings-"))
 
 
-def _read_sources(folder: Path) -> Column | None:
+def _read_sources(folder: Path) -> Sources | None:
     if not (folder / "sources.json").is_file():
         return None
     codes = np.load(folder / "sources.npy", allow_pickle=False)
-    return Column(codes, read_json(folder / "sources.json"))
+    return Sources(codes, read_json(folder / "sources.json"))
 
 
-def _read_vocabulary(path: Path) -> Vocabulary:
-    document = read_json(path)
+def _read_vocabulary(folder: Path, name: str, labels: dict[str, Any]) -> Vocabulary:
+    """Labels that were added to a finished run replace those it was trained with."""
+    document = read_json(folder / f"{name}.json") | labels.get(name, {})
     labelled = document["labelled"]
     return Vocabulary(
         names=tuple(document["names"]),
