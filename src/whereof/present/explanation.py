@@ -1,6 +1,7 @@
 """An explanation in the terminal, in a notebook, as a page and as bars."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -58,7 +59,7 @@ def explanation_html(explanation: Explanation) -> str:
         "notebook.html",
         title=prediction_text(explanation),
         notes=explanation.notes,
-        facts=facts_table(explanation, most=_NOTEBOOK_ROWS),
+        facts=facts_table(explanation, explanation.facts, ids=False, most=_NOTEBOOK_ROWS),
     )
 
 
@@ -75,7 +76,7 @@ def explanation_page(explanation: Explanation) -> str:
         about=list(_about(explanation)),
         notes=[f"Note: {note}" for note in explanation.notes],
         graph=svg_markup(explanation_svg(explanation)),
-        facts=facts_table(explanation, full=True),
+        facts=facts_table(explanation, explanation.facts),
         joints=list(_joint_tables(explanation)),
     )
 
@@ -112,55 +113,81 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
     return ax
 
 
-def facts_table(explanation: Explanation, *, full: bool = False, most: int | None = None) -> Table:
-    """The facts for pages; columns that no fact fills are left out."""
-    points = has_falls(explanation) and explanation.of == "probability"
-    columns: list[tuple[Column, Callable[[ExplainedFact], Any]]] = [
-        (Column("rank", "rank", "count"), lambda fact: fact.rank),
-        (Column("fact", "fact"), lambda fact: _fact_cell(fact, full)),
-        (Column("role", "in common"), lambda fact: ", ".join(fact.parts) or fact.role),
-        (
-            Column("influence", "influence", "points" if points else "signed"),
-            lambda fact: Cell(fact.influence, tone=_tone(fact)),
-        ),
-        (
-            Column("probability_without", "probability without", "percent"),
-            lambda fact: fact.probability_without,
-        ),
-        (
-            Column("share", "share", "share"),
-            lambda fact: Cell(fact.share, tone=_tone(fact)),
-        ),
-        (Column("top_answer_changes", "top answer changes"), _change),
-        (Column("source", "source"), lambda fact: fact.source),
+def facts_table(
+    explanation: Explanation,
+    facts: Sequence[ExplainedFact],
+    *,
+    page: bool = True,
+    ids: bool = True,
+    most: int | None = None,
+) -> Table:
+    """One row a fact; columns that no fact fills are left out.
+
+    page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
+    facts, and with the names that labels stand for.
+    """
+    falls, influence, without = has_falls(explanation), "influence", "probability"
+    if page:
+        in_points = falls and explanation.of == "probability"
+        influence, without = "points" if in_points else "signed", "percent"
+    names = [str(fact.fact_id) if ids else None for fact in facts]
+    left = [_without(explanation, fact, falls) for fact in facts]
+    shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
+    columns: list[tuple[Column, list[Any]]] = [
+        (Column("rank", "rank" if page else "", "count"), [fact.rank for fact in facts]),
+        (Column("fact_id", "fact", "count"), names),
     ]
-    if full:
-        columns.append((Column("fact_id", "id", "count"), lambda fact: fact.fact_id))
-    kept = [
-        (column, value)
-        for column, value in columns
-        if any(getattr(fact, column.name, "fact") is not None for fact in explanation.facts)
+    for place in places_of(facts[0]) if facts else ():
+        columns.append((Column(place, place), [_name_cell(fact, place, ids) for fact in facts]))
+    columns += [
+        (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
+        (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
+        (
+            Column("influence", "influence", influence),
+            [Cell(fact.influence, tone=_tone(fact)) for fact in facts],
+        ),
+        (Column("without", "without it", without), left),
+        (Column("share", "share", "share"), shares),
+        (Column("top_answer_without", "top answer without it"), list(map(_new_top, facts))),
+        (Column("source", "source"), [fact.source for fact in facts]),
     ]
-    rows = ([value(fact) for _, value in kept] for fact in explanation.facts)
+    kept = [each for each in columns if any(value is not None for value in each[1])]
+    rows = zip(*(values for _, values in kept), strict=True)
     note = f"{measure_text(explanation)}. Positive supports the prediction, negative opposes it."
     if any(column.name == "share" for column, _ in kept):
         note += " Share is the part of the influence of all facts with the same sign."
-    return Table.of("facts", "", [column for column, _ in kept], rows, note, most)
+    columns_ = [column for column, _ in kept]
+    return Table.of("facts", "", columns_, rows, note if page else "", most)
 
 
-def _fact_cell(fact: ExplainedFact, full: bool) -> Cell:
-    """The labels, and below them the names that they stand for."""
-    names = [name_of(fact, place) for place in places_of(fact)]
-    labels = [label_of(fact, place) for place in places_of(fact)]
-    below = [name for name, label in zip(names, labels, strict=True) if name != label]
-    return Cell(" ".join(labels), about=", ".join(below) if full else "")
+def _name_cell(fact: ExplainedFact, place: str, full: bool) -> Cell:
+    """The label, and below it the name that it stands for."""
+    name, label = name_of(fact, place), label_of(fact, place)
+    return Cell(label, about=name if full and name != label else "")
 
 
-def _change(fact: ExplainedFact) -> str:
+def _parts(fact: ExplainedFact, page: bool) -> str:
+    if page:
+        return ", ".join(fact.parts) or fact.role
+    return " ".join(map(_LETTERS.__getitem__, fact.parts))
+
+
+def _without(
+    explanation: Explanation, item: ExplainedFact | GraphPath, falls: bool
+) -> Cell | float | None:
+    """The prediction without a fact: its score, its ratio or its probability."""
+    if explanation.of == "score" and falls:
+        return Cell(explanation.prediction.score - item.influence, unit="score")
+    if explanation.contrast and falls:
+        return Cell(explanation.contrast.log_ratio - item.influence, unit="influence")
+    return item.probability_without
+
+
+def _new_top(fact: ExplainedFact) -> Cell | None:
+    """The top answer without a fact, where it is another."""
     if not fact.top_answer_changes:
-        return "no"
-    answer = fact.labels.get("top_answer_without")
-    return "yes" if answer is None else f"to {answer}"
+        return None
+    return Cell(fact.labels.get("top_answer_without") or "another", tone="changed")
 
 
 def _tone(fact: ExplainedFact | GraphPath) -> str:
@@ -182,49 +209,44 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "listed facts", f"{len(explanation.facts):,}"
 
 
-def _joint_tables(explanation: Explanation) -> Iterator[Table]:
-    """Facts rolled back together, below how the prediction stands with all facts."""
+def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Table]:
+    """Facts rolled back together, below the prediction with all facts."""
+    if explanation.without is not None:
+        together = [("together", explanation.without)]
+        title = f"Without {these_facts(len(explanation.without.fact_ids))}"
+        yield _joint_table(explanation, title, together, page)
     if explanation.stability is not None:
         rows = [(f"top {len(joint.fact_ids)}", joint) for joint in explanation.stability]
-        note = "The prediction without its strongest supporting facts, rolled back together."
-        yield _joint_table(explanation, "Stability", note, rows)
-    if explanation.without is not None:
-        ids = ", ".join(map(str, explanation.without.fact_ids))
-        note = f"The prediction without the facts {ids}, rolled back together."
-        together = [("together", explanation.without)]
-        yield _joint_table(explanation, "Without these facts", note, together)
+        yield _joint_table(explanation, "Without its strongest supporting facts", rows, page)
 
 
 def _joint_table(
-    explanation: Explanation, title: str, note: str, joints: Sequence[tuple[str, Joint]]
+    explanation: Explanation, title: str, joints: Sequence[tuple[str, Joint]], page: bool
 ) -> Table:
-    now = explanation.prediction
-    unit = "points" if explanation.of == "probability" else "signed"
+    now, rated = explanation.prediction, is_rated(explanation.prediction)
+    unit = "points" if explanation.of == "probability" and page else "influence"
+    probability = Column("probability", "probability", "percent" if page else "probability")
     columns = [
         Column("without", "without"),
-        Column("probability", "probability", "percent"),
-        Column("score", "rating" if is_rated(now) else "score", "score"),
+        Column("score", "rating", "score") if rated else probability,
         Column("rank", "rank", "count"),
         Column("influence", "influence", unit),
         Column("sum_of_single", "sum of single influences", unit),
         Column("top_answer", "top answer"),
     ]
-    blank = Cell("", unit="text")
-    top = now.labels["top_answer"]
     rows: list[Sequence[Any]] = [
-        ("none", now.probability, now.score, now.rank, blank, blank, top),
+        ("none", now.score if rated else now.probability, now.rank, "", "", _top(now.labels)),
         *(
             (
-                *(name, joint.probability, joint.score, joint.rank),
-                *(joint.influence, joint.sum_of_single, joint.labels["top_answer"]),
+                *(name, joint.score if rated else joint.probability, joint.rank),
+                *(joint.influence, joint.sum_of_single),
+                Cell(_top(joint.labels), tone="changed" if joint.top_answer_changes else ""),
             )
             for name, joint in joints
         ),
     ]
-    if is_rated(now):
-        columns.pop(1)
-        rows = [(row[0], *row[2:]) for row in rows]
-    return Table.of(title.lower().replace(" ", "-"), title, columns, rows, note)
+    note = "The facts of a row are rolled back together, which is an estimate."
+    return Table.of("joint", title, columns, rows, note)
 
 
 def _terminal_parts(
@@ -233,25 +255,17 @@ def _terminal_parts(
     yield from _heading(explanation)
     if explanation.facts:
         yield heading(_list_title(explanation, options))
-        yield _terminal_facts(explanation, explanation.facts, width)
+        ids = width is None or width >= _WIDE
+        yield facts_table(explanation, explanation.facts, page=False, ids=ids)
         yield from _below(explanation, options)
     else:
         yield _nothing(explanation, options)
     yield from explanation.notes
-    if explanation.without:
-        joint = explanation.without
-        yield heading(f"Without {these_facts(len(joint.fact_ids))}")
-        yield _standings(explanation, "", [("without", joint)], "now")
-        yield (
-            f"influence {text(joint.influence, 'influence')} together; the influences of each "
-            f"fact alone add up to {text(joint.sum_of_single, 'influence')}"
-        )
-    if explanation.stability:
-        yield heading("Without its strongest supporting facts")
-        joints = [(str(len(joint.fact_ids)), joint) for joint in explanation.stability]
-        yield _standings(explanation, "without the top", joints, "0")
+    for table in _joint_tables(explanation, page=False):
+        yield ""
+        yield table
     if options.graph and explanation.graph:
-        yield from _terminal_graph(explanation, width)
+        yield from _terminal_graph(explanation)
 
 
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
@@ -294,61 +308,8 @@ def _measure(explanation: Explanation) -> str:
     }[explanation.of]
 
 
-def _terminal_facts(
-    explanation: Explanation,
-    facts: Sequence[ExplainedFact],
-    width: int | None,
-    *,
-    listed: bool = True,
-) -> Table:
-    """One row a fact; a column that says nothing is left out. Shares are of `listed` facts."""
-    without = [_without(explanation, fact) for fact in facts]
-    columns: list[tuple[Column, list[Any]]] = [
-        (Column("rank", "", "count"), [fact.rank for fact in facts]),
-    ]
-    if width is None or width >= _WIDE:
-        columns.append((Column("id", "fact", "count"), [str(fact.fact_id) for fact in facts]))
-    for place in places_of(facts[0]):
-        columns.append((Column(place, place), [label_of(fact, place) for fact in facts]))
-    letters = [" ".join(map(_LETTERS.__getitem__, fact.parts)) for fact in facts]
-    columns.append((Column("parts", "in common"), letters))
-    if any(fact.rating is not None for fact in facts):
-        columns.append((Column("rating", "rating", "number"), [fact.rating for fact in facts]))
-    columns.append((Column("influence", "influence", "influence"), _influences(facts)))
-    if any(cell.value is not None for cell in without):
-        columns.append((Column("without", "without", "probability"), without))
-    if listed and any(fact.share is not None for fact in facts):
-        columns.append((Column("share", "share", "percent"), [fact.share for fact in facts]))
-    marks = [Cell("*" if fact.top_answer_changes else "", tone="changed") for fact in facts]
-    columns.append((Column("mark", ""), marks))
-    if any(fact.source is not None for fact in facts):
-        columns.append((Column("source", "source"), [fact.source for fact in facts]))
-    return _by_columns("facts", columns)
-
-
-def _by_columns(name: str, columns: Sequence[tuple[Column, Sequence[Any]]]) -> Table:
-    rows = zip(*(cells for _, cells in columns), strict=True)
-    return Table.of(name, "", [column for column, _ in columns], rows)
-
-
-def _influences(items: Sequence[ExplainedFact] | Sequence[GraphPath]) -> list[Cell]:
-    return [Cell(item.influence, tone=_tone(item)) for item in items]
-
-
-def _without(explanation: Explanation, item: ExplainedFact | GraphPath) -> Cell:
-    """The prediction without a fact: its score, its ratio or its probability."""
-    if explanation.of == "score" and has_falls(explanation):
-        return Cell(explanation.prediction.score - item.influence, unit="score")
-    if explanation.contrast and has_falls(explanation):
-        return Cell(explanation.contrast.log_ratio - item.influence, unit="influence")
-    return Cell(item.probability_without)
-
-
 def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     facts = explanation.facts
-    tops = {fact.labels["top_answer_without"] for fact in facts if fact.top_answer_changes}
-    if tops:
-        yield f"* without it the top answer is {tops.pop() if len(tops) == 1 else 'another'}"
     rival = any("rival" in fact.parts for fact in facts)
     also = ", i other answer" if rival else ""
     yield f"in common with the prediction: s subject, r relation, o object{also}"
@@ -377,36 +338,7 @@ def _nothing(explanation: Explanation, options: ExplainOptions) -> str:
     return f"no fact supports it, of {n_adjacent}; see those against it with --opposing"
 
 
-def _standings(
-    explanation: Explanation, title: str, joints: Sequence[tuple[str, Joint]], now: str
-) -> Table:
-    """The prediction with all facts, then without some, one row each."""
-    before = explanation.prediction
-    rated = is_rated(before)
-    columns = [
-        Column("without", title),
-        Column("score", "rating", "score")
-        if rated
-        else Column("probability", "probability", "probability"),
-        Column("rank", "rank", "count"),
-        Column("top_answer", "top answer"),
-    ]
-    rows = [
-        (now, before.score if rated else before.probability, before.rank, _top(before.labels)),
-        *(
-            (
-                *(name, joint.score if rated else joint.probability, joint.rank),
-                Cell(_top(joint.labels), tone="changed" if joint.top_answer_changes else ""),
-            )
-            for name, joint in joints
-        ),
-    ]
-    return Table.of("standings", "", columns, rows)
-
-
-def _terminal_graph(
-    explanation: Explanation, width: int | None
-) -> Iterator[RenderableType | Table]:
+def _terminal_graph(explanation: Explanation) -> Iterator[RenderableType | Table]:
     graph = explanation.graph
     assert graph is not None
     lists = {"Facts between the same two entities": graph.between}
@@ -414,30 +346,30 @@ def _terminal_graph(
         lists["Facts of the same relation"] = graph.same_relation
     for title, facts in lists.items():
         yield heading(title)
-        if facts:
-            yield _terminal_facts(explanation, facts, width, listed=False)
-        else:
-            yield "none that supports it"
+        shown = [replace(fact, share=None) for fact in facts]
+        none = "none that supports it"
+        yield facts_table(explanation, shown, page=False, ids=False) if shown else none
     yield heading("Pairs that join the two through a third entity, by their joint influence")
-    paths = graph.paths
-    yield _paths_table(explanation, paths) if paths else "none that supports it"
+    yield _paths_table(explanation, graph.paths) if graph.paths else "none that supports it"
 
 
 def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
     """Two rows a pair."""
     places = places_of(paths[0].facts[0])
     columns = [
-        Column("number", ""),
+        Column("number", "", "count"),
         *(Column(place, "") for place in places),
         Column("influence", "influence", "influence"),
-        Column("without", "without", "probability"),
+        Column("without", "without them", "probability"),
     ]
-    blank = Cell("", unit="text")
-    rows = []
-    for number_, (path, influence) in enumerate(zip(paths, _influences(paths), strict=True), 1):
+    rows: list[Sequence[Any]] = []
+    falls = has_falls(explanation)
+    for index, path in enumerate(paths, 1):
         first, second = ([label_of(fact, place) for place in places] for fact in path.facts)
-        rows.append((str(number_), *first, influence, _without(explanation, path)))
-        rows.append(("", *second, blank, blank))
+        influence = Cell(path.influence, tone=_tone(path))
+        without = _without(explanation, path, falls)
+        rows.append((index, *first, influence, without))
+        rows.append(("", *second, "", ""))
     return Table.of("paths", "", columns, rows)
 
 

@@ -227,7 +227,7 @@ def _examples(explanations: Sequence[Explanation]) -> Iterator[ReportSection]:
             fact_text(each.prediction),
             _example_words(each),
             svg_markup(explanation_svg(each)),
-            facts_table(each, most=_EXAMPLE_FACTS),
+            facts_table(each, each.facts, ids=False, most=_EXAMPLE_FACTS),
         )
         for each in explanations
     ]
