@@ -24,11 +24,11 @@ class Vocabulary:
     """The names of all entities (or relations), by id, and the labels of some of them."""
 
     names: tuple[str, ...]
-    """One name per id; a name may appear twice only in two ranges told apart by `among`."""
+    """One name per id; a name may occur twice only in two ranges that `among` separates."""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Name -> label, for reading; names without a label are shown as they are."""
+    """Name -> label for display; names without a label are shown themselves."""
     kind: str = "entity"
-    """What one of them is called in messages."""
+    """The noun for messages: entity or relation."""
     labelled: range | None = None
     """The ids that a label belongs to, if two ids have its name."""
 
@@ -52,7 +52,7 @@ class Vocabulary:
         return self.labels.get(name, name) if self._is_labelled(operator.index(index)) else name
 
     def find(self, text: str, among: range | None = None) -> int:
-        """The id of a name, else of an unambiguous label, else of either regardless of case.
+        """The id of a name, else of a unique label, else of either ignoring case.
 
         A whole number is found with or without decimals: 5 and 5.0 are the same.
 
@@ -141,7 +141,7 @@ class Vocabulary:
 
 
 def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
-    """The candidates that are most similar to the text, best first, regardless of case."""
+    """The candidates most similar to the text, best first, ignoring case."""
     wanted = text.casefold()[:_LONGEST]
     grams = {wanted[i : i + 2] for i in range(len(wanted) - 1)} or {wanted}
 
@@ -149,7 +149,7 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
         folded = candidate.casefold()
         return sum(gram in folded for gram in grams) / (len(grams) + len(folded))
 
-    # difflib takes seconds over 100,000 names; shared letter pairs leave it only a short list.
+    # difflib takes seconds for 100,000 names, so shared letter pairs select a short list first.
     shortlist = heapq.nlargest(_SHORTLIST, dict.fromkeys(candidates), key=overlap)
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
@@ -167,7 +167,7 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Every text with its ids."""
+    """Map each text to its ids."""
     index: dict[str, list[int]] = {}
     for text, i in pairs:
         index.setdefault(text, []).append(i)
@@ -175,5 +175,5 @@ def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
 
 
 def _within(ids: list[int] | None, among: range | None) -> list[int]:
-    """The distinct ids that lie in the range."""
+    """The distinct ids in the range."""
     return [i for i in dict.fromkeys(ids or ()) if among is None or i in among]

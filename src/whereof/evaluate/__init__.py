@@ -1,1 +1,1 @@
-"""How good a model is."""
+"""Evaluation: metrics of models, and protocols for explanations."""

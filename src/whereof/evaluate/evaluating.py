@@ -1,4 +1,4 @@
-"""An evaluation: a sample of predictions for every seed, and every protocol that is asked for."""
+"""Run an evaluation: sample predictions for every seed and run the protocols on them."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from whereof.predict.standing import stand_alike
 from whereof.retrain import Case
 
 Variants = Mapping[str, Mapping[str, Sequence[Case]]]
-"""By protocol and by name: the cases of the variants that it asks for, one a seed."""
+"""By protocol and name: the cases of its variants, one per seed."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class About:
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
-    """Explain one prediction by every method that is needed, so that what is missing shows."""
+    """Explain one prediction with every method, to find out early if the run lacks something."""
     asked = protocols(options.protocols)
     needed = [name for each in asked for name in _methods(each, options)]
     if case.trained.trace is None:
@@ -53,7 +53,7 @@ def _methods(protocol: Protocol, options: EvaluateOptions) -> Iterator[str]:
 def _check_without_trace(
     asked: Sequence[Protocol], needed: Sequence[str], options: EvaluateOptions
 ) -> None:
-    """Refuse what needs a trace, and name all of it."""
+    """Raise an error that names everything that needs a trace."""
     traced = [name for name in dict.fromkeys(needed) if "trace" in get_method(name).needs]
     lacking = [each.name for each in asked if set(each.uses) & set(traced)]
     if any(each.by_method for each in asked):
@@ -73,7 +73,7 @@ def evaluate(
     variants: Variants | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """Run the protocols over the cases of all seeds, and over the variants they ask for."""
+    """Run the protocols on the cases of all seeds and on their variants."""
     start, others = time.perf_counter(), variants or {}
     every = [case for mine in others.values() for each in mine.values() for case in each]
     samples = {case: pick(case, options, threads) for case in dict.fromkeys([*cases, *every])}
@@ -107,7 +107,7 @@ def evaluate(
 
 
 def _announce(tasks: Mapping[Protocol, Task], samples: Sequence[Sample]) -> None:
-    """Say the largest number of retrainings of all protocols and seeds, and how long they take."""
+    """Announce the maximum number of retrainings of all protocols and seeds, and their time."""
     n_retrainings = 0
     for sample in samples:
         names = [each.name for each, task in tasks.items() if sample in task.samples]
@@ -118,7 +118,7 @@ def _announce(tasks: Mapping[Protocol, Task], samples: Sequence[Sample]) -> None
 
 
 def _retrain(tasks: Mapping[Protocol, Task], samples: Sequence[Sample]) -> None:
-    """Ask for the retrainings of all protocols at once: engines are faster on large batches."""
+    """Retrain for all protocols together: engines are faster on large batches."""
     for sample in samples:
         jobs = [
             job
@@ -151,7 +151,7 @@ def _described(samples: Sequence[Sample], options: EvaluateOptions, about: About
 
 
 def _counts(samples: Sequence[Sample]) -> dict[str, Any]:
-    """What is known once all protocols are done: counts, times, notes, and the controls."""
+    """Counts, times, notes and the comparison of controls, after all protocols."""
     # The journal has the controls, unless no protocol retrained anything.
     controls = [sample.ask([]).control for sample in samples]
     asked = sum(len(sample.asked) for sample in samples)

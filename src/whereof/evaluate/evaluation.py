@@ -1,4 +1,4 @@
-"""What an evaluation found: typed results by protocol, to JSON and back."""
+"""The results of an evaluation: typed, by protocol, to JSON and back."""
 
 import json
 import math
@@ -157,7 +157,7 @@ class Evaluation:
 
     @property
     def quantity(self) -> str:
-        """What facts influence, in the singular."""
+        """The quantity that facts influence: probability or rating."""
         return "rating" if self.rated else "probability"
 
     @property
@@ -178,7 +178,7 @@ class Evaluation:
         ]
 
     def ending(self) -> list[str]:
-        """What the figures rest on, and what to be careful about."""
+        """The number of retrainings, the time, and warnings."""
         known = f", {self.n_known:,} of them known before" if self.n_known else ""
         took = show(self.seconds, "seconds")
         lines = [f"{count(self.n_retrainings, 'retraining')}{known}; {took} in total"]
@@ -194,7 +194,7 @@ class Evaluation:
         return [said for each in protocols() if each.ran(self) for said in each.headlines(self)]
 
     def sections(self) -> Iterator[Section]:
-        """The results of every protocol, in the order in which they were asked for."""
+        """The results of every protocol, in the requested order."""
         asked = [*self.options.get("protocols", ())]
         ran = [each for each in protocols() if each.ran(self)]
         ran.sort(key=lambda each: asked.index(each.name) if each.name in asked else len(asked))
@@ -212,7 +212,7 @@ class Evaluation:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as dicts and tuples as lists, at every depth; None where not finite."""
+    """Convert dataclasses to dicts and tuples to lists, recursively; None if not finite."""
     if is_dataclass(value) and not isinstance(value, type):
         written = (item.name for item in fields(value) if item.metadata.get("written", True))
         return {name: plain(getattr(value, name)) for name in written}

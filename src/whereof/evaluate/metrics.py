@@ -28,9 +28,9 @@ _BLOCK = 256
 _LENGTHS = (10, 20)
 _HITS = (1, 3, 10)
 _FILTERS = (("train", "valid", "test"), ("train", "valid"))
-"""The standard one and the paper's."""
+"""The standard filter and the paper's."""
 _MOST_NUMBERS = 1e13
-"""Products of a dot product that ranking may take without a time budget: minutes on one core."""
+"""Multiplications that ranking may need without a time budget: minutes on one core."""
 _PROBED = 512
 """Facts ranked by each thread to measure the speed."""
 
@@ -69,7 +69,7 @@ class RankingEvaluator:
         return self._indexes[key]
 
     def _turn(self, facts: Facts, reverse: bool) -> Facts:
-        """Facts as they are, or (object, inverse relation, subject)."""
+        """The facts, or (object, inverse relation, subject)."""
         if not reverse:
             return facts
         turned = facts[:, [OBJECT, RELATION, SUBJECT]]
@@ -151,13 +151,13 @@ def _join(
 
 @kernel
 def _rank_block(kind, queries, rows, ids, targets, known, scores, ranks):
-    """Ranks of targets among the ids, once for every filter: (known objects, spans of them)."""
+    """Ranks of targets among the ids, for every filter: (known objects, spans of them)."""
     first = ids[0]
     flat, spans = known
     for i in range(queries.shape[0]):
         score_rows(kind, queries[i], rows, ids, rows.shape[1], scores)
         mine = scores[targets[i] - first]
-        higher, equal = 0, -1  # the target is equal to itself
+        higher, equal = 0, -1  # the target ties with itself
         for j in range(ids.shape[0]):
             higher += scores[j] > mine
             equal += scores[j] == mine
@@ -235,7 +235,7 @@ def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, fl
 class SplitEvaluator:
     """Measures a model on a dataset's splits; known answers are indexed once.
 
-    A model of ratings is measured by their errors, and by ranks only if `ranked` says so.
+    A rating model is measured by its errors, and by ranks only if `ranked` is true.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class SplitEvaluator:
         return found
 
     def _sample(self, scorer: Scorer, facts: Facts, seconds: float) -> Facts:
-        """All facts, or as many as there is time for; in two-way data, all facts of some users."""
+        """All facts, or a random sample (of users in two-way data) that fits the time."""
         n_sides = 2 if self.ranking.inverse else 1
         width = scorer.entity_rows.shape[1]
         most = _MOST_NUMBERS / (len(self.dataset.objects) * width * n_sides)
@@ -308,7 +308,7 @@ class SplitEvaluator:
         return facts[np.isin(facts[:, SUBJECT], chosen)]
 
     def validate(self, scorer: Scorer) -> Validation:
-        """The metric that picks the best epoch: MRR, for recommenders NDCG, for ratings RMSE."""
+        """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings."""
         if self.rated:
             rmse = rating_metrics(self.dataset, scorer, "valid")["rmse"]
             return Validation("rmse", rmse, gain=-rmse)

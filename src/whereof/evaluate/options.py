@@ -1,4 +1,4 @@
-"""The options of an evaluation: one table that feeds commands, docs and checks."""
+"""The options of an evaluation, in one table for command options, docs and checks."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _Own = TypeVar("_Own", bound=Settings)
 
 @dataclass(frozen=True)
 class EvaluateOptions(Settings):
-    """What is evaluated, and how; checked when made. Lists may be texts with commas."""
+    """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
     methods: _Words = choice("rollback,random", "methods, with commas between them", "Evaluation")
     k: int | _Words = choice(
@@ -116,7 +116,7 @@ class EvaluateOptions(Settings):
             raise WhereofError(f"baseline {self.baseline!r} is not among the methods: {names}")
 
     def _check_owners(self) -> None:
-        """Refuse an option that is off by default and belongs to a protocol that does not run."""
+        """Raise an error for an option that belongs to a protocol that does not run."""
         from whereof.evaluate.protocol import protocols
 
         for protocol in protocols():
@@ -160,7 +160,7 @@ def _methods(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _listed(name: str, value: _Words | int) -> tuple[str, ...]:
-    """Words between commas, or a list of them, each once."""
+    """A list of distinct words, given as a list or separated by commas."""
     several = value if isinstance(value, list | tuple) else [value]
     words: Iterable[Any] = value.split(",") if isinstance(value, str) else several
     found = tuple(dict.fromkeys(word for each in words if (word := str(each).strip())))
@@ -170,7 +170,7 @@ def _listed(name: str, value: _Words | int) -> tuple[str, ...]:
 
 
 def _known(noun: str, words: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """Words that are all allowed."""
+    """Check that all words are allowed."""
     for word in words:
         if word not in allowed:
             raise registry.unknown(noun, word, allowed)
@@ -178,7 +178,7 @@ def _known(noun: str, words: Sequence[str], allowed: Sequence[str]) -> tuple[str
 
 
 def _pairs(value: str | dict[str, Any]) -> dict[str, Any]:
-    """NAME=VALUE between commas, as a dict."""
+    """A dict from NAME=VALUE pairs separated by commas."""
     if isinstance(value, dict):
         return value
     parts = [part.partition("=") for part in _listed("settings", value)]
@@ -197,7 +197,7 @@ def _size(word: str) -> int | str:
 
 
 def evaluated() -> tuple[str, ...]:
-    """Methods that estimate. Those that retrain are what estimates are checked against."""
+    """Methods that estimate. Methods that retrain are not evaluated: they give the truth."""
     from whereof.explain.method import get_method  # compiled code is loaded when needed
 
     return tuple(name for name in names(METHODS) if "retraining" not in get_method(name).needs)

@@ -1,7 +1,7 @@
-"""What a protocol is: an object that says what it needs, what it costs, and how it is shown.
+"""The interface of protocols: what they need, what they cost, and how results are shown.
 
-A protocol is found by name through `whereof.registry`, in the group `whereof.protocols`. Commands,
-pages and documents treat all of them alike.
+Protocols are found by name through `whereof.registry`, in the group `whereof.protocols`. Commands,
+pages and documents treat all protocols in the same way.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class Retrainings:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a protocol runs on."""
+    """The input of a protocol."""
 
     options: "EvaluateOptions"
     seeds: Sequence["Sample"]
@@ -61,7 +61,7 @@ class Task:
 
     @property
     def samples(self) -> list["Sample"]:
-        """All that the protocol looks at: its variants or, without any, the run itself."""
+        """The samples of the variants or, without variants, of the run itself."""
         variants = [sample for mine in self.variants.values() for sample in mine]
         return variants or list(self.seeds)
 
@@ -80,7 +80,7 @@ class Protocol:
     """A way to evaluate methods. Subclasses set the attributes and write `count` and `run`."""
 
     name: ClassVar[str]
-    """As `--protocols` takes it."""
+    """Its name in `--protocols`."""
     title: ClassVar[str]
     """The heading of its section."""
     citation: ClassVar[str] = ""
@@ -88,18 +88,18 @@ class Protocol:
     """Fields of the JSON document, with their types: `tuple[Row, ...]` or `Row | None`, where Row
     is a dataclass. The values are attributes of the `Evaluation` too."""
     by_method: ClassVar[bool] = False
-    """Whether it looks at every method of the options."""
+    """Whether it uses every method of the options."""
     by_size: ClassVar[bool] = False
-    """Whether it looks at every size `k` of the options."""
+    """Whether it uses every size `k` of the options."""
     uses: ClassVar[tuple[str, ...]] = ()
     """Methods that it uses by itself."""
     options: ClassVar[tuple[str, ...]] = ()
-    """Those of `EvaluateOptions` that no other protocol reads."""
+    """Fields of `EvaluateOptions` that only this protocol reads."""
     settings: ClassVar["type[Settings] | None"] = None
     """A table of further options, which `--set NAME=VALUE` gives."""
 
     def variants(self, options: "EvaluateOptions") -> Mapping[str, Mapping[str, Any]]:
-        """By name, changes to the run's settings: each is trained, and looked at instead."""
+        """By name, changed settings; such runs are trained and evaluated instead."""
         return {}
 
     def count(self, options: "EvaluateOptions", size: SampleSize) -> Retrainings:

@@ -1,4 +1,4 @@
-"""Which facts: those that share something with a prediction, or those that are named."""
+"""Select facts: those that share something with a prediction, or named ones."""
 
 import csv
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 _MOST_PARTS = 12
 """A text with more commas is not split at every choice of them."""
 PARTS = ("subject", "relation", "object", "rival")
-"""Parts of a prediction that a fact can share; the rival is the answer of a contrast."""
+"""Parts of a prediction that a fact can share; the rival is the other answer of a contrast."""
 
 
 def find_adjacent(trained: Trained, prediction: Prediction, rival: int | None = None) -> FactIds:
-    """Every fact that has the prediction's subject, relation or object, or the rival."""
+    """All facts that contain the prediction's subject, relation or object, or the rival."""
     entities = (prediction.subject, prediction.object, rival)
     present = [entity for entity in entities if entity is not None]
     return trained.adjacency.adjacent(present, prediction.relation)
@@ -32,7 +32,7 @@ def find_adjacent(trained: Trained, prediction: Prediction, rival: int | None = 
 def shared_parts(
     trained: Trained, prediction: Prediction, fact_ids: FactIds, rival: int | None = None
 ) -> NDArray[np.bool_]:
-    """(n, 4) which of PARTS facts share with a prediction; entities count in either place."""
+    """(n, 4) which of PARTS each fact shares with a prediction; entities count in both places."""
     data = trained.dataset
     facts = data.train[fact_ids]
     shared = np.zeros((len(facts), len(PARTS)), bool)
@@ -44,7 +44,7 @@ def shared_parts(
 
 
 def role_of(parts: Sequence[str]) -> str:
-    """One word for what a fact shares: a part, several, or none."""
+    """One word for what a fact shares with a prediction: a part, several, or none."""
     if len(parts) > 1:
         return "several"
     return parts[0] if parts else "none"
@@ -57,7 +57,7 @@ def filter_facts(
     options: ExplainOptions,
     rival: int | None = None,
 ) -> FactIds:
-    """The facts that the method, roles, relations and entities ask for."""
+    """The facts that pass the filters by method, role, relation and entity."""
     data = trained.dataset
     relations, entities = as_list(options.relation), as_list(options.entity)
     if relations and data.two_way:
@@ -80,13 +80,13 @@ def filter_facts(
 
 
 def find_facts(trained: Trained, wanted: Any) -> FactIds:
-    """Training facts by id or by names, each once, in the order given."""
+    """Training facts given by id or names, each once, in the given order."""
     found = [_find_fact(trained, text) for text in _split_ids(wanted)]
     return np.array(list(dict.fromkeys(found)), np.int64)
 
 
 def _split_ids(wanted: Any) -> list[Any]:
-    """Several ids may stand in one text, by commas or blanks."""
+    """Split a text of several ids, separated by commas or spaces."""
     texts: list[Any] = []
     for item in as_list(wanted):
         parts = str(item).replace(",", " ").split()

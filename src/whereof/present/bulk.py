@@ -23,7 +23,7 @@ from whereof.run.files import check_free, lock, writing_to
 
 @dataclass(frozen=True)
 class Task:
-    """The file to make, and how to treat what is there of it."""
+    """The file to write, and what to do with unfinished work for it."""
 
     path: Path
     force: bool = False
@@ -41,20 +41,20 @@ class Task:
 
 
 class Unfinished:
-    """What is finished, one JSON document a line, below a line that says what the work is."""
+    """Finished results, one JSON document per line, after a header line that describes the work."""
 
     def __init__(self, path: Path, file: IO[bytes], n_done: int) -> None:
         self._path, self._file = path, file
         self.n_done = n_done
 
     def add(self, record: dict[str, Any]) -> None:
-        """Keep one more record; it survives this process."""
+        """Write one more record to disk."""
         self._file.write(_line(record))
         self._file.flush()
         self.n_done += 1
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """All records, in their order."""
+        """All records, in order."""
         with self._path.open("rb") as file:
             file.readline()
             yield from map(json.loads, file)
@@ -62,7 +62,7 @@ class Unfinished:
 
 @contextmanager
 def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Unfinished]:
-    """The journal of a task, held by this process; it goes when the work inside is done."""
+    """The journal of a task, locked by this process and removed when the work is done."""
     path, header = task.journal, json.loads(_line(header))
     there = path.exists()
     if not there or task.force:
@@ -88,7 +88,7 @@ def _hold(task: Task) -> IO[bytes]:
 
 
 def _check_header(task: Task, file: IO[bytes], header: dict[str, Any]) -> int:
-    """How long the first line is, which must say the same; 0 where there is none yet."""
+    """The length of the header line, which must match; 0 if there is none yet."""
     line = file.readline()
     if not line.endswith(b"\n"):
         return 0
@@ -103,7 +103,7 @@ def _check_header(task: Task, file: IO[bytes], header: dict[str, Any]) -> int:
 
 
 def _go_on(file: IO[bytes], start: int, header: dict[str, Any]) -> int:
-    """Leave a file at the end of its last whole line; how many records there are."""
+    """Truncate a file after its last complete line; return the number of records."""
     end, n_done = start, 0
     if start:
         for line in file:
@@ -135,7 +135,7 @@ def _listed(names: list[str]) -> str:
 
 
 Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
-"""Explains predictions in their order; what none could be explained with is refused at once."""
+"""Explains predictions in order."""
 
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
@@ -152,7 +152,7 @@ _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
 
 
 def _explanation_rows(document: Document) -> Iterator[tuple[Any, ...]]:
-    """One row a fact: the prediction, then the fact."""
+    """One row per fact: the prediction, then the fact."""
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
     for fact in document["facts"]:
@@ -176,10 +176,10 @@ class WrittenExplanations:
 
     path: str
     n_predictions: int
-    """Explained, those of an earlier call included."""
+    """Number of explained predictions, including those of an earlier call."""
     n_facts: int
     n_resumed: int
-    """Done by an earlier call that was cut off."""
+    """Number that an earlier, interrupted call has finished."""
     failed: tuple[Failed, ...]
     seconds: float
 
@@ -199,12 +199,12 @@ def write_explanations(
 ) -> WrittenExplanations:
     """Explain predictions into a file, in the format of its ending.
 
-    What is finished is kept in a journal, and a later call for the same goes on after it: `run`,
-    `device` and `options`, by which `explain` works, tell calls apart.
+    Finished explanations are kept in a journal, and a later call with the same `run`, `device` and
+    `options` continues after them.
     """
     start, fill = time.perf_counter(), find_format(task.path, _EXPLANATIONS)
     events = events or Events()
-    explain(())  # says what is wrong before anything is written
+    explain(())  # raises errors before anything is written
     with open_journal(task, _header(run, device, predictions, options)) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(predictions[n_resumed:]):
@@ -224,7 +224,7 @@ def write_explanations(
 
 
 def facts_csv(explanation: Explanation) -> str:
-    """The facts of one explanation as a table by commas."""
+    """The facts of one explanation as CSV."""
     file = io.StringIO(newline="")
     write_commas(file, _FACTS)(explanation.to_dict())
     return file.getvalue()
@@ -233,7 +233,7 @@ def facts_csv(explanation: Explanation) -> str:
 def _header(
     run: str, device: str, predictions: Sequence[Listed], options: ExplainOptions
 ) -> dict[str, Any]:
-    """What must be the same in a later call that goes on."""
+    """What must be equal in a later call that continues the work."""
     asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
     return {
         "whereof version": __version__,
@@ -257,7 +257,7 @@ def _keep(journal: Unfinished, line: int, result: Explanation | Failed) -> None:
 
 
 def _document(explanation: Explanation) -> Document:
-    """What is kept of an explanation."""
+    """The document of an explanation."""
     document = explanation.to_dict()
     return {name: document[name] for name in _ALWAYS} | {
         name: document[name] for name in _WHERE_ASKED if document[name]

@@ -28,7 +28,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROUNDING = 1e-9
 _DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
 _LONGEST = 150
-"""The widest label beside an axis."""
+"""The largest width of a label beside an axis."""
 _BOTTOM = 46
 """Room below an axis for its numbers and its title."""
 _DRAWN = 1000
@@ -54,7 +54,7 @@ def nice_ticks(values: Iterable[float | None], most: int = 6) -> tuple[float, ..
     there = [float(value) for value in values if _known(value)]
     low, high = (min(there), max(there)) if there else (0.0, 1.0)
     if high - low <= _ROUNDING * max(abs(low), abs(high)):
-        # One value stands in the middle of a range of its own size.
+        # A single value is in the middle of a range of its own size.
         room = abs(low) / 2 or 0.5
         low, high = low - room, high + room
     least = (high - low) / max(most - 1, 1)
@@ -66,7 +66,7 @@ def nice_ticks(values: Iterable[float | None], most: int = 6) -> tuple[float, ..
 
 
 def tick_texts(ticks: Sequence[float], *, percent: bool = False) -> list[str]:
-    """Numbers with as many digits as tell them apart."""
+    """Numbers with enough digits to distinguish them."""
     scale = 100 if percent else 1
     step = scale * (ticks[1] - ticks[0])
     digits = max(0, -math.floor(math.log10(step) + _ROUNDING))
@@ -78,7 +78,7 @@ def tick_texts(ticks: Sequence[float], *, percent: bool = False) -> list[str]:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where numbers stand, in points of the picture; it may run either way."""
+    """Maps numbers to positions in the picture; may run in either direction."""
 
     ticks: tuple[float, ...]
     start: float
@@ -91,7 +91,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class _Plot:
-    """A rectangle with an axis below and one on its left."""
+    """A rectangle with an axis below and one on the left."""
 
     x: Scale
     y: Scale
@@ -237,7 +237,7 @@ def _right_axis(scale: Scale, x: float, title: str) -> list[str]:
 
 
 def _box_legend(y: float, count: str) -> list[str]:
-    """What line, disc and diamond are."""
+    """A legend for line, disc and diamond."""
     parts = [
         line((16, y - 4), (34, y - 4), width=2.4),
         words(40, y, "median"),
@@ -303,7 +303,7 @@ def _scatter(chart: Chart) -> str | None:
 
 
 def _thinned(places: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
-    """At most 1,000 of the points, evenly chosen in the order of x, with both ends."""
+    """At most 1,000 of the points, chosen evenly along x, including both ends."""
     if len(places) <= _DRAWN:
         return places
     ordered = sorted(places)
@@ -317,7 +317,7 @@ def _points_words(panel: Points) -> str:
 
 
 def _curves(chart: Chart) -> str | None:
-    """Curves, each named in a key and told apart by dashes as well as colour."""
+    """Curves with a legend, distinguished by dashes as well as colour."""
     left, top, width, height = 64, 12, 300, 170
     drawn = [curve for curve in _marks(chart, Curve) if _places(curve.points)]
     if not drawn:
@@ -350,7 +350,7 @@ def _curve(curve: Curve, index: int, plot: _Plot) -> list[str]:
 
 
 def _curve_key(curves: Sequence[Curve], x: float, top: float) -> list[str]:
-    """Names at the right, in the order of the curves' last points from the top."""
+    """A legend on the right, in the order of the curves' last points from the top."""
     order = sorted(range(len(curves)), key=lambda index: -_places(curves[index].points)[-1][1])
     parts = []
     for row, index in enumerate(order):
@@ -367,7 +367,7 @@ def _dashed(index: int) -> str:
 
 
 def _strips(chart: Chart) -> str | None:
-    """A row of discs for every label, one disc a value, and a stroke at their mean."""
+    """A row of discs for every label, one disc per value, and a line at their mean."""
     top, width, row = 12, 300, 22
     found = [(s.label, [each for each in s.values if _known(each)]) for s in _marks(chart, Strip)]
     drawn = [(label, values) for label, values in found if values]
@@ -408,12 +408,12 @@ def _known(value: float | None) -> TypeGuard[float]:
 
 
 def _places(points: Sequence[Place]) -> list[tuple[float, float]]:
-    """The points that have both numbers."""
+    """The points with both coordinates."""
     return [(x, y) for x, y in points if _known(x) and _known(y)]
 
 
 def _left(labels: Iterable[str]) -> float:
-    """Room for labels left of an axis."""
+    """Space for labels left of an axis."""
     return 24 + min(max(text_width(label, SMALL) for label in labels), _LONGEST)
 
 

@@ -12,13 +12,13 @@ _PAIRS = {"interval": ("low", "high"), "deviation": ("mean", "std")}
 
 
 def records(table: Table) -> list[dict[str, Any]]:
-    """One dict a row, by the columns' names; what is not finite is None."""
+    """One dict per row, by column name; None for values that are not finite."""
     names = [column.name for column in table.columns]
     return [dict(zip(names, map(_value, row), strict=True)) for row in table.rows]
 
 
 def csv_text(table: Table) -> str:
-    """The table with a heading; a pair takes two columns, such as `pd_low` and `pd_high`."""
+    """The table as CSV with a header; a pair takes two columns, such as `pd_low` and `pd_high`."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(name for column in table.columns for name in _names(column))

@@ -1,4 +1,4 @@
-"""Evaluations in the terminal: what every protocol says about its own results."""
+"""Evaluations in the terminal: the tables and sentences of every protocol."""
 
 from rich.console import Console
 
@@ -8,7 +8,7 @@ from whereof.table import Table
 
 
 def show_evaluation(out: Console, found: Evaluation) -> None:
-    """The tables and sentences of every protocol."""
+    """Print the tables and sentences of every protocol."""
     show(out, *found.heading())
     for section in found.sections():
         show(out, heading(section.title))

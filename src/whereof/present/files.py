@@ -1,4 +1,4 @@
-"""Answers and retrainings as files, by their ending: text, Parquet or JSON lines."""
+"""Write answers and retrainings to files; the ending decides: text, Parquet or JSON lines."""
 
 import csv
 import gzip
@@ -21,9 +21,9 @@ from whereof.run.files import check_free, draft_of
 Result = TypeVar("Result")
 Write = Callable[[Result], None]
 Format = Callable[[Path], AbstractContextManager[Write[Result]]]
-"""Opens a file, and closes it when every result is written."""
+"""Opens a file and closes it when every result is written."""
 Document = dict[str, Any]
-"""Plain values, as JSON holds them."""
+"""Plain JSON values."""
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _PARQUET_ROWS: Final = 1 << 16
@@ -41,7 +41,7 @@ class RowFormat(Generic[Result]):
 
 
 def find_format(path: Path, layout: RowFormat[Result]) -> Format[Result]:
-    """The format that a file's name ends in."""
+    """The file format for the ending of a name."""
     name = path.name.lower()
     packed, ending = name.endswith(".gz"), Path(name.removesuffix(".gz")).suffix
     if ending == ".parquet" and not packed:
@@ -67,14 +67,14 @@ def _text(
 
 
 def write_commas(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
-    """A table by commas, its heading first; cells are quoted where they must be."""
+    """A CSV table with a header; cells are quoted if necessary."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(layout.columns)
     return lambda result: writer.writerows(map(_joined, layout.rows(result)))
 
 
 def _tabs(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
-    """Cells as they are, without quotes; a blank stands for what would end one."""
+    """Cells without quotes; TABs and line ends become spaces."""
     file.write("\t".join(layout.columns) + "\n")
     return lambda result: file.writelines(
         "\t".join(map(_cell, _joined(row))) + "\n" for row in layout.rows(result)
@@ -82,7 +82,7 @@ def _tabs(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
 
 
 def _joined(row: tuple[Any, ...]) -> list[Any]:
-    """A row with its lists as texts."""
+    """A row with lists as text."""
     return [" ".join(map(str, cell)) if isinstance(cell, tuple) else cell for cell in row]
 
 
@@ -138,7 +138,7 @@ def _parquet(layout: RowFormat[Result], path: Path) -> Iterator[Write[Result]]:
 
 @contextmanager
 def new_file(path: Path, fill: Format[Result]) -> Iterator[Write[Result]]:
-    """A file to fill that takes its name when it is complete."""
+    """A new file that gets its name when it is complete."""
     with draft_of(path) as draft, fill(draft) as write:
         yield write
 
@@ -151,7 +151,7 @@ _answer_values = attrgetter(*_FIELDS)
 
 
 def _answer_rows(answers: Answers) -> Iterator[tuple[Any, ...]]:
-    """One row an answer: the query, then the answer."""
+    """One row per answer: the query, then the answer."""
     query = (*answers.query.values(), answers.asks)
     return (query + _answer_values(answer) for answer in answers.answers)
 
@@ -222,7 +222,7 @@ _RETRAININGS: RowFormat[Document] = RowFormat(
 
 
 def check_retrainings(path: Path, *, force: bool) -> None:
-    """Refuse a file that cannot be written, before anything is retrained."""
+    """Raise an error if the file cannot be written, before anything is retrained."""
     find_format(path, _RETRAININGS)
     check_free(path, force=force)
 

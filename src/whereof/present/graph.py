@@ -1,8 +1,8 @@
-"""The explanation graph: which facts are drawn, what each of them joins, and where it stands.
+"""The explanation graph: which facts are drawn, what they connect, and their positions.
 
-The prediction's entities are two pillars, its subject left and its object right. Every edge is a
-lane of its own between them, so that no two labels meet. Third entities are boxes in the middle.
-Facts between other entities stand below, two in a row.
+The prediction's entities are two pillars, the subject on the left and the object on the right.
+Every edge has its own lane between them, so that labels never overlap. Third entities are boxes in
+the middle. Facts between other entities are below, two in a row.
 """
 
 import math
@@ -33,11 +33,11 @@ from whereof.present.svg import (
 from whereof.units import percent, typographic
 
 _LISTED = 10
-"""Facts of the list that are drawn beside those of the graph."""
+"""Number of listed facts to draw in addition to those of the graph."""
 _OPPOSITE = {"subject": "object", "object": "subject"}
 
 _MARGIN, _PILLAR, _GAP, _BOX = 16, 150, 230, 168
-"""Widths: pillars and boxes, with the gaps that edges cross."""
+"""Widths of pillars and boxes, and of the gaps that edges cross."""
 _LANE, _LOOP_LANE = 40, 58
 _CELL, _CELL_BOX, _CELL_GAP = 456, 140, 16
 """Facts between other entities: the whole, each of its boxes, and the gap between two in a row."""
@@ -48,16 +48,16 @@ _THINNEST, _THICKEST = 1.2, 6.0
 
 
 def strength(influence: float) -> float:
-    """The size of an influence, whatever its sign."""
+    """The absolute influence."""
     return abs(influence) if math.isfinite(influence) else 0.0
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Tells which of a fact's entities are the prediction's.
+    """Determines which entities of a fact are the prediction's.
 
-    In data of ratings a user and an item may have the same name. So a name in the other place is
-    the same entity only where some fact shows that entities of this data take either place.
+    In rating data a user and an item may have the same name. So a name in the other place is the
+    same entity only if some fact shows that entities of this data occur in both places.
     """
 
     prediction: NamedPrediction
@@ -65,13 +65,13 @@ class Ends:
 
     @classmethod
     def among(cls, prediction: NamedPrediction, facts: Sequence[ExplainedFact]) -> "Ends":
-        """As those facts show it."""
+        """As these facts show it."""
         two_way = prediction.relation is None
         mixed = not two_way and any(_crosses(prediction, fact) for fact in facts)
         return cls(prediction, mixed or _is_loop(prediction, facts))
 
     def of(self, fact: ExplainedFact) -> dict[str, str | None]:
-        """By place of a fact, the place of the prediction whose entity stands there."""
+        """For each place of a fact, the place of the prediction with the same entity."""
         return {place: self._end(fact, place) for place in _OPPOSITE}
 
     def _end(self, fact: ExplainedFact, place: str) -> str | None:
@@ -83,7 +83,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Third:
-    """An entity that facts tie to the prediction's subject, to its object, or to both."""
+    """An entity that facts connect to the prediction's subject, its object, or both."""
 
     label: str
     title: str
@@ -95,7 +95,7 @@ class Third:
 
 
 class Chosen:
-    """The facts of a picture by what they join."""
+    """The facts of a picture, by what they connect."""
 
     def __init__(self, explanation: Explanation) -> None:
         facts, self.n_left_out = _drawn(explanation)
@@ -105,12 +105,12 @@ class Chosen:
         self.ends = Ends.among(self.prediction, [*facts, *explanation.facts])
         self.between: list[ExplainedFact] = []
         self.loops: dict[str, list[ExplainedFact]] = {"subject": [], "object": []}
-        """Facts that join the subject, or the object, to itself."""
+        """Facts that connect the subject, or the object, to itself."""
         self.others: list[ExplainedFact] = []
-        """Facts of which neither end is in the prediction."""
+        """Facts that contain no entity of the prediction."""
         self._thirds: dict[tuple[str, str], Third] = {}
         for path in explanation.graph.paths if explanation.graph else ():
-            # The first of an entity's paths is its strongest.
+            # The first path of an entity is its strongest.
             third = self._third(path.entity, path.label, path.influence)
             self._thirds.setdefault(("", path.entity), third)
         for fact in facts:
@@ -121,7 +121,7 @@ class Chosen:
         return tuple(self._thirds.values())
 
     def facts(self) -> Iterator[ExplainedFact]:
-        """All that are drawn."""
+        """All drawn facts."""
         yield from self.between
         yield from self.others
         for sides in (self.loops, *(third.sides for third in self.thirds)):
@@ -140,7 +140,7 @@ class Chosen:
             self.between.append(fact)
 
     def _tie(self, fact: ExplainedFact, place: str) -> None:
-        """Put a fact beside the others of its third entity, which stands in that place."""
+        """Add a fact to the others of its third entity, which is in this place."""
         name, label = name_of(fact, place), label_of(fact, place)
         key = ("", name) if self.ends.is_mixed or ("", name) in self._thirds else (place, name)
         third = self._thirds.setdefault(key, self._third(name, label))
@@ -154,7 +154,7 @@ class Chosen:
 
 
 def _drawn(explanation: Explanation) -> tuple[list[ExplainedFact], int]:
-    """All facts of the graph and the strongest of the list; how many are left out."""
+    """All facts of the graph and the strongest listed facts; the number of facts left out."""
     graph = explanation.graph
     of_graph: list[ExplainedFact] = []
     if graph is not None:
@@ -174,7 +174,7 @@ def _is_loop(prediction: NamedPrediction, facts: Sequence[ExplainedFact]) -> boo
 
 
 def _crosses(prediction: NamedPrediction, fact: ExplainedFact) -> bool:
-    """Whether one of the prediction's entities surely stands in the other place."""
+    """Whether one of the prediction's entities certainly occurs in the other place."""
     return any(
         other in fact.parts
         and name_of(fact, place) == name_of(prediction, other)
@@ -199,7 +199,7 @@ class EntityBox:
 
 @dataclass(frozen=True)
 class Look:
-    """How a fact, or the prediction, is drawn wherever it stands."""
+    """How a fact or the prediction is drawn."""
 
     sign: Sign
     width: float
@@ -210,7 +210,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Edge:
-    """A look from one x to another at a height; a loop turns there and comes back."""
+    """A line from one x to another at a height; a loop turns and comes back."""
 
     x1: float
     x2: float
@@ -221,7 +221,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Words:
-    """A line of text that begins at a place."""
+    """A line of text at a position."""
 
     x: float
     y: float
@@ -247,7 +247,7 @@ def lay_out(explanation: Explanation) -> Scene:
 
 
 class _Layout:
-    """A scene in the making, from top to bottom."""
+    """Builds a scene from top to bottom."""
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation, self.chosen = explanation, Chosen(explanation)
@@ -290,7 +290,7 @@ class _Layout:
         self.words.append(Words(_MARGIN, 48, stands, PLAIN))
 
     def _add_lane(self, look: Look, start: str | None) -> None:
-        """An edge from pillar to pillar, or back to the only one."""
+        """Add an edge from pillar to pillar, or a loop if there is only one."""
         if self.chosen.is_loop:
             self._add_edge(self.left, self.middle, look, is_loop=True)
         elif start == "subject":
@@ -299,7 +299,7 @@ class _Layout:
             self._add_edge(self.right, self.left, look)
 
     def _add_third(self, third: Third) -> None:
-        """A box in the middle, as high as its lanes on either side and its words."""
+        """Add a box in the middle, as high as its lanes and its text."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
         # Pairs are always rolled back.
         note = "" if third.pair is None else f"pair {fall_text(third.pair, self.explanation.of)}"
@@ -317,13 +317,13 @@ class _Layout:
         self.y = top + height
 
     def _across(self, side: str) -> tuple[float, float]:
-        """From a pillar to where boxes in the middle begin."""
+        """The x range from a pillar to the boxes in the middle."""
         if side == "subject":
             return self.left, self.middle
         return self.right, self.right - _GAP
 
     def _add_edge(self, x1: float, x2: float, look: Look, *, is_loop: bool = False) -> None:
-        """An edge in a lane of its own."""
+        """Add an edge in its own lane."""
         lane, room = _LOOP_LANE if is_loop else _LANE, abs(x2 - x1) - 24
         look = replace(look, label=fit(look.label, room, SMALL), note=fit(look.note, room, SMALL))
         self.edges.append(Edge(x1, x2, self.y + lane / 2, look, is_loop))
@@ -368,7 +368,7 @@ class _Layout:
         return Look(PREDICTED, 3.0, label, stands, title)
 
     def _look(self, fact: ExplainedFact) -> Look:
-        """A fact's edge, as thick as its influence is strong."""
+        """A fact's edge; its width shows the influence."""
         share = strength(fact.influence) / self.most if self.most else 0.0
         sign = sign_of(fact.influence)
         note = typographic(influence_text(fact.influence, self.explanation))

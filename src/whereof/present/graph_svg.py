@@ -1,4 +1,4 @@
-"""The explanation graph as one SVG document that needs nothing else."""
+"""The explanation graph as one self-contained SVG document."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ from whereof.present.svg import (
 )
 
 _LOOP = 20
-"""Between the two lines of a loop."""
+"""Distance between the two lines of a loop."""
 
 
 def explanation_svg(explanation: Explanation) -> str:
@@ -46,7 +46,7 @@ def explanation_svg(explanation: Explanation) -> str:
 
 
 def _edge(edge: Edge) -> str:
-    """A line with its head, the label above it and its influence below."""
+    """A line with an arrow head, its label above and its influence below."""
     look, away = edge.look, edge.look.width / 2
     room = _LOOP / 2 if edge.is_loop else 0
     dashes = ' stroke-dasharray="9 5"' if look.sign is PREDICTED else ""
@@ -78,7 +78,7 @@ def _course(edge: Edge) -> str:
 
 
 def _head(edge: Edge) -> str:
-    """A triangle whose point is where the edge ends."""
+    """The arrow head at the end of an edge."""
     end, y = (edge.x1, edge.y + _LOOP / 2) if edge.is_loop else (edge.x2, edge.y)
     rightwards = (edge.x2 > edge.x1) != edge.is_loop
     base = end - _head_length(edge) if rightwards else end + _head_length(edge)
@@ -91,7 +91,7 @@ def _head_length(edge: Edge) -> float:
 
 
 def _box(box: EntityBox) -> str:
-    """A rectangle with the lines of a name in its middle, and a note below them."""
+    """A rectangle with a name in the middle and a note below it."""
     fill, rim, weight = (
         ("#eceff3", "#5c6570", ' font-weight="bold"') if box.in_prediction else ("#fafafa", RIM, "")
     )
@@ -127,7 +127,7 @@ def _words(words: Words) -> str:
 
 
 def _legend(scene: Scene) -> Iterator[str]:
-    """What colours, dashes and widths mean."""
+    """A legend for colours, dashes and widths."""
     y = scene.height - 18
     for x, sign in zip((16, 116, 216), (PREDICTED, SUPPORTS, OPPOSES), strict=True):
         dashes = ' stroke-dasharray="9 5"' if sign is PREDICTED else ""

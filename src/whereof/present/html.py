@@ -1,4 +1,4 @@
-"""Pages from templates: each is one file that needs nothing else."""
+"""HTML pages from templates; each page is one self-contained file."""
 
 import math
 import re
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whereof.chart import Chart
 
 _BREAKS = re.compile(r"(?<=[/._:,;|-])(?=[^\W\d])")
-"""Where a long name without blanks may go on in the next line."""
+"""Characters after which a long name may be broken."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class HtmlCell:
 
 
 def page(template: str, **parts: Any) -> str:
-    """A page from the template of that name; texts are escaped, SVG must be `svg_markup`."""
+    """Render a template to a page; text is escaped, SVG must be `svg_markup`."""
     return _environment().get_template(template).render(**parts)
 
 
 def svg_markup(svg: str) -> Markup:
-    """A picture of ours, to stand in a page as it is."""
-    return Markup(svg)  # made by this room, which escapes every name
+    """Mark our own SVG as safe for a page."""
+    return Markup(svg)  # drawn in this room, which escapes every name
 
 
 def chart_markup(chart: "Chart") -> Markup:
-    """A chart, to stand in a page."""
+    """A chart as SVG for a page."""
     return svg_markup(chart_svg(chart))
 
 
@@ -73,12 +73,12 @@ def _cell(value: Any, column: Column) -> HtmlCell:
 
 
 def _breakable(text: str) -> Markup:
-    """A text, escaped, that may be broken after punctuation, but not within a word."""
+    """An escaped text that can be broken after punctuation, but not within a word."""
     return Markup("<wbr>").join(escape(clean(part)) for part in _BREAKS.split(text))
 
 
 def _key(value: Any) -> str:
-    """A number as text that sorts, of a pair the first one."""
+    """A sort key for a number, or for the first of a pair."""
     if isinstance(value, tuple | list):
         value = value[0] if value else None
     if isinstance(value, bool | int | float):

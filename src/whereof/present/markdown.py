@@ -6,7 +6,7 @@ from whereof.table import WORDS, Table, cell_text
 
 
 def markdown(table: Table, level: int = 2) -> str:
-    """A heading, the note and the table; `level` 0 leaves the heading and the note out."""
+    """A heading, the note and the table; `level` 0 omits heading and note."""
     parts = [f"{'#' * level} {table.title}", ""] if level and table.title else []
     parts += [table.note, ""] if level and table.note else []
     return "\n".join([*parts, *_lines(table)]) + "\n"
@@ -29,5 +29,5 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """A text that ends no cell and begins no tag."""
+    """An escaped text for a Markdown cell."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,4 +1,4 @@
-"""Metrics of runs as tables, whatever names a run has, split by split."""
+"""Metrics of runs as tables, by split."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from whereof.table import Cell, Column, Table
 
 _ERRORS = frozenset({"mae", "rmse"})
-"""Plain numbers, where lower is better. All others are shares, where higher is better."""
+"""Errors: lower is better. All other metrics are shares: higher is better."""
 _ACRONYMS = _ERRORS | {"map", "mrr", "ndcg"}
 _GROUPS = (_ERRORS, {"recall", "ndcg", "map"}, {"mrr"}, {"hits"})
 _PARTS = {"paper_filter": "paper's filter"}
@@ -25,7 +25,7 @@ class MetricRow:
 
 
 def metrics_table(metrics: Mapping[str, Any], *, two_way: bool = False) -> Table:
-    """Metrics of every split and its parts; where only objects were ranked, it says so.
+    """Metrics of every split and its parts; a note says if only objects were ranked.
 
     two_way: whether the facts have no relation. Then ranking objects is all that is expected.
     """
@@ -58,7 +58,7 @@ def metric_rows(metrics: Mapping[str, Any]) -> Iterator[MetricRow]:
 
 
 def metric_names(rows: Iterable[MetricRow]) -> list[str]:
-    """Every name, whatever the order of the rows: errors, then lists of items, then ranks."""
+    """All metric names in order: errors, then recommender metrics, then ranks."""
     return sorted(dict.fromkeys(name for row in rows for name in row.values), key=_order)
 
 
@@ -69,12 +69,12 @@ def metric_title(name: str) -> str:
 
 
 def metric_unit(name: str) -> str:
-    """An error is a number, all else a share."""
+    """The unit: errors are numbers, all others shares."""
     return "score" if name in _ERRORS else "percent"
 
 
 def best_value(name: str, values: Sequence[float | None]) -> float | None:
-    """The best of several runs; None where they do not differ."""
+    """The best value of several runs; None if all are equal."""
     found = [value for value in values if value is not None]
     if len(set(found)) < 2:
         return None
@@ -82,7 +82,7 @@ def best_value(name: str, values: Sequence[float | None]) -> float | None:
 
 
 def main_metric(metrics: Mapping[str, Any]) -> tuple[str, str, float] | None:
-    """Split, name and value of the metric that says most: of the test facts, if there are any."""
+    """Split, name and value of the main metric, on the test facts if there are any."""
     for split in ("test", "valid"):
         for name in ("mrr", "rmse"):
             value = (metrics.get(split) or {}).get(name)
@@ -92,7 +92,7 @@ def main_metric(metrics: Mapping[str, Any]) -> tuple[str, str, float] | None:
 
 
 def objects_only(values: Mapping[str, Any] | None) -> bool:
-    """Whether a split's ranks are those of objects, and not of subjects too."""
+    """Whether a split's metrics rank objects only."""
     return bool(values) and _OBJECTS not in (values or {}) and "mrr" in (values or {})
 
 

@@ -1,4 +1,4 @@
-"""Names of facts and predictions, and the words for how they stand."""
+"""Text for facts, predictions and their standings."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -16,7 +16,7 @@ _FALLS = {
     "log_ratio": "Influence is on the log of the ratio of both probabilities: with all facts minus "
     "without the fact",
 }
-"""What an influence means where the method scores the prediction without the fact."""
+"""What an influence means for methods that score the prediction without the fact."""
 
 
 class Named(Protocol):
@@ -44,27 +44,27 @@ class Stands(Protocol):
 
 
 def named(name: str, label: str) -> str:
-    """A label with its name in parentheses, or the name alone where it has no label."""
+    """A label with its name in parentheses, or the name if there is no label."""
     return name if label == name else f"{label} ({name})"
 
 
 def name_of(fact: Named, place: str) -> str:
-    """The name in one place of a fact; nothing for the relation of two-way data."""
+    """The name in one place of a fact; empty for the relation in two-way data."""
     return str(getattr(fact, place) or "")
 
 
 def label_of(fact: Named, place: str) -> str:
-    """The label in one place of a fact, or else its name."""
+    """The label in one place of a fact, or its name."""
     return fact.labels[place] or name_of(fact, place)
 
 
 def places_of(fact: Named) -> list[str]:
-    """The places of a fact: two-way data have no relation."""
+    """The places of a fact; two-way data has no relation."""
     return [place for place in PLACES if name_of(fact, place) or place != "relation"]
 
 
 def fact_text(fact: Named, *, full: bool = False) -> str:
-    """A fact or a prediction by its labels; in full, with the names that they stand for."""
+    """A fact or a prediction by its labels; with `full`, also its names."""
     labels = {place: label_of(fact, place) for place in places_of(fact)}
     return " ".join(
         named(name_of(fact, place), label) if full else label for place, label in labels.items()
@@ -72,12 +72,12 @@ def fact_text(fact: Named, *, full: bool = False) -> str:
 
 
 def is_rated(item: Stands) -> bool:
-    """Whether the model learned ratings, so that its score says what a probability would."""
+    """Whether the model predicts ratings: its score replaces the probability."""
     return item.probability is None
 
 
 def standing_text(item: Stands) -> str:
-    """Probability and rank; for a model of ratings, rating and rank."""
+    """Probability and rank; for a rating model, rating and rank."""
     worth = (
         f"rating {show(item.score, 'score')}"
         if item.probability is None
@@ -87,7 +87,7 @@ def standing_text(item: Stands) -> str:
 
 
 def stands_text(explanation: Explanation) -> str:
-    """How a prediction stands, and the answer that it is compared with."""
+    """The standing of a prediction, and of the answer that it is compared with."""
     prediction, other = explanation.prediction, explanation.contrast
     stands = f"{standing_text(prediction)} of {prediction.n_candidates:,}"
     if other is None:
@@ -96,14 +96,14 @@ def stands_text(explanation: Explanation) -> str:
 
 
 def prediction_text(explanation: Explanation) -> str:
-    """One line that says what is explained, and how it stands."""
+    """One line with the prediction and its standing."""
     return f"{fact_text(explanation.prediction)}: {stands_text(explanation)}"
 
 
 def has_falls(explanation: Explanation) -> bool:
-    """Whether influences are differences of what is explained, with and without the fact.
+    """Whether influences are differences with and without the fact.
 
-    Methods that do not score the prediction without a fact have a scale of their own.
+    Methods that do not score the prediction without a fact have their own scale.
     """
     return all(fact.score_without is not None for fact in explanation.facts)
 
@@ -119,7 +119,7 @@ def measure_text(explanation: Explanation) -> str:
 
 
 def influence_text(value: float, explanation: Explanation) -> str:
-    """An influence with its sign, and its unit where it has one."""
+    """An influence with its sign and unit."""
     return fall_text(value, explanation.of if has_falls(explanation) else "")
 
 

@@ -1,4 +1,4 @@
-"""What a run is, in the terminal: alone, or several side by side. And the answers of a run."""
+"""Runs in the terminal: one run, several runs compared, and answers to queries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from whereof.table import Cell, Column, Table, cell_text, count
 from whereof.units import show as text
 
 _FOLD, _GAP = 16, 2
-"""The narrowest that a run's column is made, and the gap between columns."""
+"""The minimum width of a run's column, and the gap between columns."""
 
 _COUNTS = {
     "n_facts": ("training facts", "count"),
@@ -45,12 +45,12 @@ _CAUSES = {
     "projection": "the norm constraint",
     "remainder": "what the trace credits at another time",
 }
-"""Parts of the change of the parameters in training."""
+"""Parts of the parameters' change in training."""
 
 
 @dataclass(frozen=True)
 class RunInfo:
-    """The document of `whereof info --json`, as far as it is shown."""
+    """The document of `whereof info --json`, as far as it is displayed."""
 
     dataset: str
     model: str
@@ -104,7 +104,7 @@ class RunInfo:
                 yield title, text(value, unit)
 
     def ending(self) -> str:
-        """How training ended, and what was kept of it."""
+        """How training ended, and which epoch was kept."""
         trained, best = self.epochs or 0, self.best_epoch or 0
         if self.stopped != "time":
             later = ", no better since" if best < trained else ""
@@ -116,7 +116,7 @@ class RunInfo:
 
 
 def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
-    """Print what a run is. `model` describes the model, `state` a run that is not finished."""
+    """Describe a run. `model` describes the model, `state` an unfinished run."""
     show(out, f"{info.run}  written {info.created} by whereof {info.whereof}")
     if state:
         show(out, f"not finished; {state}")
@@ -134,9 +134,9 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
 
 
 def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> None:
-    """Print a column for each run, with the settings that differ, or all.
+    """Compare runs: one column per run, with the settings that differ, or all.
 
-    Runs that do not fit beside the others go on below them.
+    Runs that do not fit next to the others are shown below.
     """
     rows = list(_side_by_side(infos, everything))
     names = [info.name for info in infos]
@@ -155,7 +155,7 @@ def differences(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
 
 
 def query_text(answers: Answers) -> str:
-    """A query by names and labels, with `?` where the answer goes."""
+    """A query by names and labels, with `?` for the open place."""
     return " ".join(
         "?" if name is None else named(name, answers.labels[place] or name)
         for place, name in answers.query.items()
@@ -215,7 +215,7 @@ def _pairs(pairs: Any) -> Table:
 
 
 def _change_table(info: RunInfo) -> Table:
-    """Where the change of the parameters comes from."""
+    """Where the parameters' change in training comes from."""
     rows = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
     return Table.of(
         "change",
@@ -227,7 +227,7 @@ def _change_table(info: RunInfo) -> Table:
 
 
 def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
-    """One row a property, then one a metric, then one a setting."""
+    """One row per property, per metric and per setting."""
     blank = ("",) * (len(infos) + 1)
     yield "dataset", *(info.dataset for info in infos)
     yield "model", *(info.model for info in infos)
@@ -245,7 +245,7 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
 
 
 def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
-    """One row a metric, of splits and, with everything, of their parts."""
+    """One row per metric of every split and, with `everything`, of its parts."""
     runs = [{(row.split, row.part): row for row in metric_rows(info.metrics)} for info in infos]
     comparable = _same_dataset(infos)
     mixed = comparable and _mixed_sides(infos)
@@ -253,7 +253,7 @@ def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, 
         objects = mixed and part == "objects"
         if part and not (everything or objects):
             continue
-        # A run without inverse relations has metrics of objects alone.
+        # A run without inverse relations has metrics of objects only.
         rows = [run.get((split, part)) or (objects and run.get((split, ""))) for run in runs]
         for name in metric_names(row for row in rows if row):
             values = [row.values.get(name) if row else None for row in rows]
@@ -272,7 +272,7 @@ def _metric_cell(name: str, value: float | None, best: float | None) -> Cell:
 def _comparison_notes(
     infos: Sequence[RunInfo], rows: Sequence[tuple[Any, ...]], everything: bool
 ) -> Iterator[str]:
-    """What has to be said of the table."""
+    """Notes on the table."""
     if any(isinstance(cell, Cell) and cell.mark for row in rows for cell in row):
         yield "Metrics are filtered; * is the best."
     if not _same_dataset(infos):
@@ -291,7 +291,7 @@ def _comparison_notes(
 def _blocks(
     names: Sequence[str], rows: Sequence[tuple[Any, ...]], width: int | None
 ) -> Iterator[list[int]]:
-    """The runs in blocks that fit beside the titles."""
+    """Split the runs into blocks that fit next to the titles."""
     column = Column("", "")
     first = max(cell_len(str(row[0])) for row in rows)
     block: list[int] = []
@@ -308,7 +308,7 @@ def _blocks(
 
 
 def _by_setting(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
-    """Every setting with its value in each run; None where a run does not have it."""
+    """Every setting with its value in each run; None if a run does not have it."""
     configs = [info.config for info in infos]
     names = dict.fromkeys(chain.from_iterable(configs))
     return {name: [config.get(name) for config in configs] for name in names}

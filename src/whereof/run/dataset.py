@@ -108,7 +108,7 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
 
 
 def _read_arrays(folder: Path, prefix: str) -> list[NDArray[Any]]:
-    """One array for each split."""
+    """Read one array for each split."""
     return [np.load(folder / f"{prefix}{split}.npy", allow_pickle=False) for split in SPLITS]
 
 

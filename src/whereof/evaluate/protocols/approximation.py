@@ -1,4 +1,4 @@
-"""How close rollback comes to retraining: predicted against actual, one fact removed."""
+"""Approximation: compare rollback's prediction with retraining, for one removed fact."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Approximation:
     """Original, predicted and actual probability."""
     pearson_probability_interval: Interval | None = None
     pearson_probability_seeds: tuple[float, ...] = ()
-    """One value a seed."""
+    """One value per seed."""
     pearson_change_interval: Interval | None = None
     pearson_change_seeds: tuple[float, ...] = ()
     lipschitz_seeds: tuple[float, ...] = ()
@@ -67,7 +67,7 @@ class ApproximationProtocol(Protocol):
         return [Job.of(ids, [number]) for number, ids in enumerate(firsts) if len(ids)]
 
     def run(self, task: Task) -> Found:
-        """One row a constraint; points of all seeds are put together."""
+        """One row per constraint; points of all seeds are put together."""
         own = {task.seeds[0].case.trained.config.constraint: task.seeds}
         rows, records = [], []
         for constraint, samples in (task.variants or own).items():

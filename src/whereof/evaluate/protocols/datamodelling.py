@@ -146,6 +146,6 @@ def _score(
 
 
 def _without_rounding(sums: Numbers) -> Numbers:
-    """(n_predictions, n_subsets) sums whose last digits are cut, so that equal sums tie."""
+    """(n_predictions, n_subsets) rounded sums, so that equal sums tie."""
     largest = np.abs(sums).max(axis=1, keepdims=True, initial=0.0)
     return np.asarray(np.round(sums / np.where(largest > 0, largest, 1.0), 12))

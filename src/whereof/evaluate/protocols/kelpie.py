@@ -38,7 +38,7 @@ _Key = tuple[str, Size]
 
 @dataclass(frozen=True)
 class Kelpie:
-    """All explanations of one method and size removed together, one retraining a seed."""
+    """All explanations of one method and size removed together, one retraining per seed."""
 
     method: MethodName
     k: Size

@@ -1,4 +1,4 @@
-"""Estimated against true influence: every training fact removed alone, or every adjacent one.
+"""Leave-one-out: compare estimated with true influence, for every training or adjacent fact.
 
 The journal of a run keeps every retraining, so true influences are measured once and judge any
 method later.
@@ -80,7 +80,7 @@ class LeaveOneOut:
     """Spearman correlation over adjacent facts, the mean over predictions."""
     rho_adjacent_interval: _Interval
     rho_all: Annotated[float, Column("", "rho all", "correlation")]
-    """Over all facts, where all were removed; facts that are not adjacent have estimate 0."""
+    """Over all facts, if all were removed; facts that are not adjacent have estimate 0."""
     rho_all_interval: _Interval
     share_of_best: Annotated[float, Column("", "of best", "percent")]
     """True drop without the method's first fact over the largest true drop: the mean."""
@@ -213,7 +213,7 @@ PROTOCOL = LeaveOneOutProtocol()
 
 
 def _adjacent_jobs(sample: Sample) -> list[Job]:
-    """One retraining a fact; it looks at all predictions that the fact is adjacent to."""
+    """One retraining per fact, for all predictions that the fact is adjacent to."""
     near = [sample.adjacent(number) for number in range(len(sample))]
     ids, owners = np.concatenate(near), np.repeat(np.arange(len(near)), [*map(len, near)])
     order = np.argsort(ids, kind="stable")
@@ -268,7 +268,7 @@ def find_orders(sample: Sample, method: str, truth: Truth) -> list[Order]:
 
 
 def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Order:
-    """Of one prediction; estimates: (n_adjacent,) of its adjacent facts."""
+    """The order for one prediction; estimates: (n_adjacent,) of its adjacent facts."""
     fact_ids, drops = truth.adjacent[number], truth.drops[number]
     best, first = int(drops.argmax()), int(estimates.argmax())
     supports = bool(estimates[first] > 0)
@@ -369,7 +369,7 @@ def _name(order: Order) -> str:
 
 
 def _drop(found: Evaluation, order: Order, drop: float) -> float | None:
-    """As a share of the probability before; ratings, which may be 0, as they are."""
+    """The drop as a share of the probability before; for ratings, the drop itself."""
     if found.rated:
         return drop
     return drop / order.original if order.original else None

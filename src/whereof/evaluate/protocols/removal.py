@@ -1,4 +1,4 @@
-"""Remove a method's facts, retrain, and see whether the prediction falls."""
+"""Removal: remove a method's facts, retrain, and check whether the prediction falls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -57,7 +57,7 @@ class Removal:
     """Probability drop: the share of predictions whose probability (or rating) fell."""
     pd_interval: _Interval
     pd_seeds: tuple[float, ...]
-    """One value a seed."""
+    """One value per seed."""
     tc: Annotated[float, Column("", "TC", "percent")]
     """Top change: the share of predictions whose query has another top answer."""
     tc_interval: _Interval
@@ -260,7 +260,7 @@ def _row(found: Sequence[_Removed], cell: Choice, seed: int) -> Removal:
 
 
 def _means(values: Sequence[NDArray[Any]]) -> tuple[float, ...]:
-    """One mean a seed."""
+    """One mean per seed."""
     return tuple(float(mine.mean()) for mine in values)
 
 
@@ -327,7 +327,7 @@ def _changes_title(found: Evaluation) -> str:
 
 
 def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
-    """What removal did for one method and size, beside the baseline."""
+    """The effect of removal for one method and size, compared with the baseline."""
     seeds = f" (mean of {row.n_seeds} seeds)" if row.n_seeds > 1 else ""
     said = (
         f"Removing {facts_text(row.method, row.k, row.removed_mean)} lowers the {found.quantity} "

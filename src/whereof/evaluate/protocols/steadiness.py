@@ -1,4 +1,4 @@
-"""How steady training is: what removing one random fact does to predictions."""
+"""Steadiness: how much removing one random fact changes predictions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
