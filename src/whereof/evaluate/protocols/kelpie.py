@@ -28,7 +28,7 @@ from whereof.evaluate.statistics import mean_size
 from whereof.retrain import Job
 from whereof.table import Column, Table
 from whereof.types import FactIds
-from whereof.units import count, show
+from whereof.units import count, is_number, show
 
 LIMIT = 100
 """Predictions of a seed that are looked at."""
@@ -100,12 +100,12 @@ class KelpieProtocol(Protocol):
         yield table_of("kelpie", found, found.kelpie, "", note)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
-        for row in found.kelpie:
-            moved = f"falls to {show(row.hits1_after, 'percent')}"
+        best = max(found.kelpie, key=lambda row: float(row.hits1_fall))
+        if is_number(best.hits1_fall):
             yield (
-                f"Without {facts_text(row.method, row.k)} for each of "
-                f"{count(row.n_predictions, 'prediction')}, Hits@1 "
-                f"{moved if row.hits1_fall > 0 else 'does not fall'}."
+                f"Hits@1 of {count(best.n_predictions, 'prediction')} falls most, to "
+                f"{show(best.hits1_after, 'percent')}, without {facts_text(best.method, best.k)} "
+                "for each of them."
             )
 
 

@@ -177,9 +177,11 @@ class RemovalProtocol(Protocol):
             yield table_of("changes", found, found.changes, _changes_title(found))
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
+        """One for every method, about its first size; the tables have all of them."""
         baseline = found.options.get("baseline")
         others = {row.k: row for row in found.removal if row.method == baseline}
-        for row in found.removal:
+        first = {row.method: row for row in reversed(found.removal)}
+        for row in reversed(first.values()):
             if row.method != baseline and is_number(row.pd) and is_number(row.tc):
                 yield _sentence(row, others.get(row.k), found)
         yield from _released(found.removal)
