@@ -22,7 +22,7 @@ from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.paper.figures import Count
 from whereof.paper.plan import FIRST_SEED, PAPERS, PaperOptions, Part, plan
-from whereof.paper.published import EXAMPLES, MODELS, Example
+from whereof.paper.published import EXAMPLES, MODELS, PublishedExample
 from whereof.paper.runs import Runs
 from whereof.retrain import Case, Engine
 from whereof.run.files import write_text
@@ -276,7 +276,7 @@ def explain_examples(run: Run, events: Events) -> tuple[ExplainedExample, ...]:
     return tuple(found)
 
 
-def _explain_example(run: Run, example: Example) -> ExplainedExample:
+def _explain_example(run: Run, example: PublishedExample) -> ExplainedExample:
     found = run.explain(example.subject, example.relation, example.object, top=None)
     asked = found.prediction
     papers = [

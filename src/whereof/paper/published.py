@@ -141,7 +141,7 @@ APPROXIMATION_CLAIM = (
 
 
 @dataclass(frozen=True)
-class Example:
+class PublishedExample:
     """A prediction that the paper explains, and the fact that it gives, by labels.
 
     The fact has the prediction's relation and object.
@@ -154,19 +154,12 @@ class Example:
     """The subject of the paper's fact."""
 
 
+_CURRENCY = "/location/statistical_region/rent50_2./measurement_unit/dated_money_value/currency"
+_INDUSTRY = "/business/business_operation/industry"
+_REGION = "/film/film/release_date_s./film/film_regional_release_date/film_release_region"
 EXAMPLES = (
-    Example(
-        "Lycoming County",
-        "/location/statistical_region/rent50_2./measurement_unit/dated_money_value/currency",
-        "United States Dollar",
-        "Delaware County",
-    ),
-    Example("Bandai", "/business/business_operation/industry", "Video game", "Midway Games"),
-    Example(
-        "Inception",
-        "/film/film/release_date_s./film/film_regional_release_date/film_release_region",
-        "Denmark-GB",  # the label of Denmark in the data
-        "Bird",
-    ),
+    PublishedExample("Lycoming County", _CURRENCY, "United States Dollar", "Delaware County"),
+    PublishedExample("Bandai", _INDUSTRY, "Video game", "Midway Games"),
+    PublishedExample("Inception", _REGION, "Denmark-GB", "Bird"),  # the label of Denmark
 )
 """On FB15k-237."""
