@@ -53,6 +53,7 @@ def retrain_elsewhere(folder: Path, *address: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_cluster_is_started_quietly_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_cluster_is_started_quietly_and_ended(
     assert retrain_elsewhere(tmp_path) == ("1\n", "")
 
 
+@pytest.mark.slow
 def test_a_running_cluster_is_joined_and_left_alone(cluster: Any, tmp_path: Path) -> None:
     address = cluster.get_runtime_context().gcs_address
     assert retrain_elsewhere(tmp_path, address)[0] == "1\n"

@@ -31,7 +31,7 @@ def other_causes(table: Table) -> Any:
     return sum(kept, np.zeros_like(table.owned))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.fixed_dictionaries(COMBINATIONS))
 def test_trace_and_ledgers_add_up_to_the_change(choices: dict[str, Any]) -> None:
     problem = make_problem(credit="step", **choices)

@@ -24,7 +24,7 @@ from whereof.retrain.recipe import Recipe
 MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     MASKS,
     st.fixed_dictionaries(

@@ -61,6 +61,7 @@ def check_single_precision(card: Card, problem: Problem) -> None:
     assert distance(exact, all_rows(Parameters(*problem.initial_rows()))) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["adam-lazy", "adam"])
 def test_the_setting_of_the_paper(card: Card, fb15k_237: Dataset, optimizer: str) -> None:
     settings = preset_settings("paper", "fb15k-237") | {"trace": False}
