@@ -20,7 +20,7 @@ from trained import train, train_ratings
 import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
-from whereof.present.evaluation import show_evaluation
+from whereof.present.report import show_evaluation
 from whereof.present.terminal import plain
 from whereof.units import show
 

@@ -7,9 +7,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from whereof.present.data import csv_text, records
-from whereof.present.markdown import markdown
 from whereof.present.terminal import console, plain, show
+from whereof.present.text import csv_text, markdown, records
 from whereof.table import Cell, Column, Table
 
 LONG = "experiences the symptoms of a very rare disease"

@@ -45,8 +45,8 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
-    from whereof.present.evaluation import show_evaluation
     from whereof.present.files import check_retrainings
+    from whereof.present.report import show_evaluation
     from whereof.present.terminal import console
 
     given = {name: value for name, value in settings.items() if value is not None}

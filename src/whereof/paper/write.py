@@ -24,7 +24,7 @@ from whereof.paper.summary import summarise
 from whereof.present.charts import chart_svg
 from whereof.present.graph_svg import explanation_svg
 from whereof.present.html import page, svg_markup
-from whereof.present.markdown import markdown
+from whereof.present.text import markdown
 from whereof.retrain import choose_engine, settle_engine
 from whereof.run.files import write_text
 from whereof.table import Column

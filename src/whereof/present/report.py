@@ -1,4 +1,4 @@
-"""A run and its evaluations as one page that needs nothing else."""
+"""Evaluations in the terminal; a run and its evaluations as one page that needs nothing else."""
 
 import platform
 import shlex
@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from rich.console import Console
+
 from whereof._version import __version__
 from whereof.chart import Chart, Curve
 from whereof.evaluate.evaluation import Evaluation
@@ -14,7 +16,6 @@ from whereof.evaluate.evaluation import Section as Results
 from whereof.explain.explanation import Explanation
 from whereof.present.explanation import facts_table
 from whereof.present.graph_svg import explanation_svg
-from whereof.present.html import page, svg_markup
 from whereof.present.metrics import (
     main_metric,
     metric_title,
@@ -30,10 +31,11 @@ from whereof.present.names import (
     stands_text,
 )
 from whereof.present.run import RunInfo
+from whereof.present.terminal import heading, show
 from whereof.table import Column, Table, count
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
-from whereof.units import show
+from whereof.units import show as text
 
 _PACKAGES = ("whereof", "numpy", "numba")
 _EXAMPLE_FACTS = 5
@@ -93,8 +95,21 @@ class ReportSection:
     above: Above | None = None
 
 
+def show_evaluation(out: Console, found: Evaluation) -> None:
+    """Print the tables and sentences of every protocol."""
+    show(out, *found.heading())
+    for section in found.sections():
+        show(out, heading(section.title))
+        for table in section.tables:
+            show(out, table, "")
+        show(out, *section.sentences)
+    show(out, "", *found.ending())
+
+
 def report_page(report: Report) -> str:
     """A whole HTML file; sections without content are left out."""
+    from whereof.present.html import page
+
     info = report.info
     title = f"{info.model} on {info.dataset}"
     sections = [
@@ -123,7 +138,7 @@ def _summary(report: Report) -> ReportSection:
         split, name, value = found
         alone = objects_only(info.metrics[split]) and not info.two_way
         said.append(
-            f"{info.model} has an {metric_title(name)} of {show(value, metric_unit(name))} on the "
+            f"{info.model} has an {metric_title(name)} of {text(value, metric_unit(name))} on the "
             f"{split} facts of {info.dataset}{', objects only' if alone else ''}."
         )
     said += [sentence for each in report.evaluations for sentence in each.headlines()]
@@ -149,7 +164,7 @@ def _run(info: RunInfo) -> ReportSection:
 
 
 def _setting(value: object) -> str:
-    return "none" if value is None else show(value)
+    return "none" if value is None else text(value)
 
 
 def _metrics(info: RunInfo) -> Iterator[ReportSection]:
@@ -183,9 +198,9 @@ def _trained(info: RunInfo) -> Iterator[str]:
     if info.best_epoch is not None and info.epochs is not None:
         yield f"Training {info.ending()}."
     if info.seconds is not None and info.steps:
-        yield f"{count(info.steps, 'step')} took {show(info.seconds, 'seconds')}."
+        yield f"{count(info.steps, 'step')} took {text(info.seconds, 'seconds')}."
     if info.lipschitz:
-        slope = show(info.lipschitz, "number")
+        slope = text(info.lipschitz, "number")
         yield f"The steepest slope of the score during training is {slope}."
 
 
@@ -218,6 +233,8 @@ def _results(found: Results, index: int, above: Above | None) -> ReportSection:
 
 def _examples(explanations: Sequence[Explanation]) -> Iterator[ReportSection]:
     """A few predictions, each with its graph and its strongest facts."""
+    from whereof.present.html import svg_markup
+
     if not explanations:
         return
     rated = is_rated(explanations[0].prediction)
