@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from training.helpers import LOSSES, OPTIMIZERS, make_problem, scatter_trace, train
 from whereof.models import MODELS
-from whereof.training.tables import Ledgers, Table
+from whereof.training.tables import Ledgers, RowTable
 
 COMBINATIONS = {
     "model": st.sampled_from(sorted(MODELS)),
@@ -25,7 +25,7 @@ COMBINATIONS = {
 CLOSE = {"rtol": 0, "atol": 1e-12}
 
 
-def other_causes(table: Table) -> Any:
+def other_causes(table: RowTable) -> Any:
     """What negatives, drift and projection changed; a ledger that is not kept has no rows."""
     kept = (ledger for ledger in (table.negatives, table.drift, table.projection) if len(ledger))
     return sum(kept, np.zeros_like(table.owned))

@@ -426,12 +426,12 @@ class Run:
         from whereof.explain.explain import explain_many
         from whereof.explain.options import ExplainOptions
         from whereof.predict.lists import find_predictions
-        from whereof.present.bulk import Task, write_explanations
+        from whereof.present.bulk import BulkTask, write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
         found = find_predictions(trained, predictions, split, limit, chosen.asks)
-        task = Task(Path(out), force=force, resume=resume)
+        task = BulkTask(Path(out), force=force, resume=resume)
         explain = partial(explain_many, trained, options=chosen, threads=threads)
         about = {"run": self._folder.fingerprint, "device": device}
         return write_explanations(explain, found, chosen, task, **about, events=events)

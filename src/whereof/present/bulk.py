@@ -22,7 +22,7 @@ from whereof.run.files import check_free, lock, writing_to
 
 
 @dataclass(frozen=True)
-class Task:
+class BulkTask:
     """The file to write, and what to do with unfinished work for it."""
 
     path: Path
@@ -61,7 +61,7 @@ class Unfinished:
 
 
 @contextmanager
-def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Unfinished]:
+def open_journal(task: BulkTask, header: dict[str, Any]) -> Iterator[Unfinished]:
     """The journal of a task, locked by this process and removed when the work is done."""
     path, header = task.journal, json.loads(_line(header))
     there = path.exists()
@@ -80,14 +80,14 @@ def open_journal(task: Task, header: dict[str, Any]) -> Iterator[Unfinished]:
     path.unlink()
 
 
-def _hold(task: Task) -> IO[bytes]:
+def _hold(task: BulkTask) -> IO[bytes]:
     try:
         return lock(task.journal)
     except WhereofError:
         raise WhereofError(f"{task.path} is being written by another process") from None
 
 
-def _check_header(task: Task, file: IO[bytes], header: dict[str, Any]) -> int:
+def _check_header(task: BulkTask, file: IO[bytes], header: dict[str, Any]) -> int:
     """The length of the header line, which must match; 0 if there is none yet."""
     line = file.readline()
     if not line.endswith(b"\n"):
@@ -191,7 +191,7 @@ def write_explanations(
     explain: Explain,
     predictions: Sequence[Listed],
     options: ExplainOptions,
-    task: Task,
+    task: BulkTask,
     *,
     run: str,
     device: str = "cpu",

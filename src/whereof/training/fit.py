@@ -15,7 +15,7 @@ from whereof.errors import Diverged, Interrupted
 from whereof.events import Compiling, Events, Note, TrainingAdvanced, Validated
 from whereof.training._trace import bookkeeping
 from whereof.training.problem import Problem
-from whereof.training.results import BestEpoch, Parameters, Progress, Store, Validation
+from whereof.training.results import BestEpoch, Parameters, Progress, RunStore, Validation
 from whereof.training.step import FACTS, LOSS, METER
 from whereof.training.trainer import Trainer, Training
 
@@ -34,7 +34,7 @@ MakeTrainer = Callable[[Problem, NDArray[Any] | None], Training]
 
 def fit(
     problem: Problem,
-    store: Store,
+    store: RunStore,
     validate: Validate | None,
     events: Events,
     checkpoint_seconds: float,
@@ -72,7 +72,7 @@ class _Fit:
         self,
         trainer: Training,
         progress: Progress,
-        store: Store,
+        store: RunStore,
         validate: Validate | None,
         events: Events,
         checkpoint_seconds: float,

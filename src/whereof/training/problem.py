@@ -15,7 +15,7 @@ from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 from whereof.training.losses import LOSS_IDS
 from whereof.training.optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
 from whereof.training.sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
-from whereof.training.tables import Draw, Ledgers, Rule, Table
+from whereof.training.tables import Draw, Ledgers, RowTable, Rule
 from whereof.types import Facts, Numbers, Rows
 
 
@@ -181,7 +181,7 @@ class Problem:
         widths = self.widths
         return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
 
-    def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[Table, Table]:
+    def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[RowTable, RowTable]:
         """The initial tables of entities and relations."""
         config, rule = self.config, self.rule
         seed, dtype = np.uint64(config.seed), np.dtype(config.precision)
@@ -210,11 +210,11 @@ class Problem:
 
 def _empty_table(
     n_rows: int, width: int, moments: int, rule: Rule, ledgers: Ledgers, dtype: Any
-) -> Table:
+) -> RowTable:
     def ledger(least: Ledgers, there: bool = True) -> Any:
         return np.zeros((n_rows if there and ledgers >= least else 0, width), dtype)
 
-    return Table(
+    return RowTable(
         state=np.zeros((n_rows, width * (1 + moments)), dtype),
         touched=np.zeros(n_rows if rule.deferred else 0, np.int64),
         tails=np.zeros((n_rows if rule.deferred else 0, N_TAILS), np.float64),

@@ -97,7 +97,7 @@ class BestEpoch:
     bookkeeping: Bookkeeping
 
 
-class Store(Protocol):
+class RunStore(Protocol):
     """Where training stores its results, such as a run folder."""
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]: ...

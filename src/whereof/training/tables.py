@@ -20,7 +20,7 @@ class Ledgers(IntEnum):
     ALL = 2
 
 
-class Table(NamedTuple):
+class RowTable(NamedTuple):
     """The rows of all entities or of all relations, with the optimizer's state for each.
 
     The four ledgers sum up, row by row, what changed the rows, separately for each cause. A ledger
@@ -100,7 +100,7 @@ class Touched(NamedTuple):
     weight: Any  # (2 * capacity,) d loss / d score
 
 
-class Scratch(NamedTuple):
+class StepScratch(NamedTuple):
     """Working memory for one batch."""
 
     facts: Any  # (batch, 3) subject, relation, object in the current direction
@@ -128,18 +128,18 @@ _VECTORS = ("gradient", "own", "rest", "share", "scale", "carry")
 class Work(NamedTuple):
     """Everything that the kernels of a training run read and write."""
 
-    entities: Table
-    relations: Table
+    entities: RowTable
+    relations: RowTable
     rule: Rule
     draw: Draw
-    scratch: Scratch
+    scratch: StepScratch
     targets: Any  # (n_facts,) targets of the squared loss; else empty
 
 
 class Side(NamedTuple):
     """One table during an update."""
 
-    table: Table
+    table: RowTable
     touched: Touched
     vectors: Any  # (batch, width) gradients with respect to the facts' subject or relation rows
     width: int
@@ -150,13 +150,13 @@ class Side(NamedTuple):
 
 
 def allocate_scratch(
-    rule: Rule, draw: Draw, tables: tuple[Table, Table], trace_width: int, dtype: Any
-) -> Scratch:
+    rule: Rule, draw: Draw, tables: tuple[RowTable, RowTable], trace_width: int, dtype: Any
+) -> StepScratch:
     """Allocate working memory for a batch."""
     batch, widest = rule.batch_size, max(rule.entity_width, rule.relation_width)
     entities, relations = (len(table.state) for table in tables)
     n_candidates = 1 + max(draw.objects[2], draw.subjects[2])
-    return Scratch(
+    return StepScratch(
         facts=np.zeros((batch, 3), np.int64),
         fact_ids=np.zeros(batch, np.int64),
         query=np.zeros((batch, rule.query_width), dtype),

@@ -10,7 +10,7 @@ from whereof.errors import WhereofError
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
-from whereof.training.tables import Ledgers, Table, Work, allocate_scratch
+from whereof.training.tables import Ledgers, RowTable, Work, allocate_scratch
 from whereof.training.timeline import Timeline
 
 _NO_FACTS = np.zeros(0, np.bool_)
@@ -34,7 +34,7 @@ class Training(Protocol):
     def epoch_ended(self) -> bool: ...
     def warm_up(self) -> None: ...
     def advance(self, n_facts: int) -> int: ...
-    def read(self) -> tuple[Table, Table]: ...
+    def read(self) -> tuple[RowTable, RowTable]: ...
     def parameters(self) -> Parameters: ...
     def snapshot(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None: ...
@@ -124,7 +124,7 @@ class Trainer:
             (start, stop),
         )
 
-    def read(self) -> tuple[Table, Table]:
+    def read(self) -> tuple[RowTable, RowTable]:
         """The up-to-date tables: themselves, or copies if rows have pending drift.
 
         Reading makes copies, so it never changes what training does next.
@@ -132,7 +132,9 @@ class Trainer:
         if not self.rule.deferred:
             return self.tables
         rule, count = self.rule, int(self.count[0])
-        entities, relations = (Table(*(array.copy() for array in table)) for table in self.tables)
+        entities, relations = (
+            RowTable(*(array.copy() for array in table)) for table in self.tables
+        )
         share = self._work.scratch.share
         for table, width, constrained in (
             (entities, rule.entity_width, rule.constrained),

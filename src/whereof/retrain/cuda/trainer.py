@@ -11,7 +11,7 @@ from whereof.training.optimizers import N_TAILS
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.step import METER
-from whereof.training.tables import Table
+from whereof.training.tables import RowTable
 from whereof.training.trainer import check_snapshot
 
 _NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
@@ -65,7 +65,7 @@ class CudaTrainer:
             self._trace_at = int(self.count[0])
         return self._trace
 
-    def read(self) -> tuple[Table, Table]:
+    def read(self) -> tuple[RowTable, RowTable]:
         """Up-to-date copies of the tables. Reading never changes what training does next."""
         arrays = self._fleet.arrays
         if not self.problem.rule.deferred:
@@ -78,7 +78,7 @@ class CudaTrainer:
         arrays |= before
         return tables
 
-    def _tables(self) -> tuple[Table, Table]:
+    def _tables(self) -> tuple[RowTable, RowTable]:
         """The current tables, without padding."""
         found, rule = [], self.problem.rule
         host, arrays = self._fleet.to_host, self._fleet.arrays
@@ -96,7 +96,7 @@ class CudaTrainer:
             ledgers = {each: host(arrays[f"{each}{end}"]) for each in _LEDGERS}
             none = ledgers["owned"][:0]
             found.append(
-                Table(
+                RowTable(
                     state=np.ascontiguousarray(state),
                     touched=touched,
                     tails=np.ascontiguousarray(tails),
