@@ -104,8 +104,8 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         f"probability {prediction['probability']:.4f}, rank {prediction['rank']} of 14" in lines[1]
     )
     table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
-    columns = "fact subject relation object in common influence without it share"
-    assert table[0].removesuffix("  top answer without it").split() == columns.split()
+    columns = "fact subject relation object in common influence without share"
+    assert table[0].removesuffix("  new top answer").split() == columns.split()
     for line, fact in zip(table[1:], found["facts"], strict=False):
         assert line.split()[:2] == [str(fact["rank"]), str(fact["fact_id"])]
         assert line.split()[2:5] == [fact["subject"], fact["relation"], fact["object"]]

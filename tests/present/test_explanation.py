@@ -94,8 +94,8 @@ def whole() -> dict[str, Any]:
 def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
-        "rank", "subject", "relation", "object", "in common", "influence", "without it", "share",
-        "top answer without it",
+        "rank", "subject", "relation", "object", "in common", "influence", "without", "share",
+        "new top answer",
     ]  # fmt: skip
     assert read.rows[1] == [
         "1", "ann", "likes", "bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",

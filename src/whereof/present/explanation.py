@@ -146,9 +146,9 @@ def facts_table(
             Column("influence", "influence", influence),
             [Cell(fact.influence, tone=_tone(fact)) for fact in facts],
         ),
-        (Column("without", "without it", without), left),
+        (Column("without", "without", without), left),
         (Column("share", "share", "share"), shares),
-        (Column("top_answer_without", "top answer without it"), list(map(_new_top, facts))),
+        (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
     kept = [each for each in columns if any(value is not None for value in each[1])]
@@ -360,7 +360,7 @@ def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
         Column("number", "", "count"),
         *(Column(place, "") for place in places),
         Column("influence", "influence", "influence"),
-        Column("without", "without them", "probability"),
+        Column("without", "without", "probability"),
     ]
     rows: list[Sequence[Any]] = []
     falls = has_falls(explanation)

@@ -12,20 +12,20 @@ _PAIRS = {"interval": ("low", "high"), "deviation": ("mean", "std")}
 
 
 def markdown(table: Table, level: int = 2) -> str:
-    """A heading, the note and the table; `level` 0 leaves the heading and the note out."""
+    """A heading, the note and the table; `level` 0 omits heading and note."""
     parts = [f"{'#' * level} {table.title}", ""] if level and table.title else []
     parts += [table.note, ""] if level and table.note else []
     return "\n".join([*parts, *_lines(table)]) + "\n"
 
 
 def records(table: Table) -> list[dict[str, Any]]:
-    """One dict per row, by the columns' names; what is not finite is None."""
+    """One dict per row, by column name; None for values that are not finite."""
     names = [column.name for column in table.columns]
     return [dict(zip(names, map(_value, row), strict=True)) for row in table.rows]
 
 
 def csv_text(table: Table) -> str:
-    """The table with a heading; a pair takes two columns, such as `pd_low` and `pd_high`."""
+    """The table as CSV with a header; a pair takes two columns, such as `pd_low` and `pd_high`."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(name for column in table.columns for name in _names(column))
@@ -50,7 +50,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """A text that ends no cell and begins no tag."""
+    """An escaped text for a Markdown cell."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
