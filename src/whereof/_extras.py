@@ -6,19 +6,16 @@ from typing import Any
 from whereof.errors import WhereofError
 
 
-def need(package: str, extra: str, task: str, install: str | None = None) -> Any:
-    """Import an optional package; if it is missing, the error says how to install it.
-
-    install: what to give to pip, where it has another name.
-    """
+def need(package: str, extra: str, task: str) -> Any:
+    """Import an optional package; if it is missing, the error says how to install it."""
     root = package.partition(".")[0]
     try:
         return import_module(package)
     except ImportError:
         raise WhereofError(
-            f"{task} needs {root}; pip install {install or root}, or Whereof with its extra {extra}"
+            f'{task} requires {root}; install it with: pip install "whereof[{extra}]"'
         ) from None
-    except Exception as error:  # one that does not go with the others may fail in any way
+    except Exception as error:  # an incompatible package may fail in any way
         raise WhereofError(
-            f"{task} needs {root}, which does not import ({error}); install it anew"
+            f"{task} requires {root}, which cannot be imported ({error}); install it again"
         ) from None

@@ -1,5 +1,6 @@
 """Influences as bars."""
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -66,6 +67,6 @@ def test_odd_names_and_none_are_drawn(facts: list[Any]) -> None:
 
 def test_matplotlib_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    expected = "plotting needs matplotlib; pip install matplotlib, or Whereof with its extra"
-    with pytest.raises(WhereofError, match=expected):
+    expected = 'plotting requires matplotlib; install it with: pip install "whereof[plots]"'
+    with pytest.raises(WhereofError, match=re.escape(expected)):
         plot_explanation(made(small()))

@@ -131,5 +131,5 @@ def test_a_missing_ray_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(whereof.WhereofError) as caught:
         choose_engine(EngineOptions(engine="ray"))
     assert (
-        str(caught.value) == "engine ray needs ray; pip install ray, or Whereof with its extra ray"
+        str(caught.value) == 'engine ray requires ray; install it with: pip install "whereof[ray]"'
     )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, encode, to_sources
+from whereof.data.columns import FactTable, as_numpy, encode, to_sources
 from whereof.data.dataset import Dataset, Ratings, Sources
 from whereof.data.labels import Labels, as_labels
 from whereof.data.vocabulary import Vocabulary
@@ -200,7 +200,7 @@ class _Ids:
         if relation:
             entities = _sorted_names(subject, object_)
             return cls(entities, _sorted_names(*relation), entities)
-        return cls(_sorted_names(subject), pa.array([], pa.string()), _sorted_names(object_))
+        return cls(_sorted_names(subject), pa.nulls(0, pa.string()), _sorted_names(object_))
 
     @property
     def two_way(self) -> bool:
@@ -295,8 +295,11 @@ def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split
 
 def _look_up(column: Any, names: Any, start: int) -> NDArray[np.int32]:
     """(n_rows,) the id of each name, counted from `start`; -1 for an unknown one."""
-    found = pc.index_in(column.dictionary, value_set=names).fill_null(-1 - start).to_numpy()
-    return np.asarray((found + np.int32(start))[column.indices.to_numpy()])
+    found = pc.index_in(column.dictionary, value_set=names)
+    ids = as_numpy(found, np.int32) + np.int32(start)
+    if found.null_count:
+        ids[as_numpy(found.is_null().cast("uint8"), np.bool_)] = -1
+    return np.asarray(ids[as_numpy(column.indices, np.int32)])
 
 
 def _repeats(facts: Facts) -> NDArray[np.int64]:

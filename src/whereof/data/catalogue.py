@@ -76,7 +76,9 @@ class Entry:
 
 def _load() -> dict[str, Entry]:
     text = resources.files("whereof.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    tables = {name: table | {"name": name} for name, table in tomllib.loads(text).items()}
+    tables = tomllib.loads(text)
+    for name, table in tables.items():
+        table |= {"name": name} | {f"n_{what}": n for what, n in table.pop("sizes").items()}
     return msgspec.convert(tables, dict[str, Entry])
 
 

@@ -55,7 +55,11 @@ class FactTable:
 
 def encode(texts: Sequence[str]) -> Any:
     """Texts as an Arrow array of type CODES."""
-    return pa.array(texts, pa.string()).dictionary_encode()
+    # pa.array would import pandas.
+    data = [text.encode() for text in texts]
+    bounds = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(data))]
+    return pa.Array.from_buffers(pa.string(), len(data), buffers).dictionary_encode()
 
 
 def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
@@ -84,4 +88,10 @@ def _unify(chunks: Sequence[Any]) -> Any:
 
 def to_sources(array: Any, rows: NDArray[np.integer]) -> Sources:
     """Some rows of an Arrow array of type CODES, with the names that they have."""
-    return Sources(array.indices.to_numpy(), array.dictionary.to_pylist()).take(rows)
+    return Sources(as_numpy(array.indices, np.int32), array.dictionary.to_pylist()).take(rows)
+
+
+def as_numpy(array: Any, dtype: type[Any]) -> NDArray[Any]:
+    """The values of an Arrow array; its own to_numpy would import pandas."""
+    values = np.frombuffer(array.buffers()[1] or b"", dtype)
+    return values[array.offset : array.offset + len(array)]

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whereof.data.columns import CODES, FactTable, Part, encode, gather
+from whereof.data.columns import CODES, FactTable, Part, as_numpy, encode, gather
 from whereof.data.layout import EXPECTED, ColumnLayout, choose_layout
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
@@ -282,7 +282,8 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
         return None
     if layout.rating is not None:
         with np.errstate(over="ignore"):
-            part[layout.rating] = table[names[layout.rating]].to_numpy().astype(np.float32)
+            ratings = [as_numpy(chunk, np.float64) for chunk in table[names[layout.rating]].chunks]
+            part[layout.rating] = np.concatenate(ratings).astype(np.float32)
         if not np.isfinite(part[layout.rating]).all():
             return None
     return part

@@ -128,7 +128,7 @@ def _compiled(cupy: Any, source: str) -> Any:
 @lru_cache
 def open_card(task: str = "engine cuda") -> CudaCard:
     """The GPU of this machine; the error for a missing one names the `task`."""
-    cupy = need("cupy", "cuda", task, install='"cupy-cuda12x[ctk]"')
+    cupy = need("cupy", "cuda", task)
     try:
         if cupy.cuda.runtime.getDeviceCount():
             return CudaCard(cupy)
