@@ -1,9 +1,9 @@
 """The predictions that an evaluation looks at, and what methods say about them."""
 
+import math
 import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -30,30 +30,25 @@ from whereof.types import FactIds, Numbers
 from whereof.units import show
 
 
-@dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictions in one case; every protocol looks at the same ones."""
+    """Predictions of one model, which every protocol looks at."""
 
-    case: Case
-    predictions: tuple[Prediction, ...]
-    threads: int | None = None
-    seed: int = 0
-    """Of what methods draw at random; the case's own is added."""
-    seconds: dict[str, float] = field(init=False, repr=False, default_factory=dict)
-    """Of one explanation by each method, the mean; see `rank`."""
-    notes: dict[str, None] = field(init=False, repr=False, default_factory=dict)
-    """What explanations remark, each once."""
-    asked: set[str] = field(init=False, repr=False, default_factory=set)
-    """Keys of the retrainings that protocols asked for."""
-    trained: set[str] = field(init=False, repr=False, default_factory=set)
-    """Those that the journal did not have."""
-    _ranked: dict[tuple[str, Size], tuple[FactIds, ...]] = field(
-        init=False, repr=False, default_factory=dict
-    )
-    _influences: dict[str, Numbers] = field(init=False, repr=False, default_factory=dict)
-    _adjacent_influences: dict[str, tuple[Numbers, ...]] = field(
-        init=False, repr=False, default_factory=dict
-    )
+    def __init__(
+        self,
+        case: Case,
+        predictions: tuple[Prediction, ...],
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        """seed: for methods that draw at random; the model's seed is added."""
+        self.case, self.predictions, self.threads, self.seed = case, predictions, threads, seed
+        self.seconds: dict[str, float] = {}  # by method, for one explanation; see `rank`
+        self.notes: dict[str, None] = {}  # remarks of explanations, each once
+        self.asked: set[str] = set()  # keys of all retrainings that protocols asked for
+        self.trained: set[str] = set()  # and of those that the journal did not have
+        self._ranked: dict[tuple[str, Size], tuple[FactIds, ...]] = {}
+        self._influences: dict[str, Numbers] = {}
+        self._adjacent_influences: dict[str, tuple[Numbers, ...]] = {}
 
     @cached_property
     def arrays(self) -> Predictions:
@@ -278,6 +273,7 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     same queries in every case, and kept in the order of appearance.
     """
     trained, wanted = case.trained, options.predictions
+    least, most = options.least_adjacent or 0, options.most_adjacent or math.inf
     listed = find_predictions(trained, wanted, options.split, None, "object")
     found: dict[Prediction, int] = {}
     others = list[int]()
@@ -285,18 +281,20 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
         prediction = _prediction(trained, listed[number], wanted)
         if prediction is None:
             continue
-        if (n_adjacent := _unasked(trained, prediction, options)) is not None:
-            others.append(n_adjacent)
-            continue
+        if least or most < math.inf:
+            n_adjacent = len(find_adjacent(trained, prediction))
+            if not least <= n_adjacent <= most:
+                others.append(n_adjacent)
+                continue
         found.setdefault(prediction, number)
         if len(found) == options.limit:
             break
     if not found:
-        raise _nothing(options, others)
+        raise _nothing(least, most, others)
     return Sample(case, tuple(sorted(found, key=found.__getitem__)), threads, options.seed)
 
 
-def _order(n_listed: int, options: EvaluateOptions) -> Sequence[int] | Iterator[int]:
+def _order(n_listed: int, options: EvaluateOptions) -> Iterable[int]:
     """In order or, with a limit, at random."""
     if options.limit is None:
         return range(n_listed)
@@ -314,21 +312,10 @@ def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | N
         return None
 
 
-def _unasked(trained: Trained, prediction: Prediction, options: EvaluateOptions) -> int | None:
-    """The number of adjacent facts, where it is outside the asked range; otherwise None."""
-    least, most = options.least_adjacent, options.most_adjacent
-    if least is None and most is None:
-        return None
-    n_adjacent = len(find_adjacent(trained, prediction))
-    is_asked = (least or 0) <= n_adjacent and (most is None or n_adjacent <= most)
-    return None if is_asked else n_adjacent
-
-
-def _nothing(options: EvaluateOptions, others: Sequence[int]) -> WhereofError:
+def _nothing(least: float, most: float, others: Sequence[int]) -> WhereofError:
     """others: numbers of adjacent facts of predictions outside the asked range."""
-    least, most = options.least_adjacent, options.most_adjacent
     if others:
-        asked = f"{least} or more" if most is None else f"{least or 0} to {most}"
+        asked = f"{least} or more" if most == math.inf else f"{least} to {most}"
         return WhereofError(
             f"no prediction has {asked} adjacent facts; they have {min(others)} to {max(others)}"
         )

@@ -243,18 +243,14 @@ def find_truth(sample: Sample, options: EvaluateOptions) -> Truth:
 
 def _true_influences(sample: Sample, truth: Truth) -> TrueInfluences:
     names = tuple(sample.name(number) for number in range(len(sample)))
-    pairs = _pairs(truth) if truth.matrix is None else None
-    return TrueInfluences(sample.case.seed, names, truth.matrix, pairs)
-
-
-def _pairs(truth: Truth) -> NDArray[Any]:
-    """Every prediction with each of its adjacent facts."""
+    if truth.matrix is not None:
+        return TrueInfluences(sample.case.seed, names, matrix=truth.matrix)
     sizes = [*map(len, truth.adjacent)]
     pairs = np.zeros(sum(sizes), PAIR)
     pairs["fact"] = np.concatenate(truth.adjacent)
     pairs["prediction"] = np.repeat(np.arange(len(sizes)), sizes)
     pairs["influence"] = np.concatenate(truth.drops)
-    return pairs
+    return TrueInfluences(sample.case.seed, names, pairs=pairs)
 
 
 def find_orders(sample: Sample, method: str, truth: Truth) -> list[Order]:
@@ -288,10 +284,17 @@ def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Ord
 
 def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
     """One method, over all seeds."""
-    pairs, seed = [*zip(task.seeds, truths, strict=True)], task.options.seed
-    everywhere = [_rhos_all(*pair, method) for pair in pairs]
-    shares = [_shares_of_best(*pair, method) for pair in pairs]
-    orders = [find_orders(sample, method, truth) for sample, truth in pairs]
+    seed, everywhere, shares, orders = task.options.seed, [], [], []
+    for sample, truth in zip(task.seeds, truths, strict=True):
+        if truth.matrix is None:
+            estimates, drops = sample.adjacent_influences(method), truth.drops
+            rhos = np.full(len(sample), np.nan)
+        else:
+            estimates, drops = tuple(sample.influences(method)), tuple(truth.matrix.T)
+            rhos = np.array([*map(spearman, estimates, drops)])
+        everywhere.append(rhos)
+        shares.append(np.array([*map(_share_of_best, estimates, drops)]))
+        orders.append(find_orders(sample, method, truth))
     adjacent = [np.array([order.rho for order in mine]) for mine in orders]
     return LeaveOneOut(
         method=method,
@@ -305,22 +308,6 @@ def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
         n_facts=truths[0].n_removed,
         orders=tuple(order for mine in orders for order in mine),
     )
-
-
-def _rhos_all(sample: Sample, truth: Truth, method: str) -> Numbers:
-    """(n_predictions,) over all facts; NaN where not all were removed."""
-    if truth.matrix is None:
-        return np.full(len(truth.adjacent), np.nan)
-    estimates = sample.influences(method)
-    return np.array([spearman(*pair) for pair in zip(estimates, truth.matrix.T, strict=True)])
-
-
-def _shares_of_best(sample: Sample, truth: Truth, method: str) -> Numbers:
-    """(n_predictions,) over all facts that were removed."""
-    whole = truth.matrix is not None
-    estimates = sample.influences(method) if whole else sample.adjacent_influences(method)
-    drops = truth.drops if truth.matrix is None else truth.matrix.T
-    return np.array([_share_of_best(*pair) for pair in zip(estimates, drops, strict=True)])
 
 
 def _share_of_best(estimates: Numbers, drops: Numbers) -> float:
