@@ -34,7 +34,7 @@ def random_run(
     """Random rows, facts and traces.
 
     Traces are `size` times as large as the rows; with `spread`, each of a size of its own, up to
-    so many powers of ten smaller.
+    that many powers of ten smaller.
     """
     rng, declared = np.random.default_rng(seed), MODELS[model]
     widths = declared.widths(dim)
@@ -103,7 +103,7 @@ def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:
 
 
 def check_all_facts(run: whereof.Run, ask: Ask, of: str, tolerance: float, **options: Any) -> None:
-    """Every adjacent fact once, in order, each as the definition has it."""
+    """Every adjacent fact once, in order, each as the definition says."""
     oracle = Oracle(run)
     found = run.explain(*names_of(run, ask), of=of, asks=ask.asks, top=None, **options)
     adjacent = oracle.adjacent(ask)

@@ -18,7 +18,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
-    return train(tmp_path_factory.mktemp("methods") / "run", keep_checkpoints=2, inverse=True)
+    return train(
+        tmp_path_factory.mktemp("methods") / "run", keep_checkpoints=2, inverse=True, epochs=2
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -34,8 +36,14 @@ def test_every_method_is_cited_and_documented(name: str) -> None:
     assert method.citation in page
 
 
-@pytest.mark.parametrize("asks", ["object", "subject"])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        pytest.param(name, asks, marks=[pytest.mark.slow] * (asks == "subject"))
+        for name in METHODS
+        for asks in ("object", "subject")
+    ],
+)
 def test_every_method_has_a_number_for_every_fact(run: whereof.Run, name: str, asks: str) -> None:
     found = run.explain("egypt", "embassy", "usa", method=name, asks=asks, top=None)
     assert found.method == name

@@ -25,7 +25,7 @@ def test_a_draw_does_not_depend_on_the_other_facts() -> None:
     assert len(set(every.values())) == len(every)
 
 
-def test_seeds_and_predictions_draw_anew() -> None:
+def test_seeds_and_predictions_draw_again() -> None:
     run = make_run("distmult")
     first = explain(run, "e0", "r0", "e3")
     assert first == explain(run, "e0", "r0", "e3", seed=0)

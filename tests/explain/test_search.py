@@ -77,7 +77,7 @@ def test_the_fast_way_lists_the_same_facts_with_the_same_values(model: str, prec
                     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     world=worlds,
     of=st.sampled_from(["probability", "loss"]),
@@ -103,7 +103,7 @@ def test_searching_is_ranking_all(
     assert found.influences.tolist() == wanted.influences.tolist()
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(
     world=worlds,
     of=st.sampled_from(["probability", "loss"]),

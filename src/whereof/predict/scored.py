@@ -152,11 +152,11 @@ class Trained:
     def parameters(self) -> Parameters:
         return Parameters(self.scorer.entity_rows, self.scorer.relation_rows)
 
-    @property
+    @cached_property
     def widths(self) -> Widths:
         return self.scorer.model.widths(self.config.dim)
 
-    @property
+    @cached_property
     def slots(self) -> tuple[slice, ...]:
         """A fact's parts of the trace: subject, relation, object, inverse relation."""
         return self.widths.slots(1 + self.config.inverse)

@@ -6,6 +6,7 @@ commands agree on a prediction to the last bit.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -102,10 +103,16 @@ def make_queries(
     """(n, query width) query vectors in double precision."""
     entities = np.ascontiguousarray(rows.entity_rows[given], np.float64)
     relations = np.ascontiguousarray(rows.relation_rows[relation_rows], np.float64)
-    widths = model.widths(2)  # a query is as long as a row, or one longer if it has an offset
-    out = np.empty((len(given), entities.shape[1] + widths.query - widths.entity))
+    out = np.empty((len(given), entities.shape[1] + _n_offsets(model)))
     _fill(row_function(model.query, 3, "float64"), entities, relations, out)
     return out
+
+
+@lru_cache
+def _n_offsets(model: Model) -> int:
+    """1 for a model whose queries are one number longer than a row, otherwise 0."""
+    widths = model.widths(2)
+    return widths.query - widths.entity
 
 
 def score_all(model: Model, queries: Numbers, rows: Rows, spans: NDArray[np.int64]) -> Numbers:
