@@ -208,7 +208,8 @@ class Evaluation:
 
     def arrays(self) -> dict[str, Any]:
         """Arrays to keep beside the document, by the end of their name."""
-        return {name: a for each in protocols() for name, a in each.arrays(self).items()}
+        ran = (each for each in protocols() if each.ran(self))
+        return {name: array for each in ran for name, array in each.arrays(self).items()}
 
 
 def plain(value: Any) -> Any:
