@@ -130,9 +130,9 @@ BAD = {
         {"columns": "a,b", "header": False},
         "'a' names a column, and there is no header",
     ),
-    "one for two": ("a,b,c\n", {"columns": "1,1"}, "one column is asked for twice"),
-    "rated triple": ("a,b,c,4\n", {"columns": "1,2,3", "rating": "4"}, "ratings go with 2 columns"),
-    "rating after a triple": ("a,b,c,4\n", {"rating": "4"}, "ratings go with 2 columns, user and"),
+    "one for two": ("a,b,c\n", {"columns": "1,1"}, "one column is used twice"),
+    "rated triple": ("a,b,c,4\n", {"columns": "1,2,3", "rating": "4"}, "ratings require 2 columns"),
+    "rating after a triple": ("a,b,c,4\n", {"rating": "4"}, "ratings require 2 columns, user and"),
     "name of a rating": (
         "a,b,points\n1,2,3\n",
         {"rating": "3"},

@@ -50,7 +50,7 @@ def test_exact_case_goes_before_any_case() -> None:
 def test_ambiguous_label_lists_up_to_five_names() -> None:
     names = tuple(f"n{i}" for i in range(7))
     message = failure(Vocabulary(names, dict.fromkeys(names, "Paris")), "Paris")
-    assert "'Paris' stands for 7 entities: 'n0', 'n1', 'n2', 'n3', 'n4', ...;" in message
+    assert "'Paris' matches 7 entities: 'n0', 'n1', 'n2', 'n3', 'n4', ...;" in message
     assert "n5" not in message
 
 

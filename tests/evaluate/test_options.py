@@ -53,7 +53,7 @@ def test_options_come_back_from_their_dict() -> None:
         ({"methods": "rolback"}, "unknown method 'rolback'; did you mean 'rollback'? choose from"),
         (
             {"methods": "retrain"},
-            "'retrain' retrains, so there is nothing to check it against",
+            "'retrain' retrains, so there is nothing to compare it with",
         ),
         ({"methods": " ,"}, "methods is empty"),
         ({"protocols": "removals"}, "unknown protocol 'removals'; did you mean 'removal'?"),
@@ -66,12 +66,12 @@ def test_options_come_back_from_their_dict() -> None:
         ({"adjacent_only": True}, "adjacent_only requires the protocol leave-one-out"),
         (
             {"least_adjacent": 9, "most_adjacent": 8},
-            "least_adjacent is 9 and most_adjacent 8; the least must not be more",
+            "least_adjacent is 9 and most_adjacent 8; least_adjacent must not be larger",
         ),
         ({"most_adjacent": 0}, "most_adjacent is 0; it must be 1 or more"),
         ({"limit": 0}, "limit is 0; it must be 1 or more"),
         ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
-        ({"predictions": "p.tsv", "split": "valid"}, "split goes with predictions top and true"),
+        ({"predictions": "p.tsv", "split": "valid"}, "split requires predictions top or true"),
         ({"split": "dev"}, "unknown split 'dev'; choose from test, valid, train"),
     ],
 )

@@ -166,7 +166,7 @@ def test_what_fails_for_all_is_refused_at_once(run: whereof.Run, tmp_path: Path)
     bare = train(tmp_path / "bare", trace=False)
     with pytest.raises(whereof.WhereofError, match="needs a trace"):
         bare.explain_many(NAMES)
-    with pytest.raises(whereof.WhereofError, match="cannot be asked for subjects"):
+    with pytest.raises(whereof.WhereofError, match="cannot predict subjects"):
         of_split(False, bare._trained, "test", "subject")
     with pytest.raises(whereof.WhereofError, match="unknown split 'tests'; choose from test"):
         of_split(False, run._trained, "tests")

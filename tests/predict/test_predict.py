@@ -72,7 +72,7 @@ def test_a_query_of_another_shape_is_refused(run: whereof.Run, names: tuple[str,
 
 def test_relations_are_not_asked_for(run: whereof.Run) -> None:
     for names in (("egypt", "_", "usa"), ("egypt", None)):
-        with pytest.raises(whereof.WhereofError, match="relations cannot be asked for"):
+        with pytest.raises(whereof.WhereofError, match="relations cannot be predicted"):
             run.predict(*names)
 
 

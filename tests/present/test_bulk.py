@@ -231,9 +231,9 @@ def test_a_file_without_a_good_line_makes_none(run: whereof.Run, predictions: Pa
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("p.tsv", b"\n", "no prediction in it"),
+        ("p.tsv", b"\n", "the file contains no prediction"),
         ("p.tsv", b"\xff\ta\tb\n", "not UTF-8"),
-        ("p.csv", b'"egypt,embassy\n', "expected comma-separated text with whole quotes"),
+        ("p.csv", b'"egypt,embassy\n', "expected comma-separated text with balanced quotes"),
         ("p.tsv.gz", b"egypt\tembassy\tusa\n", "not a gzip file"),
     ],
 )

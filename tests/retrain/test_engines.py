@@ -176,7 +176,7 @@ def test_local_is_what_auto_means() -> None:
         ({"threads": 0}, "threads is 0; it must be 1 or more"),
         (
             {"ray_address": "here:6379"},
-            "ray_address goes with engine ray, not with auto; leave it out, or choose ray",
+            "ray_address requires engine ray, not auto; leave it out, or choose ray",
         ),
     ],
 )

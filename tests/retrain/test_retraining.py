@@ -95,7 +95,9 @@ def test_what_cannot_be_retrained_is_refused_in_one_line(run: whereof.Run, tmp_p
     for ask in (arrays.explain, arrays.verify):
         with pytest.raises(whereof.WhereofError, match="a run from arrays cannot be retrained"):
             ask("e0", "r0", "e1", method="retrain")
-    with pytest.raises(whereof.WhereofError, match="takes all objects; leave out candidates"):
+    with pytest.raises(
+        whereof.WhereofError, match="requires all objects as candidates; leave out candidates"
+    ):
         run.explain(*EGYPT, method="retrain", candidates="usa,uk")
     with pytest.raises(whereof.WhereofError, match="explains one prediction at a time"):
         run.explain_many([EGYPT], method="retrain")

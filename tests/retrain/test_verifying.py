@@ -214,7 +214,7 @@ def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) ->
         ({"seeds": 0}, "seeds is 0; it must be 1 or more"),
         ({"method": "magic"}, "unknown method 'magic'"),
         ({"facts": 99999}, "no fact has id 99999"),
-        ({"facts": []}, "no fact to remove is named"),
+        ({"facts": []}, "facts is empty"),
         ({"facts": [1], "top": 3}, "leave out top"),
         ({"tops": 3}, "did you mean 'top'?"),
         ({"engine": "steam"}, "unknown engine 'steam'"),

@@ -194,7 +194,7 @@ def test_two_way_facts_are_pairs() -> None:
         ({"entities": ["a", "b", "c"]}, "4 rows for 3 entities"),
         ({"entities": ["a", "b", "c", "a"]}, "entities has a name twice"),
         ({"relations": ["r", "r"]}, "relations has a name twice"),
-        ({"entity_rows": np.zeros(4)}, r"entity_rows is of shape \(4,\)"),
+        ({"entity_rows": np.zeros(4)}, r"entity_rows has shape \(4,\)"),
         ({"entity_rows": np.full((4, 3), np.nan)}, "entity_rows has numbers that are not finite"),
         ({"relation_rows": np.zeros((2, 4))}, "width 4; this model needs 3"),
         ({"relation_rows": np.zeros((3, 3))}, "3 rows for 2 relations"),

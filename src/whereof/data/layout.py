@@ -241,8 +241,8 @@ def _check(columns: tuple[int, ...], rating: int | None, source: int | None, whe
         raise WhereofError(f"columns names {len(columns)}; give {EXPECTED}")
     if rating is not None and len(columns) == 3:
         raise WhereofError(
-            f"{where}: ratings go with 2 columns, user and item; name those in columns"
+            f"{where}: ratings require 2 columns, user and item; name them with columns"
         )
     used = [at for at in (*columns, rating, source) if at is not None]
     if len(set(used)) < len(used):
-        raise WhereofError(f"{where}: one column is asked for twice; choose another for each")
+        raise WhereofError(f"{where}: one column is used twice; choose different columns")

@@ -13,9 +13,9 @@ FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
 class ReadOptions(Settings):
     """What to read, and how. Values are checked on creation."""
 
-    name: str | None = choice(None, "of the dataset  [default: that of the file]", "Data")
+    name: str | None = choice(None, "name of the dataset  [default: the file's name]", "Data")
     data_dir: str | Path | None = choice(
-        None, "where named datasets lie  [default: $WHEREOF_DATA, else downloaded]", "Data"
+        None, "folder of named datasets  [default: $WHEREOF_DATA, else downloaded]", "Data"
     )
     entity_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
         None, "file of entity names and labels, as FILE or FILE:NAMES,LABELS", "Data"
@@ -23,21 +23,23 @@ class ReadOptions(Settings):
     relation_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
         None, "file of relation names and labels, as FILE or FILE:NAMES,LABELS", "Data"
     )
-    format: str | None = choice(None, "[default: by the file's name]", "Data", *FORMATS)
+    format: str | None = choice(
+        None, "file format  [default: from the file's name]", "Data", *FORMATS
+    )
     columns: str | None = choice(
-        None, "of a fact, by name or position, such as head,relation,tail or 1,2,3", "Data"
+        None, "columns of a fact, by name or number: head,relation,tail or 1,2,3", "Data"
     )
     header: bool | None = choice(
-        None, "the first line names the columns  [default: if it looks so]", "Data"
+        None, "the first line names the columns  [default: detected]", "Data"
     )
-    rating: str | None = choice(None, "column of ratings, by name or position", "Data")
-    source: str | None = choice(None, "column kept as the source of a fact", "Data")
+    rating: str | None = choice(None, "column with ratings, by name or number", "Data")
+    source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
     ratings_as_objects: bool | None = choice(
-        None, "facts are (user, item, rating), as in the paper, and ratings are predicted", "Data"
+        None, "facts are (user, item, rating), as in the paper, to predict the rating", "Data"
     )
-    valid_fraction: float = number(0.0, "of the facts to hold out for validation", "Data", 0)
-    test_fraction: float = number(0.0, "of the facts to hold out for metrics", "Data", 0)
-    split_seed: int = number(0, "of the facts held out", "Data", 0)
+    valid_fraction: float = number(0.0, "share of the facts to hold out for validation", "Data", 0)
+    test_fraction: float = number(0.0, "share of the facts to hold out for test metrics", "Data", 0)
+    split_seed: int = number(0, "seed that selects the held-out facts", "Data", 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -239,7 +239,7 @@ def _rows(path: FilePath, block: _Lines, comma: bool) -> Iterator[Row]:
         lone = "new-line character" in str(error)
         reason = "a carriage return alone, outside of quotes" if lone else error
         raise WhereofError(
-            f"{path}:{number}: {reason}; expected comma-separated text with whole quotes"
+            f"{path}:{number}: {reason}; expected comma-separated text with balanced quotes"
         ) from None
 
 

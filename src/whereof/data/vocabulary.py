@@ -121,7 +121,7 @@ class Vocabulary:
             if len(set(names)) == len(names)
             else "say whether the subject or the object is meant"
         )
-        return WhereofError(f"{text!r} stands for {len(ids)} {self._plural}: {shown}; {remedy}")
+        return WhereofError(f"{text!r} matches {len(ids)} {self._plural}: {shown}; {remedy}")
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
         ids = among if among is not None else range(len(self))

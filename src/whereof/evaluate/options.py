@@ -18,23 +18,23 @@ _Own = TypeVar("_Own", bound=Settings)
 class EvaluateOptions(Settings):
     """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
-    methods: _Words = choice("rollback,random", "methods, with commas between them", "Evaluation")
+    methods: _Words = choice("rollback,random", "methods, separated by commas", "Evaluation")
     k: int | _Words = choice(
         "1,10,all",
-        "numbers of facts to remove, with commas; all: every supporting fact",
+        "numbers of facts to remove, separated by commas; all: every supporting fact",
         "Evaluation",
     )
     protocols: _Words = choice(
         "removal,steadiness",
-        f"with commas: {', '.join(registry.ours(registry.PROTOCOLS))}, or all",
+        f"separated by commas: {', '.join(registry.ours(registry.PROTOCOLS))}, or all",
         "Evaluation",
     )
     baseline: str | None = choice(
-        None, "the method that others are compared with  [default: random]", "Evaluation"
+        None, "method to compare the others with  [default: random]", "Evaluation"
     )
     constraints: _Words | None = choice(
         None,
-        "for approximation: such as none,unit,max:2  [default: that of the run]",
+        "for approximation: norm constraints, such as none,unit,max:2  [default: the run's]",
         "Evaluation",
     )
     adjacent_only: bool = choice(
@@ -46,12 +46,17 @@ class EvaluateOptions(Settings):
     )
 
     settings: str | dict | None = choice(  # type: ignore[type-arg]
-        None, "options of protocols from other packages: NAME=VALUE, with commas", "Evaluation"
+        None, "options of other packages' protocols: NAME=VALUE, separated by commas", "Evaluation"
     )
 
     predictions: str = choice("top", "top new answers, true facts, or a file", "Predictions")
     split: str = choice(
-        "test", "whose queries or facts, for top and true", "Predictions", "test", "valid", "train"
+        "test",
+        "split of the predictions, for top and true",
+        "Predictions",
+        "test",
+        "valid",
+        "train",
     )
     limit: int | None = number(None, "number of predictions, drawn at random", "Predictions", 1)
     least_adjacent: int | None = number(
@@ -60,8 +65,8 @@ class EvaluateOptions(Settings):
     most_adjacent: int | None = number(
         None, "only predictions with at most this number of adjacent facts", "Predictions", 1
     )
-    seeds: int = number(1, "number of models: the run's seed, seed + 1, ...", "Predictions", 1)
-    seed: int = number(0, "for everything that is drawn at random", "Predictions", 0)
+    seeds: int = number(1, "number of seeds: the run's seed, seed + 1, ...", "Predictions", 1)
+    seed: int = number(0, "seed of the random draws", "Predictions", 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -143,17 +148,18 @@ class EvaluateOptions(Settings):
         least, most = self.least_adjacent, self.most_adjacent
         if least is not None and most is not None and least > most:
             raise WhereofError(
-                f"least_adjacent is {least} and most_adjacent {most}; the least must not be more"
+                f"least_adjacent is {least} and most_adjacent {most}; "
+                "least_adjacent must not be larger"
             )
         if self.predictions not in ("top", "true") and self.split != "test":
-            raise WhereofError("split goes with predictions top and true; leave it out")
+            raise WhereofError("split requires predictions top or true; leave it out")
 
 
 def _methods(words: Sequence[str]) -> tuple[str, ...]:
     for method in words:
         if method in names(METHODS) and method not in evaluated():
             raise WhereofError(
-                f"method {method!r} retrains, so there is nothing to check it against; "
+                f"method {method!r} retrains, so there is nothing to compare it with; "
                 f"choose from {', '.join(evaluated())}"
             )
     return _known("method", words, evaluated())
@@ -165,7 +171,7 @@ def _listed(name: str, value: _Words | int) -> tuple[str, ...]:
     words: Iterable[Any] = value.split(",") if isinstance(value, str) else several
     found = tuple(dict.fromkeys(word for each in words if (word := str(each).strip())))
     if not found:
-        raise WhereofError(f"{name} is empty; name one or more, with commas between them")
+        raise WhereofError(f"{name} is empty; name one or more, separated by commas")
     return found
 
 
@@ -184,7 +190,7 @@ def _pairs(value: str | dict[str, Any]) -> dict[str, Any]:
     parts = [part.partition("=") for part in _listed("settings", value)]
     for name, equals, _ in parts:
         if not equals:
-            raise WhereofError(f"settings has {name!r}; give NAME=VALUE, with commas between")
+            raise WhereofError(f"settings has {name!r}; give NAME=VALUE, separated by commas")
     return {name.strip().replace("-", "_"): given.strip() for name, _, given in parts}
 
 
@@ -192,7 +198,7 @@ def _size(word: str) -> int | str:
     if word == "all":
         return "all"
     if not word.isdecimal() or int(word) < 1:
-        raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, with commas between")
+        raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, separated by commas")
     return int(word)
 
 

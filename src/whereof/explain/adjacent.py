@@ -108,7 +108,7 @@ def _find_fact(trained: Trained, text: Any) -> int:
     found = {i for places in matches for i in _facts_at(trained, places)}
     if len(found) > 1:
         ids = ", ".join(map(str, sorted(found)))
-        raise WhereofError(f"{text!r} stands for several facts: {ids}; give the id of one")
+        raise WhereofError(f"{text!r} matches several facts: {ids}; give the id of one")
     if found:
         return found.pop()
     names, places = max(zip(ways, matches, strict=True), key=lambda way: sum(map(bool, way[1])))

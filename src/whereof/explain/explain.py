@@ -163,7 +163,8 @@ class _Explaining:
         )
         if not len(wanted):
             raise WhereofError(
-                f"none of the {len(adjacent)} adjacent facts is left; ask for other ones"
+                f"none of the {len(adjacent)} adjacent facts passes the filters; "
+                "choose another role, relation or entity"
             )
         return wanted
 
@@ -300,7 +301,7 @@ def find_aim(scored: ScoredPrediction, options: ExplainOptions) -> Aim:
     if not scored.trained.learned_ratings:
         return Aim(options.of or "probability")
     if options.of in ("probability", "loss"):
-        raise WhereofError(f"this run learned ratings, which have no {options.of}; ask of score")
+        raise WhereofError(f"this run learned ratings, which have no {options.of}; choose of score")
     return Aim("score")
 
 

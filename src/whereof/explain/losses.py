@@ -192,7 +192,7 @@ class Losses:
         config = trained.config
         if config.loss == "squared" and trained.dataset.ratings is None:
             raise WhereofError(
-                "this run learned ratings and does not hold them, so its losses are not known; "
+                "this run learned ratings but does not contain them, so its losses are unknown; "
                 "choose another method, such as rollback"
             )
         return cls(trained.scorer, trained.dataset, config.loss, config.inverse)

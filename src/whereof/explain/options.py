@@ -25,46 +25,44 @@ class MethodSettings(Settings):
 class ExplainOptions(MethodSettings):
     """How to explain a prediction and which facts to list. Values are checked on creation."""
 
-    method: str = choice("rollback", "how influence is estimated", "Method", *names(METHODS))
+    method: str = choice("rollback", "how to estimate influence", "Method", *names(METHODS))
     of: str | None = choice(
         None,
-        "what influence is on  [default: probability; score for a model of ratings]",
+        "measure influence on this  [default: probability; score for a rating model]",
         "Method",
         "probability",
         "score",
         "loss",
     )
-    asks: str = choice(
-        "object", "the place whose candidates compete", "Method", "object", "subject"
-    )
+    asks: str = choice("object", "the place that is predicted", "Method", "object", "subject")
     candidates: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None,
-        "objects, subjects, entities, seen (with that relation), or names by commas",
+        "objects, subjects, entities, seen (with this relation), names with commas, or a file",
         "Method",
     )
     instead_of: str | None = choice(
-        None, "explain why the prediction rather than this answer", "Method"
+        None, "explain why the prediction and not this answer", "Method"
     )
-    exhaustive: bool = choice(False, "score every fact against every candidate", "Method")
-    seed: int = number(0, "of what a method draws at random", "Method", 0)
+    exhaustive: bool = choice(False, "score every fact, without bounds", "Method")
+    seed: int = number(0, "seed for methods that draw at random", "Method", 0)
 
-    top: int | str | None = choice(10, "number of facts, or `all`", "Facts")
-    opposing: bool = choice(False, "facts that oppose, strongest first", "Facts")
+    top: int | str | None = choice(10, "number of facts, or all", "Facts")
+    opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
     role: str | None = choice(None, "only facts that share this", "Facts", *ROLES)
     relation: str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "only facts of this relation; may be given again", "Facts"
+        None, "only facts with this relation; repeatable", "Facts"
     )
     entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "only facts with this entity; may be given again", "Facts"
+        None, "only facts with this entity; repeatable", "Facts"
     )
     without: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "what if these facts were gone together: ids, or names by commas", "Facts"
+        None, "show the prediction without these facts: ids, or names with commas", "Facts"
     )
 
-    stability: bool = choice(
-        False, "how the prediction stands without its top 1, 3 and 10 facts", "More"
+    stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
+    graph: bool = choice(
+        False, "show facts and paths that connect the prediction's entities", "More"
     )
-    graph: bool = choice(False, "facts that join the prediction's entities, and pairs", "More")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,12 +70,12 @@ class ExplainOptions(MethodSettings):
         if top not in (None, "all") and (isinstance(top, str) or top < 1):
             raise WhereofError(f"top is {top!r}; give a number from 1 on, or all")
         if self.instead_of is not None and self.of is not None:
-            raise WhereofError("instead_of asks for influence on the log of a ratio; leave out of")
+            raise WhereofError("instead_of measures influence on the log of a ratio; leave out of")
         if self.graph and not self._removes_groups():
             raise WhereofError(f"graph requires method rollback, not {self.method}")
         others = ("role", "relation", "entity", "opposing")
         if self.without is not None and any(getattr(self, name) for name in others):
-            raise WhereofError(f"without names the facts itself; leave out {', '.join(others)}")
+            raise WhereofError(f"without already names the facts; leave out {', '.join(others)}")
 
     def _removes_groups(self) -> bool:
         from whereof.explain.method import get_method  # compiled code is loaded when needed

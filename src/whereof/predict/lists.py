@@ -45,7 +45,9 @@ def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Predict
     if faults:
         raise WhereofError(faults[0] + _others(len(faults) - 1))
     if not queries:
-        raise WhereofError(f"{path}: no query in it; write one a line, its names separated by TAB")
+        raise WhereofError(
+            f"{path}: the file contains no query; write one per line, with names separated by TAB"
+        )
     return queries
 
 
@@ -66,7 +68,8 @@ def find_predictions(
     listed = [Listed(number, tuple(cells)) for number, cells in read_list(path)]
     if not listed:
         raise WhereofError(
-            f"{path}: no prediction in it; write one a line, its names separated by TAB"
+            f"{path}: the file contains no prediction; write one per line, "
+            "with names separated by TAB"
         )
     return listed[:limit]
 

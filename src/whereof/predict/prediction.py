@@ -91,10 +91,10 @@ def find_prediction(
     asks = "subject" if subject == OPEN else asks
     check_asks(asks, inverse=inverse)
     if subject == object_ == OPEN or (object_ == OPEN and asks == "subject"):
-        raise WhereofError("leave only the place open that is asked for")
+        raise WhereofError("leave only the predicted place open")
     if not dataset.two_way and padded[1] == OPEN:
         raise WhereofError(
-            "relations cannot be asked for; name one, and leave S or O open"
+            "relations cannot be predicted; name one, and leave S or O open"
             if query
             else "relations cannot be left open; name one"
         )
@@ -109,7 +109,7 @@ def find_prediction(
 def check_asks(asks: str, *, inverse: bool) -> None:
     """Raise an error if subjects are requested and the run has no inverse relations."""
     if asks == "subject" and not inverse:
-        raise WhereofError("this run cannot be asked for subjects; train one with --inverse")
+        raise WhereofError("this run cannot predict subjects; train one with --inverse")
 
 
 def _shape_error(dataset: Dataset, spelled: Sequence[str], *, query: bool) -> WhereofError:

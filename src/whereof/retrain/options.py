@@ -10,20 +10,22 @@ from whereof.settings import Settings, choice, number
 
 @dataclass(frozen=True)
 class VerifyOptions(MethodSettings):
-    """Which facts are removed, and how often; checked on making."""
+    """Which facts to remove, and with how many seeds. Values are checked on creation."""
 
-    method: str = choice("rollback", "how the facts to remove are found", "Facts", *names(METHODS))
-    top: int | str = choice(10, "number of facts, or `all` that support", "Facts")
+    method: str = choice(
+        "rollback", "method that finds the facts to remove", "Facts", *names(METHODS)
+    )
+    top: int | str = choice(10, "number of facts, or all: every supporting fact", "Facts")
     role: str | None = choice(None, "only facts that share this", "Facts", *ROLES)
     facts: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "remove these facts instead: ids, or names by commas; repeatable", "Facts"
+        None, "remove these facts instead: ids, or names with commas; repeatable", "Facts"
     )
-    asks: str = choice("object", "the place whose candidates compete", "Facts", "object", "subject")
-    seed: int = number(0, "seed for what a method draws at random", "Facts", 0)
+    asks: str = choice("object", "the place that is predicted", "Facts", "object", "subject")
+    seed: int = number(0, "seed for methods that draw at random", "Facts", 0)
 
-    each: bool = choice(False, "also remove every fact alone", "Retraining")
+    each: bool = choice(False, "also remove each fact alone", "Retraining")
     seeds: int = number(
-        1, "number of seeds: also verify in runs of the next seeds, trained once", "Retraining", 1
+        1, "number of seeds: also verify in runs with the next seeds", "Retraining", 1
     )
 
     def __post_init__(self) -> None:
@@ -31,16 +33,14 @@ class VerifyOptions(MethodSettings):
         if self.top != "all" and (isinstance(self.top, str) or self.top < 1):
             raise WhereofError(f"top is {self.top!r}; give a number from 1 on, or all")
         if self.facts is not None and self.role is not None:
-            raise WhereofError("facts names what is removed; leave out role")
+            raise WhereofError("facts already names the facts to remove; leave out role")
 
 
 @dataclass(frozen=True)
 class EngineOptions(Settings):
     """Where models are retrained; checked on creation."""
 
-    engine: str = choice(
-        "auto", "where models are retrained", "Retraining", "auto", "local", "ray", "cuda"
-    )
+    engine: str = choice("auto", "where to retrain", "Retraining", "auto", "local", "ray", "cuda")
     threads: int | None = number(
         None, "number of retrainings at a time  [default: all cores]", "Retraining", 1
     )
@@ -52,6 +52,5 @@ class EngineOptions(Settings):
         super().__post_init__()
         if self.ray_address is not None and self.engine != "ray":
             raise WhereofError(
-                f"ray_address goes with engine ray, not with {self.engine}; "
-                "leave it out, or choose ray"
+                f"ray_address requires engine ray, not {self.engine}; leave it out, or choose ray"
             )

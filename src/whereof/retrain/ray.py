@@ -114,8 +114,8 @@ class RayEngine:
             raise error.cause from None
         except errors.RayError as error:
             raise WhereofError(
-                f"Ray gave a retraining up ({_last_line(error)}); what is finished is kept: "
-                "ask again, or choose engine local"
+                f"Ray gave up on a retraining ({_last_line(error)}); finished ones are kept: "
+                "run it again, or choose engine local"
             ) from None
         own: Standings | Parameters = _own(found) if isinstance(found, Parameters) else found
         return own

@@ -96,13 +96,14 @@ class _Verifying:
         explanation = explain_scored(self.scored, options, self.case)
         if not explanation.facts:
             raise WhereofError(
-                f"{self.asked.method} finds no fact that supports it; name facts to remove"
+                f"{self.asked.method} finds no fact that supports the prediction; "
+                "name the facts to remove"
             )
         return tuple(map(self._as_removed, explanation.facts)), explanation.notes
 
     def _named(self, fact_ids: FactIds) -> tuple[RemovedFact, ...]:
         if not len(fact_ids):
-            raise WhereofError("no fact to remove is named; give ids or names, or leave out facts")
+            raise WhereofError("facts is empty; give ids or names, or leave it out")
         if self.trained.trace is not None or "trace" not in self.method.needs:
             found = describe_facts(self.scored, self.asked, fact_ids, self.case)
             return tuple(map(self._as_removed, found))

@@ -111,7 +111,7 @@ def _floats(values: ArrayLike, name: str) -> Rows:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     if array.ndim != 2:
-        raise WhereofError(f"{name} is of shape {array.shape}; give (n, width)")
+        raise WhereofError(f"{name} has shape {array.shape}; give (n, width)")
     if not np.isfinite(array).all():
         raise WhereofError(f"{name} has numbers that are not finite")
     return np.ascontiguousarray(array)

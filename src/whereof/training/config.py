@@ -68,7 +68,7 @@ class TrainConfig(Settings):
         "exponential",
         "inverse",
     )
-    decay: float = number(0.96, "factor of the exponential schedule", "Steps")
+    decay: float = number(0.96, "decay factor of the exponential schedule", "Steps")
     decay_steps: int = number(1000, "updates after which the rate has fallen by DECAY", "Steps", 1)
     beta1: float = number(0.9, "Adam's decay of the mean", "Steps", 0)
     beta2: float = number(0.999, "Adam's decay of the squares", "Steps", 0)
@@ -77,7 +77,7 @@ class TrainConfig(Settings):
     batch_size: int = number(1, "facts per update", "Steps", 1)
     order: str = choice("shuffle", "order of the facts in an epoch", "Steps", "file", "shuffle")
 
-    epochs: int = number(10, "passes over the facts", "Stopping", 1)
+    epochs: int = number(10, "number of passes over the facts", "Stopping", 1)
     validate_every: int = number(1, "validate every N epochs; 0 never validates", "Stopping", 0)
     patience: int = number(
         0, "stop after N validations without improvement; 0 never stops", "Stopping", 0

@@ -180,7 +180,7 @@ def _check_company(config: TrainConfig, settings: Mapping[str, Any]) -> None:
         ("credit", "a trace", config.trace),
     ):
         if name in settings and not fits:
-            raise WhereofError(f"{name} goes with {needs}: leave it out, or choose that too")
+            raise WhereofError(f"{name} requires {needs}: leave it out, or choose that too")
 
 
 def preset_settings(preset: str, dataset: str) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def test_all_sizes_fit_or_are_refused(limits: Limits, n_models: int | None, hold
         except whereof.WhereofError as error:
             own = 2 * (2 * sizes.row + sizes.relation_row) * sizes.item
             assert own > limits.block_bytes / 8, sizes
-            assert "too wide for the card's shared memory" in str(error)  # noqa: PT017
+            assert "too wide for the GPU's shared memory" in str(error)  # noqa: PT017
             n_refused += 1
             continue
         check_layout(layout, sizes, limits)
@@ -148,7 +148,7 @@ def test_rows_that_are_too_wide_are_one_clear_line(item: int) -> None:
     with pytest.raises(whereof.WhereofError) as caught:
         plan_layout(sizes, H200)
     assert str(caught.value) == (
-        "rows of 100000 numbers are too wide for the card's shared memory; "
+        "rows of 100000 numbers are too wide for the GPU's shared memory; "
         "choose a lower dim, or leave out cuda"
     )
 

@@ -39,8 +39,8 @@ class CriageMethod(Method):
         trained = scored.trained
         if trained.scorer.model.match != "dot":
             raise WhereofError(
-                f"method criage needs a model of dot products and {trained.scorer.model.name} is "
-                "one of distances; choose another method, such as rollback"
+                f"method criage requires a dot-product model, and {trained.scorer.model.name} is "
+                "a distance model; choose another method, such as rollback"
             )
         column = SUBJECT if scored.asks == "subject" else OBJECT
         own = trained.adjacency.facts_of_entity(scored.target)

@@ -127,7 +127,7 @@ class Fleet:
                 placed.arrays[name][:1] = xp.asarray(array)
         except self.card.memory_error:
             raise WhereofError(
-                f"the card has no room for {self.n_models} models; free its memory, or leave out "
+                f"the GPU has no room for {self.n_models} models; free its memory, or leave out "
                 "cuda"
             ) from None
         return placed

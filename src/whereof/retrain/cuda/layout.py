@@ -143,7 +143,7 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
     room = _room(limits, blocks)
     if base > room:
         raise WhereofError(
-            f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the card's "
+            f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the GPU's "
             "shared memory; choose a lower dim, or leave out cuda"
         )
     room_shared = base + kept <= room

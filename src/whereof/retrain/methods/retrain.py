@@ -48,9 +48,11 @@ class Retrain(Method):
         """See `Method`."""
         case, aim, asks = context.retrainer, context.aim, scored.asks
         if not isinstance(case, Case):
-            raise WhereofError("method retrain trains the run again; ask it through Run.explain")
+            raise WhereofError("method retrain needs to retrain the run; use Run.explain")
         if not np.array_equal(scored.candidates.ids, scored.trained.all_candidates(asks).ids):
-            raise WhereofError(f"method retrain takes all {asks}s; leave out candidates")
+            raise WhereofError(
+                f"method retrain requires all {asks}s as candidates; leave out candidates"
+            )
         asked = [scored.prediction]
         asked += [] if aim.rival is None else [scored.prediction.answered(aim.rival)]
         predictions = case.predictions(asked)
