@@ -89,6 +89,20 @@ class Table:
     ) -> "Table":
         return cls(name, title, tuple(columns), tuple(map(tuple, rows)), note, most)
 
+    @classmethod
+    def by_columns(
+        cls,
+        name: str,
+        title: str,
+        columns: Iterable[tuple[Column, Sequence[Any]]],
+        note: str = "",
+        most: int | None = None,
+    ) -> "Table":
+        """A table from the values of every column; columns of which all are None are left out."""
+        kept = [each for each in columns if any(value is not None for value in each[1])]
+        rows = zip(*(values for _, values in kept), strict=True)
+        return cls.of(name, title, [column for column, _ in kept], rows, note, most)
+
 
 def cell_text(value: Any, column: Column) -> str:
     """The text of a cell, by its own unit or that of its column."""

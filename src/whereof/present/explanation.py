@@ -151,13 +151,10 @@ def facts_table(
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
-    kept = [each for each in columns if any(value is not None for value in each[1])]
-    rows = zip(*(values for _, values in kept), strict=True)
     note = f"{measure_text(explanation)}. Positive supports the prediction, negative opposes it."
-    if any(column.name == "share" for column, _ in kept):
+    if any(share is not None for share in shares):
         note += " Share is the part of the influence of all facts with the same sign."
-    columns_ = [column for column, _ in kept]
-    return Table.of("facts", "", columns_, rows, note if page else "", most)
+    return Table.by_columns("facts", "", columns, note if page else "", most)
 
 
 def _name_cell(fact: ExplainedFact, place: str, full: bool) -> Cell:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from whereof.present.names import Named, fact_text, is_rated, label_of, places_of, these_facts
+from whereof.present.names import fact_text, is_rated, label_of, places_of, these_facts
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.retrain import Verdict
 from whereof.table import Cell, Column, Table, count
@@ -91,8 +91,6 @@ def _terminal_parts(verdict: Verdict, listed: bool) -> Iterator[RenderableType |
             yield heading(table.title)
             yield Table(table.name, "", table.columns, table.rows, most=table.most)
     yield from verdict.notes
-    if any(fact.actual.top_answer != verdict.before.top_answer for fact in verdict.each):
-        yield "* without it the top answer is another"
     yield f"{_effort(verdict)}; method {verdict.method}"
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
     yield f"next: {', '.join(more)}"
@@ -127,7 +125,7 @@ def _outcome(verdict: Verdict) -> Table:
     top = verdict.before.top_answer
     columns = [
         Column("", ""),
-        _worth_column(verdict, "worth", ""),
+        _value_column(verdict, "value", ""),
         Column("rank", "rank", "count"),
         Column("top_answer", "top answer"),
     ]
@@ -145,55 +143,33 @@ def _outcome(verdict: Verdict) -> Table:
 
 
 def _facts(verdict: Verdict, most: int | None) -> Table:
-    """What was removed, with what the method said of it."""
-    facts = verdict.facts
-    columns, rows = _named(facts)
-    if any(fact.influence is not None for fact in facts):
-        columns.append(Column("influence", "estimated influence", "influence"))
-        rows = [[*row, fact.influence] for row, fact in zip(rows, facts, strict=True)]
-    return Table.of("facts", f"The facts, by {verdict.method}", columns, rows, most=most)
+    """What was removed, with what the method estimated for it."""
+    estimated = Column("influence", "estimated influence", "influence")
+    columns = [*_named(verdict.facts), (estimated, [fact.influence for fact in verdict.facts])]
+    return Table.by_columns("facts", f"The facts, by {verdict.method}", columns, most=most)
 
 
 def _each(verdict: Verdict, most: int | None) -> Table:
-    """Predicted against actual, one row a fact; a star where the top answer changes."""
+    """Predicted against actual, one row per fact."""
     each, top = verdict.each, verdict.before.top_answer
-    columns, rows = _named(each)
-    if any(fact.predicted is not None for fact in each):
-        columns.append(_worth_column(verdict, "predicted", "predicted"))
-        rows = [
-            [*row, None if fact.predicted is None else fact.predicted.value]
-            for row, fact in zip(rows, each, strict=True)
-        ]
-    columns += [
-        _worth_column(verdict, "actual", "actual"),
-        Column("rank", "rank", "count"),
-        Column("changed", ""),
+    predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
+    tops = [_top_cell(fact.actual, top) if fact.actual.top_answer != top else None for fact in each]
+    columns = [
+        *_named(each),
+        (_value_column(verdict, "predicted", "predicted"), predicted),
+        (_value_column(verdict, "actual", "actual"), [fact.actual.value for fact in each]),
+        (Column("rank", "rank", "count"), [fact.actual.rank for fact in each]),
+        (Column("top_answer", "new top answer"), tops),
     ]
-    rows = [
-        [
-            *row,
-            fact.actual.value,
-            fact.actual.rank,
-            Cell("*" if fact.actual.top_answer != top else "", tone="changed"),
-        ]
-        for row, fact in zip(rows, each, strict=True)
-    ]
-    note = "A star: without this fact the top answer is another."
-    return Table.of("each", "Without each of them alone", columns, rows, note, most)
+    return Table.by_columns("each", "Without each of them alone", columns, most=most)
 
 
-def _named(facts: Sequence[Any]) -> tuple[list[Column], list[list[Any]]]:
-    """Id and names of facts, and their source where there is one."""
-    places = places_of(facts[0])
-    columns = [Column("fact", "fact", "count"), *(Column(place, place) for place in places)]
-    rows: list[list[Any]] = [
-        [str(fact.fact_id), *(_label(fact, place) for place in places)] for fact in facts
-    ]
-    sources = [getattr(fact, "source", None) for fact in facts]
-    if any(sources):
-        columns.append(Column("source", "source"))
-        rows = [[*row, source] for row, source in zip(rows, sources, strict=True)]
-    return columns, rows
+def _named(facts: Sequence[Any]) -> Iterator[tuple[Column, list[Any]]]:
+    """Id, names and source of facts."""
+    yield Column("fact", "fact", "count"), [str(fact.fact_id) for fact in facts]
+    for place in places_of(facts[0]):
+        yield Column(place, place), [label_of(fact, place) for fact in facts]
+    yield Column("source", "source"), [fact.source for fact in facts]
 
 
 def _seeds(verdict: Verdict) -> Table:
@@ -202,8 +178,8 @@ def _seeds(verdict: Verdict) -> Table:
     assert summary is not None
     columns = [
         Column("seed", "seed"),
-        _worth_column(verdict, "before", "before"),
-        _worth_column(verdict, "actual", "actual"),
+        _value_column(verdict, "before", "before"),
+        _value_column(verdict, "actual", "actual"),
         Column("fall", "fall", "score" if rated else "points"),
         Column("top_before", "top before"),
         Column("top_after", "top after"),
@@ -222,7 +198,7 @@ def _seeds(verdict: Verdict) -> Table:
     return Table.of("seeds", "Without the same facts, under several seeds", columns, rows)
 
 
-def _worth_column(verdict: Verdict, name: str, title: str) -> Column:
+def _value_column(verdict: Verdict, name: str, title: str) -> Column:
     if is_rated(verdict.before):
         return Column(name, title or "rating", "score")
     return Column(name, title or "probability", "percent")
@@ -230,10 +206,6 @@ def _worth_column(verdict: Verdict, name: str, title: str) -> Column:
 
 def _top_cell(stand: Any, before: str) -> Cell:
     return Cell(_top(stand), tone="changed" if stand.top_answer != before else "")
-
-
-def _label(fact: Named, place: str) -> str:
-    return label_of(fact, place)
 
 
 def _amount(stand: Any) -> str:
