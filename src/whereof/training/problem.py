@@ -60,7 +60,7 @@ class Problem:
         if self.config.keep_checkpoints > n_steps:
             raise WhereofError(
                 f"keep_checkpoints is {self.config.keep_checkpoints}; "
-                f"training has {n_steps} steps: choose at most so many"
+                f"training has {n_steps} steps: choose at most that many"
             )
         self.draw  # noqa: B018 - raises if there are fewer entities than negatives
 

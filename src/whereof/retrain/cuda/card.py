@@ -121,7 +121,7 @@ def _compiled(cupy: Any, source: str) -> Any:
     try:
         module.compile()
     except cupy.cuda.compiler.CompileException as error:
-        raise WhereofError(f"the card's kernels do not compile: {_first_line(error)}") from None
+        raise WhereofError(f"the CUDA kernels do not compile: {_first_line(error)}") from None
     return module
 
 
@@ -135,7 +135,7 @@ def open_card(task: str = "engine cuda") -> CudaCard:
         why = "none is there"
     except Exception as error:  # a missing driver or compiler raises many kinds of errors
         why = _first_line(error)
-    raise WhereofError(f"{task} finds no CUDA card that works ({why}); leave out cuda")
+    raise WhereofError(f"{task} finds no CUDA GPU that works ({why}); leave out cuda")
 
 
 def _first_line(error: Exception) -> str:
