@@ -10,6 +10,7 @@ from cli.helpers import whereof as command
 from training.helpers import make_problem
 
 import whereof
+import whereof.retrain.cuda.engine
 from retrain.cuda.conftest import MakeCard
 from whereof.retrain import EngineOptions, choose_engine, settle_engine
 from whereof.retrain.cuda.card import open_card
