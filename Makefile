@@ -20,7 +20,7 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## train on the bundled Nations and show what comes out
+demo: $(VENV)/.installed ## train on the bundled Nations, predict, explain and verify
 	$(VENV)/$(BIN)/whereof demo
 
 test: $(VENV)/.installed ## run the fast tests (ARGS="tests/models -k rotate" for some)
@@ -32,7 +32,7 @@ test-slow: $(VENV)/.installed ## run the slow tests
 test-all: $(VENV)/.installed ## run all tests, fast and slow
 	$(PYTEST) $(ARGS)
 
-test-cuda: ## run the tests that need a CUDA card, by PYTHON as it is: no environment is made
+test-cuda: ## run the tests that need a CUDA GPU, with PYTHON as it is (creates no environment)
 	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda.card import open_card; print(open_card('make test-cuda').name)"
 	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/retrain/cuda $(ARGS)
 
@@ -42,17 +42,17 @@ check: $(VENV)/.installed ## format, lint, types and import rules
 	$(VENV)/$(BIN)/mypy
 	$(VENV)/$(BIN)/lint-imports
 
-format: $(VENV)/.installed ## format and repair what ruff can repair
+format: $(VENV)/.installed ## format and fix what ruff can fix
 	$(VENV)/$(BIN)/ruff check --fix .
 	$(VENV)/$(BIN)/ruff format .
 
-bench: $(BENCH_VENV)/.installed ## measure training speed beside PyTorch
+bench: $(BENCH_VENV)/.installed ## compare training speed with PyTorch
 	$(BENCH_VENV)/$(BIN)/python benchmarks/train.py $(ARGS)
 
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html
 	$(VENV)/$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
-lock: $(LOCK_VENV)/.installed ## regenerate the pins in requirements/ (UPGRADE=--upgrade for newer ones)
+lock: $(LOCK_VENV)/.installed ## regenerate the pinned versions in requirements/ (UPGRADE=--upgrade for newer ones)
 	$(COMPILE) pyproject.toml -o requirements/core.txt
 	$(COMPILE) pyproject.toml requirements/build.in --extra dev -c requirements/core.txt -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
