@@ -20,7 +20,6 @@ from whereof.present.svg import (
     text_width,
     with_tip,
     words,
-    wrap,
 )
 from whereof.table import Column
 
@@ -181,7 +180,7 @@ def _bar_words(bar: Bar, unit: str) -> str:
 
 def _boxes(chart: Chart) -> str | None:
     """Median, quartiles, whiskers, the mean as a disc and the count as a diamond."""
-    step, left, top, height = 76, 64, 12, 230
+    step, left, top, height = 96, 64, 12, 230
     drawn = [box for box in _marks(chart, Box) if all(map(_known, _heights(box)))]
     if not drawn:
         return None
@@ -195,7 +194,7 @@ def _boxes(chart: Chart) -> str | None:
     for index, box in enumerate(drawn):
         at = x.at(index + 0.5)
         parts.append(with_tip(_box_words(box, chart.x.unit), *_box(box, at, y)))
-        label = wrap(box.label, step - 4, SMALL, 2)
+        label = [fit(part, step - 4, SMALL) for part in box.label.split(", ", 1)]
         parts += [words(at, y.start + 15 + 13 * n, part, "middle") for n, part in enumerate(label)]
         if right is not None and _known(box.count):
             tip = units.show(box.count, "mean")
