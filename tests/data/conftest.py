@@ -1,9 +1,12 @@
 """Where the larger datasets are, for the tests that read them."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from whereof.data import Dataset, read_dataset
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _SHARED = _REPOSITORY.parent / "shared" / "data"
@@ -17,6 +20,23 @@ def shared_data() -> Callable[[str], Path]:
         if not (_SHARED / name).is_dir():
             pytest.skip(f"no {name} in ../shared/data")
         return _SHARED
+
+    return find
+
+
+@cache
+def read_shared(name: str) -> Dataset:
+    """A dataset in the shared folder, read once."""
+    return read_dataset(name, data_dir=_SHARED)
+
+
+@pytest.fixture
+def shared(shared_data: Callable[[str], Path]) -> Callable[[str], Dataset]:
+    """A named dataset from the shared folder; skips where it is not there."""
+
+    def find(name: str) -> Dataset:
+        shared_data(name)
+        return read_shared(name)
 
     return find
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whereof.data import Dataset, build_dataset, read_dataset
@@ -30,6 +30,7 @@ def decode(dataset: Dataset, facts: Facts) -> list[tuple[str, ...]]:
     return [dataset.fact_names(fact) for fact in facts]
 
 
+@settings(max_examples=40)
 @given(triples, triples)
 def test_three_way_round_trip(train: list[tuple[str, ...]], test: list[tuple[str, ...]]) -> None:
     train = [("a", "r", "b"), *train]

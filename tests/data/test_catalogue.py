@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import CATALOGUE, read_dataset
+from whereof.data import CATALOGUE, Dataset, read_dataset
 from whereof.data.catalogue import Entry, Place, cache_folder, find_entry, locate
 from whereof.data.download import _before_comma, _from_json
 from whereof.data.text import open_bytes
@@ -17,9 +17,9 @@ HELD = [name for name, entry in CATALOGUE.items() if any(file.sha256 for file in
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_sizes_are_those_declared(name: str, shared_data: Callable[[str], Path]) -> None:
+def test_sizes_are_those_declared(name: str, shared: Callable[[str], Dataset]) -> None:
     entry = CATALOGUE[name]
-    dataset = read_dataset(name, data_dir=None if entry.bundled else shared_data(name))
+    dataset = read_dataset(name) if entry.bundled else shared(name)
     assert dataset.name == entry.name == name
     assert dataset.n_facts == entry.n_facts
     assert (dataset.n_entities, dataset.n_relations) == (entry.n_entities, entry.n_relations)
@@ -46,9 +46,9 @@ def test_nations() -> None:
 
 
 def test_fb15k_237_has_labels_and_drops_unseen_entities(
-    shared_data: Callable[[str], Path],
+    shared: Callable[[str], Dataset],
 ) -> None:
-    dataset = read_dataset("fb15k-237", data_dir=shared_data("fb15k-237"))
+    dataset = shared("fb15k-237")
     assert (dataset.n_facts, dataset.n_entities, dataset.n_relations) == (272115, 14505, 237)
     assert (len(dataset.valid), len(dataset.test)) == (17526, 20438)
     assert dataset.entities.label(dataset.entities.find("/m/016ywr")) == "Jeremy Irons"

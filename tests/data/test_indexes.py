@@ -1,7 +1,6 @@
 """The indexes of facts and of known answers, against a search and a dict of sets."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import whereof
-from whereof.data import Adjacency, KnownAnswers
+from whereof.data import Adjacency, Dataset, KnownAnswers
 from whereof.errors import WhereofError
 from whereof.types import Facts
 
@@ -62,9 +60,9 @@ def test_nothing_is_adjacent_where_there_are_no_facts() -> None:
 
 
 def test_fb15k_237_has_about_five_thousand_facts_around_a_prediction(
-    shared_data: Callable[[str], Path],
+    shared: Callable[[str], Dataset],
 ) -> None:
-    data = whereof.read("fb15k-237", data_dir=shared_data("fb15k-237"))
+    data = shared("fb15k-237")
     index = Adjacency.of(data.train, data.n_entities, data.n_relations)
     chosen = np.random.default_rng(0).choice(len(data.test), 200, replace=False)
     sizes = [len(index.adjacent([s, o], r)) for s, r, o in data.test[chosen].tolist()]
