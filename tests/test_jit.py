@@ -165,6 +165,21 @@ def test_a_folder_that_cannot_be_written_is_not_used(
     assert run(loaded(monkeypatch)) == ([3, 5], True)
 
 
+def test_other_versions_of_a_kernel_are_removed(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = package.parent / "own"
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setattr("whereof._jit._cache_folder", lambda chosen: folder)
+    run(loaded(monkeypatch))
+    before = {file.name for file in folder.glob("kernels.work-*")}
+    (package / "helpers.py").write_text(HELPERS.replace("STEP = 2", "STEP = 3"))
+    run(loaded(monkeypatch))
+    after = {file.name for file in folder.glob("kernels.work-*")}
+    assert len(before) == len(after) == 2  # an index and the machine code
+    assert not before & after
+
+
 COLORAMA = """
 import sys
 __version__ = "0.4.6"

@@ -18,7 +18,7 @@ _OF_RULE = (
     "constrained_relations entity_parts relation_parts source_credit"
 )
 """Whose names in capitals are macros of the kernels."""
-_FILES = ("draw.cu", "candidates.cu", "own.cu", "step.cu")
+_FILES = ("draw.cu", "candidates.cu", "step.cu")
 
 
 def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
