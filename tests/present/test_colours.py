@@ -12,7 +12,7 @@ DARK = dict(re.findall(r"--(\w+): (#\w+)", STYLE.partition("dark)")[2].partition
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance as WCAG 2 has it."""
+    """Relative luminance, by the formula of WCAG 2."""
     digits = colour.lstrip("#")
     parts = re.findall("..", digits if len(digits) == 6 else "".join(2 * d for d in digits))
     linear = [

@@ -126,11 +126,12 @@ def facts_table(
     page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
     facts, and with the names that labels stand for.
     """
-    falls, influence, without = has_falls(explanation), "influence", "probability"
-    if page:
-        in_points = falls and explanation.of == "probability"
-        influence, without = "points" if in_points else "signed", "percent"
+    falls = has_falls(explanation)
+    in_points = falls and explanation.of == "probability"
+    influence = ("points" if in_points else "signed") if page else "influence"
+    without = "percent" if page else "probability"
     names = [str(fact.fact_id) if ids else None for fact in facts]
+    influences = [Cell(fact.influence, tone=_tone(fact)) for fact in facts]
     left = [_without(explanation, fact, falls) for fact in facts]
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
     columns: list[tuple[Column, list[Any]]] = [
@@ -142,10 +143,7 @@ def facts_table(
     columns += [
         (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
-        (
-            Column("influence", "influence", influence),
-            [Cell(fact.influence, tone=_tone(fact)) for fact in facts],
-        ),
+        (Column("influence", "influence", influence), influences),
         (Column("without", "without", without), left),
         (Column("share", "share", "share"), shares),
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
