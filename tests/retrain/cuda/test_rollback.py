@@ -216,7 +216,9 @@ def test_devices_are_named() -> None:
 def test_without_cupy_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
     open_card.cache_clear()
-    with pytest.raises(whereof.WhereofError, match="device cuda needs cupy; pip install"):
+    with pytest.raises(
+        whereof.WhereofError, match="device cuda requires cupy; install it with: pip install"
+    ):
         random_run("distmult").explain_many([("e0", "r0", "e1")], device="cuda")
 
 
