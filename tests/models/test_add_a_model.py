@@ -1,5 +1,6 @@
 """A model of one's own, declared in one place, trains like the others (docs/add-a-model.md)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,19 @@ def test_its_gradient_and_score_are_right() -> None:
     check_score(CP, cp, 5)
 
 
+@pytest.fixture
+def registered() -> Iterator[None]:
+    register(CP)
+    yield
+    del registry._ADDED[registry.MODELS, "cp"]
+    registry.names.cache_clear()
+    registry.load.cache_clear()
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_it_trains_by_the_contract(
-    optimizer: str, loss: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(registry, "_ADDED", {})
-    register(CP)
+@pytest.mark.usefixtures("registered")
+def test_it_trains_by_the_contract(optimizer: str, loss: str) -> None:
     problem = make_problem(
         model=find_model("cp"), optimizer=optimizer, loss=loss, batch_size=3, inverse=True
     )
