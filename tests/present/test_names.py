@@ -3,6 +3,7 @@
 import pytest
 
 from present.documents import estimated, explanation, fact, made, ratings, small
+from whereof import registry
 from whereof.present.names import (
     fact_text,
     influence_text,
@@ -78,3 +79,8 @@ def test_texts_fit_their_room(text: str) -> None:
 
 def test_words_are_kept_whole_where_they_can_be() -> None:
     assert wrap("one two three", 60, 11, 2) == ("one two", "three")
+
+
+@pytest.mark.parametrize("name", registry.names(registry.RENDERERS))
+def test_every_renderer_is_there(name: str) -> None:
+    assert callable(registry.load(registry.RENDERERS, name, object))
