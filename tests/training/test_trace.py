@@ -60,6 +60,7 @@ def test_credit_is_added_in_the_precision_of_the_trace(precision: type) -> None:
     np.testing.assert_array_equal(row, wanted)
 
 
+@pytest.mark.slow  # compiles the training step for halves
 def test_a_trace_of_halves_is_close_to_one_of_singles() -> None:
     settings = {"precision": "float32", "credit": "step"}
     singles = train(make_problem(**settings)).trace
