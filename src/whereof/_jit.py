@@ -1,4 +1,4 @@
-"""Compile kernels with numba: without the GIL, kept on disk, and never silently."""
+"""Compile kernels with numba: they run without the GIL and are cached on disk."""
 
 import ctypes
 import dis
@@ -47,16 +47,16 @@ for _name in {"init", "reinit", "deinit"} & vars(errors).keys():
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a module-level function on first use. Later processes load it from disk."""
-    # Inlined into the kernels that call it: called by name, it would be the copy that was
-    # compiled alone in the process that compiles and another one in those that load it, and
-    # the two round differently.
+    # A kernel is inlined into kernels that call it. Called by name, it would be compiled alone in
+    # the process that compiles, but be another copy in processes that load it, and the two round
+    # differently.
     compiled = numba.njit(forceinline=True, **_BARE)(function)
     compiled._cache = _KernelCache(function)
     return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile into every caller: for helpers that take whole records, which are slow to pass."""
+    """Compile a helper into every caller: for helpers that take records, which are slow to pass."""
     return numba.njit(inline="always", **_BARE)(function)
 
 
@@ -64,7 +64,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
     """Compile a function of `n_rows` vectors to a C pointer that every kernel can call.
 
-    Its type is its signature alone, so one compiled kernel serves every model.
+    Its type is its signature only, so one compiled kernel works for every model.
     """
     vectors = (getattr(numba, dtype)[::1],) * n_rows
     compiled: Any = CFunc(function, (vectors, types.void), locals={}, options=_OPTIONS)
@@ -76,7 +76,7 @@ def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
 
 
 class _KernelCache(NullCache):
-    """A kernel's machine code on disk, found by what it was compiled from.
+    """A kernel's machine code on disk, keyed by what it was compiled from.
 
     Numba's own cache is keyed by the text of the kernel's file: it recompiles when a comment
     changes, and misses a change in a file that the kernel inlines.
@@ -95,7 +95,7 @@ class _KernelCache(NullCache):
         folder = _cache_folder(os.environ.get("NUMBA_CACHE_DIR"))
         if folder is None:
             return NullCache()
-        # The index names the classes of the arguments: it cannot be read where they have moved.
+        # The index contains the argument classes by name: it cannot be read after they move.
         classes = _hash([*map(_classes, getattr(signature, "args", signature))])
         locator = _Locator(self._function, folder, classes)
         located = type("_Located", (CompileResultCacheImpl,), {"_locator_classes": [locator]})
@@ -104,7 +104,7 @@ class _KernelCache(NullCache):
 
 class _Files(FunctionCache):
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """Without numba's hash of the bytecode, which a docstring changes."""
+        """The key without numba's hash of the bytecode, which changes with a docstring."""
         return sig, codegen.magic_tuple()
 
 
@@ -132,7 +132,7 @@ class _Locator(_CacheLocator):
         return self._name
 
     def ensure_cache_path(self) -> None:
-        """Called before machine code is saved: remove that of other versions of the kernel."""
+        """Called before machine code is saved: removes that of other versions of the kernel."""
         self._folder.mkdir(parents=True, exist_ok=True)
         if os.environ.get("NUMBA_CACHE_DIR"):
             return  # which several versions may share
@@ -145,7 +145,7 @@ class _Locator(_CacheLocator):
 
 @lru_cache
 def _cache_folder(chosen: str | None) -> Path | None:
-    """The first folder that can be written: chosen, beside the package, or the user's."""
+    """The first writable folder: the chosen one, next to the package, or the user's cache."""
     beside = Path(__file__).parent / "__pycache__" / "kernels"
     users = Path(AppDirs(appname="whereof", appauthor=False).user_cache_dir) / "kernels"  # type: ignore[no-untyped-call]
     for folder in (Path(chosen) / "whereof",) if chosen else (beside, users):
@@ -159,7 +159,7 @@ def _cache_folder(chosen: str | None) -> Path | None:
 
 
 def _classes(kind: Any) -> Any:
-    """Where the classes of a named tuple's type are defined, those inside it included."""
+    """Where the classes of a named tuple's type are defined, including nested ones."""
     found = getattr(kind, "instance_class", None)
     inside = [_classes(it) for it in getattr(kind, "types", ())]
     return (found and f"{found.__module__}.{found.__qualname__}", inside)
@@ -169,8 +169,8 @@ def _classes(kind: Any) -> Any:
 def code_digest(function: Callable[..., Any]) -> str:
     """A hash of all that is compiled into a function, without docstrings, comments and layout.
 
-    That is its bytecode and constants, and those of every function and global it uses, in whatever
-    file they stand.
+    It covers bytecode and constants of the function, and of every function and global it uses, in
+    any file.
     """
     return _hash(*_parts(function, set()))
 
@@ -225,7 +225,7 @@ def _code_parts(code: CodeType, names: dict[str, Any], seen: set[Any]) -> Iterat
 
 @cache
 def _bytecode(code: CodeType) -> str:
-    """Instructions with the constants they load: a docstring is a constant that none loads."""
+    """Instructions with the constants they load. No instruction loads the docstring."""
     parts = [f"{code.co_names} {code.co_varnames} {code.co_argcount}"]
     number = 0
     for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):

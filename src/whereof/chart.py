@@ -14,7 +14,7 @@ Place = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar from zero, with its interval. Bars of one group stand together."""
+    """A bar from zero, with its interval. Bars of one group are drawn together."""
 
     group: str
     series: str
@@ -34,7 +34,7 @@ class Box:
     high: float
     mean: float
     count: float | None = None
-    """Such as the mean number of removed facts; on an axis of its own, see `Chart.count`."""
+    """For example the mean number of removed facts; has its own axis, see `Chart.count`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Strip:
-    """Values of one row, each as a dot: such as one for every seed."""
+    """Values of one row as dots, for example one per seed."""
 
     label: str
     values: Sequence[float | None]
@@ -74,8 +74,8 @@ class Chart:
     title: str
     marks: Sequence[Mark]
     x: Column
-    """Title and unit of the values' axis; of scatter plots and curves, of the axis below."""
+    """Title and unit of the values' axis; for scatter plots and curves, of the x axis."""
     y: Column | None = None
-    """Title and unit of the other axis of scatter plots and curves."""
+    """Title and unit of the y axis of scatter plots and curves."""
     count: str = "facts removed, on average"
     """Title of the axis of the boxes' counts."""

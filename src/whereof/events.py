@@ -1,4 +1,4 @@
-"""Progress of long work, as events: whoever shows it, or wants to stop the work, listens."""
+"""Progress of long work as events: subclass `Events` to show progress or to stop the work."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened. A room may define kinds of its own."""
+    """Something that happened. Rooms may define their own kinds."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Downloading(Event):
     url: str
     n_done: int
     n_total: int | None
-    """None where the server does not say."""
+    """None if the server does not say."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ METHODS = "whereof.methods"
 PROTOCOLS = "whereof.protocols"
 MODELS = "whereof.models"
 RENDERERS = "whereof.renderers"
-"""What shows objects of lower rooms, which do not import the room `present`."""
+"""Functions that display objects of lower rooms, which must not import the room `present`."""
 
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {
@@ -100,7 +100,7 @@ def load(group: str, name: str, kind: type) -> Any:
 
 
 def render(name: str, *given: Any) -> Any:
-    """What the renderer of that name makes of an object, such as `explanation-html`."""
+    """Render an object with the renderer of this name, such as `explanation-html`."""
     return load(RENDERERS, name, object)(*given)
 
 

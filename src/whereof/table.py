@@ -40,14 +40,14 @@ class Column:
     """The heading for people."""
     unit: str = "text"
     pair: str = ""
-    """`interval` where values are (low, high), `deviation` where they are (mean, deviation)."""
+    """`interval` if values are (low, high), `deviation` if they are (mean, deviation)."""
     about: str = ""
     """What it means, in a few words."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value that differs from its column: by its unit, its colour, or words beside it."""
+    """A value with its own unit, colour or text."""
 
     value: Any
     unit: str | None = None
@@ -59,7 +59,7 @@ class Cell:
     tone: str = ""
     """`supports`, `opposes`, `changed` or `faint`; terminal and page choose the colour."""
     about: str = ""
-    """Words below the value on a page, such as the name that a label stands for."""
+    """Text below the value on a page, such as the name of a labelled entity."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Table:
         note: str = "",
         most: int | None = None,
     ) -> "Table":
-        """A table from the values of every column; columns of which all are None are left out."""
+        """A table from the values of every column, without columns that are all None."""
         kept = [each for each in columns if any(value is not None for value in each[1])]
         rows = zip(*(values for _, values in kept), strict=True)
         return cls.of(name, title, [column for column, _ in kept], rows, note, most)

@@ -7,7 +7,7 @@ from typing import Any, Final
 UNKNOWN: Final = "-"
 _MINUS: Final = "\N{MINUS SIGN}"
 _SMALLEST_P = 0.0002
-"""The smallest p-value that shuffling can tell from 0."""
+"""The smallest p-value that shuffling can distinguish from 0."""
 
 
 def is_number(value: Any) -> bool:
@@ -27,7 +27,7 @@ def show(value: Any, unit: str = "text", pair: str = "") -> str:
 
 
 def typographic(words: str) -> str:
-    """A text with minus signs in place of hyphens before numbers: for pages and pictures."""
+    """A text with minus signs instead of hyphens before numbers, for pages and pictures."""
     if words.startswith("-") and words[1:2].isdigit():
         words = _MINUS + words[1:]
     for before in (" ", "("):
@@ -37,7 +37,7 @@ def typographic(words: str) -> str:
 
 
 def interval(ends: Sequence[float | None] | None, unit: str) -> str:
-    """`82-100%`, or `-0.2 to 0.1`; nothing where there is no interval."""
+    """`82-100%` or `-0.2 to 0.1`; empty if there is no interval."""
     if ends is None or not all(map(is_number, ends)):
         return ""
     low, high = (float(end) for end in ends if end is not None)
@@ -51,7 +51,7 @@ def interval(ends: Sequence[float | None] | None, unit: str) -> str:
 
 
 def deviation(both: Sequence[float | None] | None, unit: str) -> str:
-    """A mean and its deviation; a count that never varies stands alone."""
+    """A mean and its deviation; a constant count has no deviation."""
     if both is None or not is_number(both[0]):
         return UNKNOWN
     mean, spread = both
@@ -129,7 +129,7 @@ def _mean(value: float) -> str:
 
 
 def _small(value: float, digits: int) -> str:
-    """So many digits after the point, or two digits of what is smaller."""
+    """A fixed number of decimals, or two significant digits for smaller values."""
     small = 0 < abs(value) < 10.0 ** (1 - digits)
     return f"{value:.1e}" if small else f"{value:.{digits}f}"
 

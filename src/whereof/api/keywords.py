@@ -1,7 +1,7 @@
 """The keyword arguments of the public functions, typed for editors and type checkers.
 
-Each class lists the settings of one table under the same names; a test holds them together. What
-the settings mean is in the tables.
+Each class lists the settings of one table under the same names; a test compares them. The tables
+describe the settings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 Names = str | Sequence[str]
-"""A name, names with commas between them, or a list of names."""
+"""A name, names separated by commas, or a list of names."""
 Facts = int | str | Sequence[int] | Sequence[str] | Sequence[Sequence[str]]
 """Facts by id or by names."""
 
 
 class ReadKeywords(TypedDict, total=False):
-    """Those of `whereof.ReadOptions`."""
+    """The fields of `whereof.ReadOptions`."""
 
     name: str | None
     data_dir: str | Path | None
@@ -33,7 +33,7 @@ class ReadKeywords(TypedDict, total=False):
 
 
 class MachineKeywords(TypedDict, total=False):
-    """Those of `whereof.MachineOptions`."""
+    """The fields of `whereof.MachineOptions`."""
 
     device: Literal["cpu", "cuda"]
     threads: int | None
@@ -43,7 +43,7 @@ class MachineKeywords(TypedDict, total=False):
 
 
 class TrainKeywords(ReadKeywords, MachineKeywords, total=False):
-    """Those of `whereof.TrainConfig`, and how data is read and the machine is used."""
+    """The fields of `whereof.TrainConfig`, `ReadOptions` and `MachineOptions`."""
 
     model: str
     dim: int
@@ -80,7 +80,7 @@ class TrainKeywords(ReadKeywords, MachineKeywords, total=False):
 
 
 class EngineKeywords(TypedDict, total=False):
-    """Those of `whereof.EngineOptions`."""
+    """The fields of `whereof.EngineOptions`."""
 
     engine: Literal["auto", "local", "ray", "cuda"]
     threads: int | None
@@ -88,7 +88,7 @@ class EngineKeywords(TypedDict, total=False):
 
 
 class ExplainKeywords(TypedDict, total=False):
-    """Those of `whereof.ExplainOptions`."""
+    """The fields of `whereof.ExplainOptions`."""
 
     method: str
     of: Literal["probability", "score", "loss"] | None
@@ -108,11 +108,11 @@ class ExplainKeywords(TypedDict, total=False):
 
 
 class ExplainOneKeywords(ExplainKeywords, EngineKeywords, total=False):
-    """Also those of `whereof.EngineOptions`, for methods that retrain."""
+    """Also the fields of `whereof.EngineOptions`, for methods that retrain."""
 
 
 class VerifyKeywords(EngineKeywords, total=False):
-    """Those of `whereof.VerifyOptions`, and where models are retrained."""
+    """The fields of `whereof.VerifyOptions` and `whereof.EngineOptions`."""
 
     method: str
     top: int | Literal["all"]
@@ -125,7 +125,7 @@ class VerifyKeywords(EngineKeywords, total=False):
 
 
 class EvaluateKeywords(EngineKeywords, total=False):
-    """Those of `whereof.EvaluateOptions`, and where models are retrained."""
+    """The fields of `whereof.EvaluateOptions` and `whereof.EngineOptions`."""
 
     methods: Names
     k: int | str | Sequence[int | str]

@@ -1,4 +1,4 @@
-"""A run's page: its examples chosen and explained, its evaluations read, the file written."""
+"""Write the page of a run: choose and explain examples, read evaluations, write the file."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from whereof.explain.explanation import Explanation
 
 _LOOKED_AT = 200
-"""Queries among whose answers examples are chosen."""
+"""Number of queries from whose answers examples are chosen."""
 
 
 def write_report(
@@ -51,7 +51,7 @@ def write_report(
 
 
 def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
-    """The evaluations in the run's folder, and a note of each that another version wrote."""
+    """The evaluations in the run's folder, with a note for each that cannot be read."""
     from whereof.evaluate.evaluation import Evaluation
     from whereof.run.evaluations import find_evaluations
 
@@ -66,7 +66,7 @@ def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
 
 
 def _evaluation(evaluation: Any) -> "Evaluation":
-    """An evaluation: itself, or from its dict or the file that holds it."""
+    """An evaluation from an object, a dict or a file."""
     from whereof.evaluate.evaluation import Evaluation
 
     if isinstance(evaluation, str | Path):
@@ -75,7 +75,7 @@ def _evaluation(evaluation: Any) -> "Evaluation":
 
 
 def _explanations(run: "Run", examples: int) -> Iterator["Explanation"]:
-    """The most probable new answers to the first queries held out, explained with their graph."""
+    """Explanations of the most probable new answers to the first held-out queries, with graphs."""
     found: dict[tuple[str, ...], float] = {}
     for query in _queries(run):
         for answer in run.predict(*query, top=1, new=True).answers:

@@ -56,7 +56,7 @@ def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iter
 
 @dataclass(frozen=True)
 class Cases:
-    """Opens cases, each once; all are closed together."""
+    """Opens each case once and closes all together."""
 
     stack: ExitStack
     run: Run

@@ -334,7 +334,7 @@ class Run:
         Parameters
         ----------
         *names
-            Subject, relation and object; two-way runs have no relation. None or "_" stands for
+            Subject, relation and object; two-way runs have no relation. None or "_" means
             the top new answer.
         events
             For methods that retrain: receives the plan and progress, and may stop the work.

@@ -57,7 +57,7 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
 
 
 def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:
-    """All that there is to say of a dataset: what it is, and where."""
+    """Everything about a dataset: its entry and its place."""
     from whereof.data.catalogue import locate
 
     place = locate(entry, data_dir)

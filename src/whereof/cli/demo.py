@@ -68,7 +68,7 @@ def _try_next(path: Path, whereof: str) -> str:
 
 
 def _program() -> str:
-    """How to call this program here: by its name, or else as it was called."""
+    """How to call this program: by its name, or as it was called."""
     called = Path(sys.argv[0]).absolute()
     if shutil.which("whereof"):
         return "whereof"

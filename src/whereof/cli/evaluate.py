@@ -57,7 +57,7 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     opened = Run.open(run)
     with TerminalEvents() as events:
         found = opened.evaluate(events=events, **given)
-    if out is not None:  # first, since who reads the tables may stop early
+    if out is not None:  # first, because the reader of the tables may stop early
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)
     if as_json:

@@ -27,7 +27,7 @@ _FILE = click.Path(path_type=Path)
 _BULK: dict[str, Any] = {"cls": GroupedOption, "group": "In bulk"}
 _SPLITS = ("test", "valid", "train")
 _ENGINES = {name: setting for name, setting in ENGINES.items() if name != "threads"}
-"""Without --threads, which the command has anyway."""
+"""Options of the engine without --threads, which the command has already."""
 _SHOWN = 10
 """Number of bad predictions that are named; others are only counted."""
 
@@ -72,7 +72,7 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     """Rank the training facts that made the model predict something.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
-    file. _ stands for the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
+    file. _ means the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
     trained with --inverse.
 
     Each fact has an influence. With rollback, this is the change of the probability, and the
@@ -221,7 +221,7 @@ def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict
 
 
 def _summary_line(written: Any) -> str:
-    """Where the explanations are, and their number."""
+    """The file and the number of explanations."""
     before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
     took = show(written.seconds, "seconds")
     return (

@@ -70,7 +70,7 @@ def _show(run: Any, found: Any, as_json: bool) -> None:
 
 
 def _scale(run: Any) -> tuple[float, float] | None:
-    """The range of the training ratings, of a model that learned them."""
+    """The range of the training ratings, for a rating model."""
     if run.config.loss != "squared":
         return None
     ratings = run.dataset.ratings.train

@@ -1,4 +1,4 @@
-"""Progress in the terminal: bars on a terminal, a line now and then elsewhere."""
+"""Progress on standard error: bars in a terminal, otherwise a line from time to time."""
 
 import signal
 import threading
@@ -46,7 +46,7 @@ _COLUMNS: dict[str, tuple[ProgressColumn, ...]] = {
 
 
 class TerminalEvents(Events):
-    """Shows events on standard error. The first Ctrl-C, or a polite kill, ends the work cleanly."""
+    """Shows events on standard error. The first Ctrl-C or SIGTERM ends the work cleanly."""
 
     def __init__(self) -> None:
         self.console = _error_console()
@@ -114,7 +114,7 @@ class TerminalEvents(Events):
             self.say(text)
 
     def _take_signals(self) -> None:
-        """From now on there is something to keep; before, Ctrl-C ends the process at once."""
+        """From now on, Ctrl-C keeps finished work; before, it ends the process immediately."""
         if signal.SIGINT not in self._handlers:
             self._handle(dict.fromkeys((signal.SIGINT, signal.SIGTERM), self._interrupt))
 
@@ -129,7 +129,7 @@ class TerminalEvents(Events):
         signal.signal(number, signal.default_int_handler)  # a second one ends the process
 
     def _plan(self, plan: Planned) -> None:
-        """With an upper bound for all rounds, only that is shown."""
+        """If there is an upper bound for all rounds, show only that."""
         if self._foreseen is None:
             self.say(plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known))
         else:
@@ -171,7 +171,7 @@ class TerminalEvents(Events):
             self.say(f"{size(event.n_done)}{total}")
 
     def _is_time(self) -> bool:
-        """Whether the last line is old enough for another one."""
+        """Whether enough time has passed since the last line."""
         now = time.monotonic()
         if now - self._said <= _LINE_SECONDS:
             return False
@@ -253,7 +253,7 @@ def plan_text(n_retrainings: int, seconds: float, at_once: int, n_known: int = 0
 
 
 def time_text(seconds: float) -> str:
-    """A duration in seconds, minutes or hours, in two digits or as a whole number."""
+    """A duration in seconds, minutes or hours, with two digits or as a whole number."""
     size, unit = next(
         ((size, unit) for size, unit in ((3600, "h"), (60, "min")) if seconds >= 2 * size),
         (1, "s"),

@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Retrain without the facts of a prediction and compare with what was predicted.
 
-    PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ stands for the top new
+    PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
     answer.
 
     Whereof removes the strongest facts that --method finds, or those that --facts names, all

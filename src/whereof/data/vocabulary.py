@@ -69,7 +69,7 @@ class Vocabulary:
         raise self._ambiguous(text, ids) if ids else self._unknown(text, among)
 
     def matches(self, text: str, among: range | None = None) -> list[int]:
-        """The ids that a name or label stands for: one if it is unambiguous, none if unknown."""
+        """The ids with this name or label: one if it is unique, none if it is unknown."""
         ids = (
             _within(self._by_name.get(text), among)
             or _within(self._by_label.get(text), among)

@@ -1,4 +1,4 @@
-"""The predictions that an evaluation looks at, and what methods say about them."""
+"""A sample of predictions, and the facts that methods choose for them."""
 
 import math
 import os
@@ -31,7 +31,7 @@ from whereof.units import show
 
 
 class Sample:
-    """Predictions of one model, which every protocol looks at."""
+    """Predictions of one model, shared by all protocols."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class Sample:
         self.case, self.predictions, self.threads, self.seed = case, predictions, threads, seed
         self.seconds: dict[str, float] = {}  # by method, for one explanation; see `rank`
         self.notes: dict[str, None] = {}  # remarks of explanations, each once
-        self.asked: set[str] = set()  # keys of all retrainings that protocols asked for
-        self.trained: set[str] = set()  # and of those that the journal did not have
+        self.asked: set[str] = set()  # keys of all requested retrainings
+        self.trained: set[str] = set()  # keys of those that were not in the journal
         self._ranked: dict[tuple[str, Size], tuple[FactIds, ...]] = {}
         self._influences: dict[str, Numbers] = {}
         self._adjacent_influences: dict[str, tuple[Numbers, ...]] = {}
@@ -57,7 +57,7 @@ class Sample:
 
     @cached_property
     def stored(self) -> Standings:
-        """(n_predictions,) how they stand in the run as it was stored."""
+        """(n_predictions,) standings in the stored run."""
         return self.case.stand(self.arrays)
 
     @cached_property
@@ -67,7 +67,7 @@ class Sample:
 
     @property
     def queries(self) -> Sequence[Prediction]:
-        """The question that each prediction answers."""
+        """The query of each prediction."""
         return [each.answered(None) for each in self.predictions]
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class Sample:
         return find_adjacent(self.case.trained, self.predictions[number])
 
     def name(self, number: int) -> tuple[str, str | None, str, str]:
-        """Subject, relation, object, and which is asked for; two-way data have no relation."""
+        """Subject, relation, object, and the predicted place; two-way data has no relation."""
         prediction = self.predictions[number]
         subject, *relation, object_ = prediction.names(self.case.trained.dataset)
         assert subject is not None
@@ -98,7 +98,7 @@ class Sample:
         return subject, relation[0] if relation else None, object_, prediction.asks
 
     def ask(self, jobs: Sequence[Job]) -> Outcomes:
-        """The predictions after retrainings, and in the control."""
+        """Standings of the predictions after retrainings and in the control."""
         retrainer = self.case.retrainer
         for job in [Job.control(len(self)), *jobs]:
             self.asked.add(job.key)
@@ -107,7 +107,7 @@ class Sample:
         return retrainer.ask(self.arrays, jobs)
 
     def outputs(self, standings: Standings) -> Numbers:
-        """What influence is measured on: probabilities or, for models of ratings, ratings."""
+        """What influence is measured on: probabilities or, for rating models, ratings."""
         return np.asarray(standings[self._unit], np.float64)
 
     @property
@@ -116,14 +116,14 @@ class Sample:
 
     def rolled_back(self, number: int, sets: Sequence[FactIds]) -> Numbers:
         """(n_sets,) the output of one prediction with each set of facts rolled back together."""
-        # Scored again: a sample that kept the scores of every answer would fill the memory.
+        # Scored again, because keeping the scores of every answer would fill the memory.
         scored = self.case.trained.score(self.predictions[number])
         bounds = np.cumsum([0, *map(len, sets)])
         fact_ids = np.concatenate([np.zeros(0, np.int64), *sets])
         return self.outputs(Rollback(scored, self._unit).outcomes(Sets(fact_ids, bounds)).standings)
 
     def predicted(self, method: str, sets: Sequence[FactIds]) -> Sequence[float | None]:
-        """Per prediction, the output with its facts rolled back; None if a method does not."""
+        """Per prediction, the output with its facts rolled back; None if the method cannot."""
         if "groups" not in get_method(method).can:
             return [None] * len(sets)
         return [float(self.rolled_back(number, [ids])[0]) for number, ids in enumerate(sets)]
@@ -169,7 +169,7 @@ class Sample:
         }
 
     def _supporting(self, method: str) -> Sequence[FactIds]:
-        """All facts that support; for random facts, as many as support by rollback."""
+        """All supporting facts; for random facts, the number that rollback finds."""
         if not draws_at_random(method):
             return self.rank(method, "all")
         if self.case.trained.trace is None:
@@ -194,7 +194,7 @@ class Sample:
         return self._ranked[method, top]
 
     def _cut(self, method: str, top: int | str) -> Sequence[FactIds]:
-        """The start of longer lists, where there are any."""
+        """The first facts of longer lists, if they were computed before."""
         for (name, size), longer in self._ranked.items():
             if name == method and isinstance(size, int) and isinstance(top, int) and size > top:
                 return [ids[:top] for ids in longer]
@@ -245,7 +245,7 @@ class Sample:
     def _found(
         self, numbers: Sequence[int], method: str, top: int | str | None
     ) -> Iterator[RankedFacts]:
-        """Explanations; empty for predictions without facts that the method rates."""
+        """Explanations; empty for predictions without facts that the method considers."""
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
         answers = rank_many(self.case.trained, listed, options, self.threads)
@@ -258,7 +258,7 @@ class Sample:
             yield found
 
     def _check_nothing_there(self, number: int, method: str, failed: Failed) -> None:
-        """A prediction without facts that a method looks at is no error; others are."""
+        """Raise an error, unless the prediction has no facts that the method considers."""
         trained, prediction = self.case.trained, self.predictions[number]
         options = ExplainOptions(method=method)
         if len(filter_facts(trained, prediction, self.adjacent(number), options)):
@@ -267,7 +267,7 @@ class Sample:
 
 
 def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sample:
-    """The predictions that options ask for: objects of a split's queries, or lines of a file.
+    """The predictions to evaluate: objects of a split's queries, or lines of a file.
 
     Each distinct triple comes once. With a limit, that number is drawn by the options' seed, the
     same queries in every case, and kept in the order of appearance.
@@ -302,7 +302,7 @@ def _order(n_listed: int, options: EvaluateOptions) -> Iterable[int]:
 
 
 def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | None:
-    """A prediction with its answer; None for a question of a split that has no new answer."""
+    """A prediction with its answer; None for a query without a new answer."""
     try:
         asked = listed.find(trained.dataset, inverse=trained.config.inverse)
         return score_answer(trained, asked).prediction
@@ -326,11 +326,11 @@ def _nothing(least: float, most: float, others: Sequence[int]) -> WhereofError:
 
 
 _GIVES_SIZES = "rollback"
-"""Random facts at k all are as many as this method's."""
+"""With k = all, random facts are as many as this method finds."""
 
 
 def draws_at_random(method: str) -> bool:
-    """Whether a method draws facts at random, and so is what others are compared with.
+    """Whether a method draws facts at random, as a baseline for the others.
 
     An evaluation may name a method of a package that is not installed here.
     """

@@ -11,14 +11,14 @@ from whereof.table import Column
 from whereof.types import Numbers
 
 Interval = tuple[float, float]
-"""The middle 95% of what resampling gives; a single value has none."""
+"""The middle 95% of resampled values; None for a single value."""
 
 _RESAMPLES = 2000
 _SHUFFLES = 10_000
 _AT_ONCE = 1 << 22
-"""Random numbers held in memory at a time."""
+"""Number of random numbers to keep in memory at a time."""
 _TINY = 1e-9
-"""Sums of the same numbers in another order differ by less, relative to their size."""
+"""Relative tolerance: sums of the same numbers in another order differ less."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def randomisation_p(
 
     Each shuffle swaps the two methods' values of random queries, which flips the signs of their
     differences. p = (1 + n) / (1 + N), where n of N shuffles are at least as far from 0. There is
-    one array of differences a seed, and each seed counts the same. Differences of the same query,
+    one array of differences per seed, and each seed counts the same. Differences of the same query,
     in any seed, are not independent evidence: they flip together. Without `queries`, each
     difference flips by itself.
     """
@@ -96,7 +96,7 @@ def randomisation_p(
 
 
 def spread(values: Numbers) -> Spread:
-    """The five numbers of a box plot, mean and standard deviation; of no values, NaN."""
+    """The five numbers of a box plot, mean and standard deviation; NaN without values."""
     found = np.asarray(values, np.float64)
     if not len(found):
         found = np.array([np.nan])
@@ -105,11 +105,11 @@ def spread(values: Numbers) -> Spread:
 
 
 def pearson(x: Numbers, y: Numbers) -> float:
-    """Linear correlation; NaN where one of the two is constant, or there are fewer than 2."""
+    """Linear correlation; NaN if one of the two is constant or there are fewer than 2 values."""
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
-    # Scaled, since squares of tiny or huge numbers do not fit.
+    # Scaled, because squares of tiny or huge numbers underflow or overflow.
     a, b = ((each - each.mean()) / np.ptp(each) for each in (x, y))
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
 
@@ -119,7 +119,7 @@ def pearson_interval(
 ) -> Interval | None:
     """The middle 95% of `pearson` over bootstrap samples: seeds, and pairs within each.
 
-    pairs: one (n, 2) array a seed. None if no sample has a correlation.
+    pairs: one (n, 2) array per seed. None if no sample has a correlation.
     """
     kept, random = [mine for mine in pairs if len(mine)], np.random.default_rng(seed)
     found = np.full(n_resamples if kept else 0, np.nan)

@@ -129,7 +129,7 @@ def _match(data: Dataset, names: Sequence[str]) -> tuple[list[int], list[int], l
 
 
 def _facts_at(trained: Trained, places: Sequence[list[int]]) -> list[int]:
-    """The training fact of these ids, if each name stands for one."""
+    """The training fact with these names, if each name is unique."""
     if any(len(ids) != 1 for ids in places):
         return []
     fact_ids = trained.adjacency.facts_of_entity(places[0][0])

@@ -144,8 +144,8 @@ class Trained:
         wanted = (self.dataset.n_facts, self.slots[-1].stop)
         if self.trace.shape != wanted:
             raise WhereofError(
-                f"the trace is of shape {self.trace.shape} and these facts need {wanted}: "
-                "it is of other data or another model"
+                f"the trace has shape {self.trace.shape}, and these facts need {wanted}: "
+                "it belongs to other data or another model"
             )
 
     @property

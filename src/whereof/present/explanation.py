@@ -34,10 +34,10 @@ from whereof.units import show as text
 
 _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
 _WIDE = 100
-"""Width from which on there is room for the facts' ids."""
+"""From this terminal width on, the facts' ids are shown."""
 _NOTEBOOK_ROWS = 50
 _LABEL = 32
-"""Room for a fact beside its bar, in heights of its letters."""
+"""Space for a fact beside its bar, in letter heights."""
 _AXES = {
     "probability": "influence on probability, in percentage points",
     "score": "influence on score",
@@ -82,7 +82,7 @@ def explanation_page(explanation: Explanation) -> str:
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
-    """One horizontal bar a fact, strongest on top, with matplotlib; returns the axes.
+    """One horizontal bar per fact, strongest on top, with matplotlib; returns the axes.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def facts_table(
 
 
 def _name_cell(fact: ExplainedFact, place: str, full: bool) -> Cell:
-    """The label, and below it the name that it stands for."""
+    """The label and, below it, the name."""
     name, label = name_of(fact, place), label_of(fact, place)
     return Cell(label, about=name if full and name != label else "")
 
@@ -191,7 +191,7 @@ def _tone(fact: ExplainedFact | GraphPath) -> str:
 
 
 def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    """What was asked, of whom, and how."""
+    """The prediction, the run and the method."""
     prediction, other = explanation.prediction, explanation.contrast
     yield "prediction", fact_text(prediction, full=True)
     if other is not None:
@@ -349,7 +349,7 @@ def _terminal_graph(explanation: Explanation) -> Iterator[RenderableType | Table
 
 
 def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
-    """Two rows a pair."""
+    """Two rows per pair."""
     places = places_of(paths[0].facts[0])
     columns = [
         Column("number", "", "count"),
@@ -379,5 +379,5 @@ def _top(labels: Any) -> str:
 
 
 def _literal(words: str) -> str:
-    """A text in which a dollar sign begins no formula."""
+    """A text with escaped dollar signs, so that matplotlib sees no formula."""
     return words.replace("$", r"\$")

@@ -40,12 +40,12 @@ from whereof.units import show as text
 _PACKAGES = ("whereof", "numpy", "numba")
 _EXAMPLE_FACTS = 5
 _NO_METRICS = ("epoch", "facts", "loss", "seconds")
-"""What an epoch has besides the metric that is validated."""
+"""Fields of an epoch other than the validation metric."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a page is made of."""
+    """The content of a page."""
 
     info: RunInfo
     evaluations: Sequence[Evaluation] = ()
@@ -58,7 +58,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Above:
-    """A heading above the first of several sections."""
+    """A heading above several sections."""
 
     title: str
     sentences: Sequence[str] = ()
@@ -76,10 +76,10 @@ class Example:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A heading and what stands below it."""
+    """A heading and its content."""
 
     key: str
-    """Where links lead."""
+    """The anchor for links."""
     title: str
     sentences: Sequence[str] = ()
     kind: str = ""
@@ -151,7 +151,7 @@ def _summary(report: Report) -> ReportSection:
 
 
 def _run(info: RunInfo) -> ReportSection:
-    """Where the run is, what it was made of and when."""
+    """The run: its folder, data and date."""
     items = [("run", info.run or "in memory"), ("dataset", info.dataset), ("model", info.model)]
     items += info.counts()
     if info.created:
@@ -168,7 +168,7 @@ def _setting(value: object) -> str:
 
 
 def _metrics(info: RunInfo) -> Iterator[ReportSection]:
-    """How good the model is, split by split."""
+    """The model's metrics, by split."""
     if any(info.metrics.values()):
         table = metrics_table(info.metrics, two_way=info.two_way)
         said = "Each answer is ranked among those that are not known."
@@ -176,7 +176,7 @@ def _metrics(info: RunInfo) -> Iterator[ReportSection]:
 
 
 def _training(info: RunInfo) -> Iterator[ReportSection]:
-    """The curve of the loss, and of the metric that picked the best epoch."""
+    """Curves of the loss and of the metric that selected the best epoch."""
     if not info.history:
         return
     names = dict.fromkeys(name for epoch in info.history for name in epoch)
@@ -194,7 +194,7 @@ def _curve(info: RunInfo, name: str, title: str, axis: Column) -> Chart:
 
 
 def _trained(info: RunInfo) -> Iterator[str]:
-    """How long it took, and which epoch was kept."""
+    """The time of training, and the kept epoch."""
     if info.best_epoch is not None and info.epochs is not None:
         yield f"Training {info.ending()}."
     if info.seconds is not None and info.steps:
@@ -205,13 +205,13 @@ def _trained(info: RunInfo) -> Iterator[str]:
 
 
 def _evaluations(report: Report) -> Iterator[ReportSection]:
-    """Every protocol's own words, tables and charts."""
+    """The sentences, tables and charts of every protocol."""
     several = len(report.evaluations) > 1
     for index, evaluation in enumerate(report.evaluations, 1):
         said = [*evaluation.heading(), *evaluation.ending()]
         if evaluation.config != report.info.config:
             said.append(
-                f"Caution: this evaluation is of a run with other settings: {evaluation.run}."
+                f"Caution: this evaluation belongs to a run with other settings: {evaluation.run}."
             )
         above = Above(f"Evaluation {index}" if several else "Evaluation", said)
         for place, found in enumerate(evaluation.sections()):
@@ -253,7 +253,7 @@ def _examples(explanations: Sequence[Explanation]) -> Iterator[ReportSection]:
 
 
 def _example_words(explanation: Explanation) -> str:
-    """How the prediction stands, and its strongest fact."""
+    """The standing of the prediction, and its strongest fact."""
     stands = f"{stands_text(explanation).capitalize()}."
     if not explanation.facts or not has_falls(explanation):
         return stands
@@ -265,7 +265,7 @@ def _example_words(explanation: Explanation) -> str:
 
 
 def _again(report: Report) -> ReportSection:
-    """The commands that lead to this page, versions and the date."""
+    """The commands that reproduce this page, versions and the date."""
     info = report.info
     run = shlex.quote(str(info.run or "RUN"))
     lines = [*_train_command(info, run)]
@@ -280,7 +280,7 @@ def _again(report: Report) -> ReportSection:
 
 
 def _train_command(info: RunInfo, run: str) -> Iterator[str]:
-    """The training with every setting that is no plain default, those chosen from the data too."""
+    """The training command with every setting that is not a plain default."""
     read = {name: value for name, value in info.read.items() if name != "read_as"}
     data = read.pop("data", None)
     if data is None:

@@ -1,4 +1,4 @@
-"""Parts of a picture: colours, text that fits its room, lines and words as SVG."""
+"""Parts of a picture as SVG: colours, fitted text, lines and words."""
 
 import math
 import re
@@ -14,13 +14,13 @@ SMALL, PLAIN, LARGE = 11, 12, 16
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 INK, MUTED, RIM, GROUND = "#222222", "#555555", "#9a9a9a", "#ffffff"
-"""Colours of words, lesser words, lines and the background."""
+"""Colours of text, secondary text, lines and the background."""
 SERIES = ("#0072b2", "#d55e00", "#00795a", "#a9457f", "#7a6a00", "#555555")
-"""Colours of series on a light background, told apart by colour-blind people too."""
+"""Colours of series on a light background; colour-blind readers can distinguish them."""
 DARK_SERIES = ("#56b4e9", "#ff9a4d", "#3fd0a4", "#e59cc4", "#e6d050", "#b5b5b5")
 """The same on a dark background."""
 
-# Attributes hold the colours of a light page; a browser that shows dark pages overrules them.
+# The attributes are the colours of a light page; a browser in dark mode overrides them.
 _DARK = (
     "@media screen and (prefers-color-scheme: dark) {"
     ".whereof-chart .ground { fill: #181818; } .whereof-chart .ink { fill: #eeeeee; }"
@@ -80,7 +80,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fit(text: str, room: float, size: float) -> str:
-    """A text cut in the middle until it is no wider than its room."""
+    """A text shortened in the middle to fit a width."""
     cut = text = _cut(" ".join(text.split()), _LONGEST)
     width = len(text)
     while text_width(cut, size) > room and width > 1:
@@ -90,7 +90,7 @@ def fit(text: str, room: float, size: float) -> str:
 
 
 def wrap(text: str, room: float, size: float, most: int) -> tuple[str, ...]:
-    """A text in at most `most` lines; the last one is cut in the middle if it is too long."""
+    """A text in at most `most` lines; the last one is shortened if necessary."""
     words = text.split()
     lines: list[str] = []
     while words and len(lines) < most - 1:
@@ -201,5 +201,5 @@ def disc(series: int, x: float, y: float, radius: float, opacity: float = 1) -> 
 
 
 def with_tip(tip: str, *parts: str) -> str:
-    """A group that says what it stands for when it is pointed at."""
+    """A group with a tooltip."""
     return f"<g><title>{safe(typographic(tip))}</title>{''.join(parts)}</g>"

@@ -14,17 +14,17 @@ from whereof.table import WORDS, Cell, Column, Table, cell_text
 
 _GAP = "  "
 _NARROWEST = 5
-"""Columns of words are not made narrower than this."""
+"""The minimum width of a text column."""
 _TONES = {"supports": "green", "opposes": "red", "changed": "bold yellow", "faint": "dim"}
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Standard output or standard error, without markup; NO_COLOR is heeded."""
+    """Standard output or standard error, without markup; respects NO_COLOR."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def show(out: Console, *parts: RenderableType | Table) -> None:
-    """Print sentences and tables, each below the last; `bold` texts are headings."""
+    """Print sentences and tables; `bold` texts are headings."""
     for part in parts:
         if isinstance(part, Table):
             out.print(table_segments(part, room(out)), end="", soft_wrap=True)
@@ -39,21 +39,21 @@ def heading(text: str) -> Text:
 
 
 def room(out: Console) -> int | None:
-    """The width that lines must fit; None in a pipe, where they may have any."""
+    """The width that lines must fit; None in a pipe, where there is no limit."""
     return out.width if out.is_terminal else None
 
 
 def table_segments(table: Table, width: int | None = None, *, rest: str = "--json") -> Segments:
-    """A table in one piece: rich's own takes seconds over 10,000 rows.
+    """The segments of a table; rich's own tables take seconds for 10,000 rows.
 
-    Where a width is given, columns of words are wrapped until the table fits; nothing is cut.
-    `rest` names what has the rows that are not shown.
+    With a width, text columns are wrapped until the table fits; nothing is cut. `rest` names where
+    to find rows that are not shown.
     """
     shown = table.rows[: table.most]
     columns = [
         _cells([row[place] for row in shown], column) for place, column in enumerate(table.columns)
     ]
-    # A column without a title and without a word says nothing.
+    # A column without a title and without text is empty.
     places = [
         place for place, cells in enumerate(columns) if table.columns[place].title or any(cells)
     ]
@@ -85,12 +85,12 @@ def plain(table: Table) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """A text without what would break a line or move the cursor."""
+    """A text without line breaks and control characters."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def _cells(values: Sequence[Any], column: Column) -> list[str]:
-    """The texts of a column; marks stand in a column of their own, so that numbers align."""
+    """The texts of a column; marks have their own column, so that numbers align."""
     marks = [value.mark if isinstance(value, Cell) else "" for value in values]
     most = max(map(len, marks), default=0)
     return [
@@ -157,7 +157,7 @@ def _widths(
     are_words: Sequence[bool],
     width: int | None,
 ) -> list[int]:
-    """What each column gets: all it wants, or words an equal part of what numbers leave."""
+    """The width of each column: as wide as needed, or equal shares for text columns."""
     wanted = [
         max(map(cell_len, (title, *column)), default=0)
         for title, column in zip(titles, cells, strict=True)

@@ -14,21 +14,21 @@ from whereof.units import percent
 from whereof.units import show as text
 
 _SHOWN = 20
-"""Facts that are listed; the others are counted."""
+"""Number of facts to list; the others are only counted."""
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """What really happened, what was predicted, and what happened under other seeds."""
+    """What really happened, what was predicted, and the results of other seeds."""
     return " ".join(_sentences(verdict))
 
 
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
-    """Print a verdict; its facts are `listed`, unless they were before."""
+    """Print a verdict, with its facts if `listed`."""
     show(out, *_terminal_parts(verdict, listed))
 
 
 def verdict_page(verdict: Verdict) -> str:
-    """A whole HTML file: the verdict in words, and what it rests on."""
+    """A whole HTML file: the verdict in words, with its tables."""
     from whereof.present.html import page
 
     name = fact_text(verdict.prediction)
@@ -112,7 +112,7 @@ def _effort(verdict: Verdict) -> str:
 
 
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
-    """What happened; then the facts, alone where that is known; then other seeds."""
+    """Tables of the verdict: the outcome, the facts, and other seeds."""
     yield _outcome(verdict)
     yield _each(verdict, most) if verdict.each else _facts(verdict, most)
     if verdict.seeds:
@@ -173,7 +173,7 @@ def _named(facts: Sequence[Any]) -> Iterator[tuple[Column, list[Any]]]:
 
 
 def _seeds(verdict: Verdict) -> Table:
-    """One row a seed, then their mean and deviation."""
+    """One row per seed, then their mean and deviation."""
     seeds, summary, rated = verdict.seeds, verdict.summary, is_rated(verdict.before)
     assert summary is not None
     columns = [

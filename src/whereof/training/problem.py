@@ -74,7 +74,7 @@ class Problem:
     def _check_ratings(self) -> None:
         if not self.model.two_way:
             raise WhereofError(
-                f"loss squared goes with mf or mf-biased; choose one instead of {self.model.name}, "
+                f"loss squared requires mf or mf-biased; choose one instead of {self.model.name}, "
                 "or another loss"
             )
         if self.targets is None:
@@ -87,7 +87,7 @@ class Problem:
         others = min(len(rows) for rows in self._sources) - 1
         if others < 1:
             raise WhereofError(
-                "there is only one subject, so none to tell it from; leave out --inverse"
+                "there is only one subject, so nothing to compare it with; leave out --inverse"
             )
         return min(NEGATIVES_UNSET, others)
 

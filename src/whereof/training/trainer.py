@@ -45,7 +45,7 @@ def check_snapshot(mine: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]
     one, other = ({(name, it.shape) for name, it in each.items()} for each in (mine, arrays))
     if different := sorted({name for name, _ in one ^ other}):
         raise WhereofError(
-            f"the checkpoint is of another kind of training (see {', '.join(different)}); "
+            f"the checkpoint belongs to another kind of training (see {', '.join(different)}); "
             "train the run again"
         )
 

@@ -143,7 +143,7 @@ def test_a_checkpoint_of_another_kind_is_refused(card: Card) -> None:
     lazy, adam = (make_problem(optimizer=name) for name in ("adam-lazy", "adam"))
     saved = CudaTrainer(lazy, card=card).snapshot()
     CudaTrainer(lazy, card=card).restore(saved)
-    with pytest.raises(whereof.WhereofError, match="the checkpoint is of another kind of training"):
+    with pytest.raises(whereof.WhereofError, match="the checkpoint belongs to another kind of"):
         CudaTrainer(adam, card=card).restore(saved)
 
 
