@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from reports import machine, machine_line
 
-from whereof.data import Dataset, read_dataset
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.retrain.cuda.layout import Sizes

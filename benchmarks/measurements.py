@@ -11,7 +11,7 @@ from problems import RESCAL_DIM, Steps, list_steps, make_problem
 from reports import Report
 from rounds import Contender, Plan, Times, measure
 
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.models import MODELS
 from whereof.training.problem import Problem
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import kernel
-from whereof.data import Dataset, read_dataset
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.models import MODELS, find_model
 from whereof.training import TrainConfig, preset_settings
 from whereof.training.problem import Problem

@@ -52,8 +52,8 @@ def generate(path: Path, n_facts: int) -> None:
 
 
 def measure(path: Path) -> None:
-    from whereof.data import ReadOptions, build_dataset
-    from whereof.data.build import hold_out
+    from whereof.data.build import build_dataset, hold_out
+    from whereof.data.options import ReadOptions
     from whereof.data.read import read_facts
 
     def said(part: str, began: float) -> float:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from reports import Report, publish
 
-from whereof.data import Adjacency, Dataset, read_dataset
+from whereof.data.dataset import Dataset
+from whereof.data.indexes import Adjacency
+from whereof.data.read import read_dataset
 from whereof.models.scoring import Scorer
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Trained

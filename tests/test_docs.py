@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import whereof
 from whereof.cli import cli
-from whereof.data import CATALOGUE
+from whereof.data.catalogue import CATALOGUE
 from whereof.evaluate.protocol import Protocol, protocols
 from whereof.models import MODELS
 

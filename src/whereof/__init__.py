@@ -8,8 +8,9 @@ from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
     from whereof.api import Retrained, Run, resume, train
-    from whereof.data import Dataset, ReadOptions
-    from whereof.data import read_dataset as read
+    from whereof.data.dataset import Dataset
+    from whereof.data.options import ReadOptions
+    from whereof.data.read import read_dataset as read
     from whereof.evaluate.evaluation import Evaluation
     from whereof.evaluate.options import EvaluateOptions
     from whereof.events import Events
@@ -45,7 +46,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "Dataset": "whereof.data",
+        "Dataset": "whereof.data.dataset",
         "EngineOptions": "whereof.retrain",
         "EvaluateOptions": "whereof.evaluate.options",
         "Evaluation": "whereof.evaluate.evaluation",
@@ -54,13 +55,13 @@ __getattr__ = lazily(
         "Explanation": "whereof.explain.explanation",
         "Failed": "whereof.predict.answers",
         "MachineOptions": "whereof.training",
-        "ReadOptions": "whereof.data",
+        "ReadOptions": "whereof.data.options",
         "Retrained": "whereof.api",
         "Run": "whereof.api",
         "TrainConfig": "whereof.training",
         "Verdict": "whereof.retrain",
         "VerifyOptions": "whereof.retrain",
-        "read": "whereof.data:read_dataset",
+        "read": "whereof.data.read:read_dataset",
         "resume": "whereof.api",
         "train": "whereof.api",
     },

@@ -8,7 +8,7 @@ import pytest
 
 import whereof
 from whereof.api import keywords
-from whereof.data import ReadOptions
+from whereof.data.options import ReadOptions
 from whereof.evaluate.options import EvaluateOptions
 from whereof.explain.options import ExplainOptions
 from whereof.settings import Settings

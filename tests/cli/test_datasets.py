@@ -10,8 +10,7 @@ from servers import serving
 
 from whereof.cli import cli
 from whereof.cli.progress import TerminalEvents
-from whereof.data import CATALOGUE
-from whereof.data.catalogue import File, fetch_dataset
+from whereof.data.catalogue import CATALOGUE, File, fetch_dataset
 from whereof.errors import WhereofError
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"

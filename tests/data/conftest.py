@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import Dataset, read_dataset
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _SHARED = _REPOSITORY.parent / "shared" / "data"

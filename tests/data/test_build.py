@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whereof.data import Dataset, build_dataset, read_dataset
-from whereof.data.build import _draws, hold_out
+from whereof.data.build import _draws, build_dataset, hold_out
 from whereof.data.columns import FactTable, encode
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 from whereof.types import Facts
 

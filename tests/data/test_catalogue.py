@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import CATALOGUE, Dataset, read_dataset
-from whereof.data.catalogue import Entry, Place, cache_folder, find_entry, locate
+from whereof.data.catalogue import CATALOGUE, Entry, Place, cache_folder, find_entry, locate
+from whereof.data.dataset import Dataset
 from whereof.data.download import _before_comma, _from_json
+from whereof.data.read import read_dataset
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
 

@@ -7,9 +7,11 @@ import struct
 import numpy as np
 import pytest
 
-from whereof.data import Dataset, Vocabulary, build_dataset, read_dataset
+from whereof.data.build import build_dataset
 from whereof.data.columns import FactTable, encode
-from whereof.data.dataset import ratings_as_objects
+from whereof.data.dataset import Dataset, ratings_as_objects
+from whereof.data.read import read_dataset
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 
 TRAIN = (["b", "a"], ["knows", "likes"], ["a", "a"])

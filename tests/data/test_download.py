@@ -13,9 +13,9 @@ import pytest
 from listening import Recorded
 from servers import serving
 
-from whereof.data import read_dataset
 from whereof.data.catalogue import CATALOGUE, Entry, File, find_folder
 from whereof.data.download import fetch
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 from whereof.events import Downloading, Event, Events
 

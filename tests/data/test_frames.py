@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import whereof
-from whereof.data import read_dataset
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]

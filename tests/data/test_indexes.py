@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from whereof.data import Adjacency, Dataset, KnownAnswers
+from whereof.data.dataset import Dataset
+from whereof.data.indexes import Adjacency, KnownAnswers
 from whereof.errors import WhereofError
 from whereof.types import Facts
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import ReadOptions
 from whereof.data.columns import FactTable
+from whereof.data.options import ReadOptions
 from whereof.data.read import read_facts
 from whereof.errors import WhereofError
 

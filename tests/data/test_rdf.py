@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from whereof.data import read_dataset
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from whereof.data import CATALOGUE, Dataset, read_dataset
+from whereof.data.catalogue import CATALOGUE
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whereof.data import ReadOptions, read_dataset, text
-from whereof.data.read import read_facts
+from whereof.data import text
+from whereof.data.options import ReadOptions
+from whereof.data.read import read_dataset, read_facts
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]

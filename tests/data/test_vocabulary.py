@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whereof.data import Vocabulary
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 
 NATIONS = Vocabulary(("brazil", "egypt", "uk", "usa"), {"uk": "United Kingdom", "usa": "America"})

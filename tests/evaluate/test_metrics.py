@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whereof.data import Dataset, Vocabulary
+from whereof.data.dataset import Dataset
+from whereof.data.vocabulary import Vocabulary
 from whereof.evaluate.metrics import RankingEvaluator, ranking_metrics
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listening import Recorded
 
-from whereof.data import Dataset, Ratings, Vocabulary
+from whereof.data.dataset import Dataset, Ratings
+from whereof.data.vocabulary import Vocabulary
 from whereof.evaluate import metrics as splits
 from whereof.evaluate.metrics import (
     RankingEvaluator,

@@ -17,7 +17,7 @@ from whereof.paper.plan import PaperOptions, plan
 from whereof.paper.runs import Budget, Deadline, Runs, make_budget
 from whereof.paper.write import Paper, reproduce
 from whereof.retrain.local import LocalEngine
-from whereof.run import RunFolder
+from whereof.run.folder import RunFolder
 
 FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
 

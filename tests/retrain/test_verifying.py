@@ -15,7 +15,7 @@ from trained import train, train_ratings
 
 import whereof
 from retrain.by_hand import EGYPT, STAND, check_stand, stands_without
-from whereof.run import RunFolder
+from whereof.run.folder import RunFolder
 
 
 @pytest.fixture(scope="module")

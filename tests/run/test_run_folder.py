@@ -14,8 +14,8 @@ from trained import train
 import whereof
 from whereof.errors import Interrupted
 from whereof.events import Validated
-from whereof.run import RunFolder
 from whereof.run.dataset import read_dataset
+from whereof.run.folder import RunFolder
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whereof
-from whereof.data import Dataset, Ratings, Vocabulary
+from whereof.data.dataset import Dataset, Ratings
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import MODELS
 from whereof.training import choose_config

@@ -14,7 +14,8 @@ from whereof.api.run import Run
 from whereof.api.training import resume, train_config
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events, Note, TrainingStarted, Validated, Without
-from whereof.run import ArrayRun, RunFolder
+from whereof.run.arrays import ArrayRun
+from whereof.run.folder import RunFolder
 from whereof.training import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 

@@ -17,11 +17,12 @@ from whereof.api.keywords import (
     ExplainOneKeywords,
     VerifyKeywords,
 )
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.models import Model
-from whereof.run import ArrayRun, Arrays, RunFolder, gather_arrays
+from whereof.run.arrays import ArrayRun, Arrays, gather_arrays
+from whereof.run.folder import RunFolder
 from whereof.training import TrainConfig
 from whereof.training.results import Parameters
 from whereof.types import Rows

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from whereof.api.keywords import MachineKeywords, TrainKeywords
 from whereof.api.run import Run, make_scorer
-from whereof.data import Dataset, ReadOptions
-from whereof.data.dataset import ratings_as_objects
+from whereof.data.dataset import Dataset, ratings_as_objects
+from whereof.data.options import ReadOptions
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events
-from whereof.run import RunWriter, check_memory
+from whereof.run.writer import RunWriter, check_memory
 from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
 from whereof.training.results import Parameters, Validation

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from whereof.data import ReadOptions
+from whereof.data.options import ReadOptions
 from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
@@ -92,7 +92,7 @@ def complete_dataset(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Names of datasets."""
-    from whereof.data import CATALOGUE
+    from whereof.data.catalogue import CATALOGUE
 
     return [CompletionItem(name) for name in CATALOGUE if name.startswith(incomplete)]
 

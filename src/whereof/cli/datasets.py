@@ -36,8 +36,7 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
     A dataset is part of the package (bundled), in a folder of yours (copy), downloaded before
     (cached), or downloaded when it is first used (absent).
     """
-    from whereof.data import CATALOGUE
-    from whereof.data.catalogue import find_entry
+    from whereof.data.catalogue import CATALOGUE, find_entry
 
     if name is not None:
         entry = find_entry(name)

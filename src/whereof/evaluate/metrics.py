@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import kernel
-from whereof.data import Dataset, KnownAnswers
+from whereof.data.dataset import Dataset
+from whereof.data.indexes import KnownAnswers
 from whereof.events import Advanced, Events, Note
 from whereof.models.match import MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer

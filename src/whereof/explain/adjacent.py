@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions, as_list

@@ -6,7 +6,7 @@ from itertools import compress
 from typing import Any
 
 from whereof._extras import need
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.explain.adjacent import PARTS, role_of, shared_parts
 from whereof.explain.method import Ranked
 from whereof.predict.scored import ScoredPrediction

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import row_function
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.explain._gradient_kernels import (
     FactGradients,

@@ -11,13 +11,14 @@ import numpy as np
 
 from whereof.api import Run, resume, train
 from whereof.api.retraining import machine_of, sibling, sibling_path
-from whereof.data import Dataset, read_dataset
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.paper.plan import FIRST_SEED, PaperOptions, Part
 from whereof.retrain import Engine, EngineOptions
 from whereof.retrain.recipe import Recipe
-from whereof.run import RunFolder
+from whereof.run.folder import RunFolder
 from whereof.training import MachineOptions, asks_for_objects, choose_config
 from whereof.types import RELATION, SUBJECT
 from whereof.units import count, show

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data import Vocabulary
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import SPLITS, ScoredPrediction, Trained

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.data.text import read_rows
 from whereof.errors import WhereofError
 from whereof.predict.prediction import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT
 

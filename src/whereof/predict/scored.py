@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data import Adjacency, Dataset
+from whereof.data.dataset import Dataset
+from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.models import Widths
 from whereof.models.scoring import Scorer

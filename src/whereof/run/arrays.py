@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whereof.data import Adjacency, Dataset, Vocabulary
+from whereof.data.dataset import Dataset
+from whereof.data.indexes import Adjacency
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import Model, Widths, find_model
 from whereof.training.config import TrainConfig

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data import Adjacency, Dataset, Ratings, Sources, Vocabulary
+from whereof.data.dataset import Dataset, Ratings, Sources
+from whereof.data.indexes import Adjacency
+from whereof.data.vocabulary import Vocabulary
 from whereof.run.files import describe, read_json, write_array, write_json, writing_to
 from whereof.run.manifest import Manifest
 

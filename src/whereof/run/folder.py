@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from whereof.data import Adjacency, Dataset
+from whereof.data.dataset import Dataset
+from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.models import Model, find_model
 from whereof.run.dataset import read_adjacency, read_dataset

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
-from whereof.data import Dataset
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import TrainingStarted
 from whereof.run.dataset import read_dataset, write_dataset

@@ -14,7 +14,7 @@ from whereof.settings import plain
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 
 if TYPE_CHECKING:  # the table of settings is shown in help texts, which do not wait for NumPy
-    from whereof.data import Dataset
+    from whereof.data.dataset import Dataset
 
 CHOSEN = (
     "model",

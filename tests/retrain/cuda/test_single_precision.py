@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from training.helpers import N_RELATIONS, make_problem
 
 from retrain.cuda.helpers import NOTHING, run_fleet, run_trainer
-from whereof.data import Dataset, read_dataset
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.training import TrainConfig
