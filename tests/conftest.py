@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Settings for all tests."""
 
 from importlib.util import find_spec
 
@@ -14,12 +14,13 @@ if find_spec("hypothesis"):
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes are no name: gzip packs the second into them, and processes must agree on names."""
+    """Name parameters without bytes: gzip data contains the time, and processes must agree on
+    names."""
     return argname if isinstance(val, bytes) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Several processes share tests file by file; two Ray clusters would be in each other's way."""
+    """Distribute tests over processes by file; all Ray tests run in one process."""
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:

@@ -1,10 +1,10 @@
-"""Listeners for tests: they keep all events, and stop the work after some of them."""
+"""Listeners that record all events and may stop the work."""
 
 from whereof.events import Advanced, Event, Events, Foreseen, Note, Planned, TrainingAdvanced
 
 
 class Recorded(Events):
-    """Keeps events; asks to stop once there are `stop_after` of a kind."""
+    """Records events; asks to stop after `stop_after` of a kind."""
 
     def __init__(self, stop_after: float = float("inf"), kind: type[Event] = Advanced) -> None:
         self.events: list[Event] = []
@@ -35,10 +35,10 @@ class Recorded(Events):
 
     @property
     def done(self) -> list[tuple[int, int]]:
-        """How much was done, and of how much, each time."""
+        """The progress at each event: done and total."""
         return [(each.n_done, each.n_total) for each in self.events if isinstance(each, Advanced)]
 
 
 def stopping(stretches: int) -> Recorded:
-    """Asks training to stop after a number of stretches."""
+    """Asks training to stop after a number of progress events."""
     return Recorded(stretches, TrainingAdvanced)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def serving(files: Mapping[str, bytes], missing_bytes: int = 0) -> Iterator[str]:
-    """Serve files by name; each is promised longer than it is by so many bytes."""
+    """Serve files by name; the server claims this number of extra bytes for each."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

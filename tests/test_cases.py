@@ -1,4 +1,4 @@
-"""Runs made ready for retraining: their journal, and others like them."""
+"""Cases: runs with their journals, and their siblings."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Optional packages: said in one line when missing, not imported when not needed."""
+"""Optional packages: a one-line error if missing, no import if not needed."""
 
 import subprocess
 import sys

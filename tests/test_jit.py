@@ -1,4 +1,4 @@
-"""Compiled kernels are kept on disk by what they are made of."""
+"""Compiled kernels are cached on disk by their content."""
 
 import importlib
 import os

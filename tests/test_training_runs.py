@@ -141,7 +141,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def wait_for(found: object, process: subprocess.Popen) -> None:
-    """Until found() holds; a process that ends first has nothing left to interrupt."""
+    """Wait until found() is true; fail if the process ends first."""
     while not found() and process.poll() is None:
         time.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""Every unit has one way to be written."""
+"""The text of values by their units."""
 
 import math
 from typing import Any

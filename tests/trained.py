@@ -27,7 +27,7 @@ def train(path: Path, **settings: Any) -> whereof.Run:
 
 
 def train_ratings(folder: Path, epochs: int) -> whereof.Run:
-    """Four users who give items either 1 or 5 stars, and a model that is sure of it."""
+    """Four users who rate items with 1 or 5 stars, and a model that has learned it."""
     ratings = [(user, item, 1 + 4 * (item > user)) for user in range(4) for item in range(1, 4)]
     lines = [f"u{user}\tm{item}\t{rating}\n" for user, item, rating in ratings if user + item < 6]
     (folder / "ratings.tsv").write_text("".join(lines))
@@ -36,7 +36,7 @@ def train_ratings(folder: Path, epochs: int) -> whereof.Run:
 
 
 def outcome(run: Path) -> dict[str, str]:
-    """Checksums of what a run learnt: equal for two runs that are the same to the bit."""
+    """Checksums of what a run learned: equal for runs with the same bits."""
     names = ["parameters.safetensors", "trace.npy"]
     names += sorted(str(file.relative_to(run)) for file in run.glob("checkpoints/*"))
     return {name: hashlib.sha256((run / name).read_bytes()).hexdigest() for name in names}

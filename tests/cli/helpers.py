@@ -18,7 +18,7 @@ PROGRAM = str(Path(library.__file__).with_name("__main__.py"))
 def whereof(
     *arguments: str, cwd: Path | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """In this process, where kernels are loaded: what is printed, and the exit code."""
+    """Run a command in this process, where kernels are loaded; return its output and exit code."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
     numbers = (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM)
     kept = {number: signal.getsignal(number) for number in numbers}
@@ -48,7 +48,7 @@ def _written(stream: io.TextIOWrapper) -> str:
 def whereof_process(
     *arguments: str, cwd: Path | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, where that is the point."""
+    """Run a command in its own process."""
     return subprocess.run(
         [sys.executable, "-m", "whereof", *arguments],
         capture_output=True,

@@ -1,10 +1,10 @@
-"""What the shell offers."""
+"""Shell completion."""
 
 from cli.helpers import whereof
 
 
 def complete(words: str) -> list[str]:
-    """What bash would offer for the last word."""
+    """What bash suggests for the last word."""
     done = whereof(
         COMP_WORDS=words, COMP_CWORD=str(words.count(" ")), _WHEREOF_COMPLETE="bash_complete"
     )

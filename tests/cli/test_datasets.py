@@ -29,7 +29,7 @@ def datasets(*arguments: str) -> Result:
 
 
 def serve_umls(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have UMLS come from a server here."""
+    """Serve UMLS from a local server."""
     file = File("train.txt", f"{address}/train.txt")
     little = replace(CATALOGUE["umls"], files=(file,), n_facts=2)
     monkeypatch.setitem(CATALOGUE, "umls", little)

@@ -1,4 +1,4 @@
-"""The demo names the program as the user can call it."""
+"""The demo prints commands in the form in which the user can call them."""
 
 import os
 from pathlib import Path

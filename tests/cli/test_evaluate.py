@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def shown(*arguments: str, **env: str) -> str:
-    """Standard output, from this process: kernels need not be loaded again."""
+    """Standard output of a command in this process, where kernels are loaded."""
     done = CliRunner(env=env).invoke(cli, ["evaluate", *arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -47,7 +47,7 @@ def document(*arguments: str) -> dict[str, Any]:
 
 
 def figures(found: dict[str, Any]) -> dict[str, Any]:
-    """All but where it is, times and what was known before."""
+    """The document without path, times and number of known retrainings."""
     names = ("run", "seconds", "explain_seconds", "explain_seconds_seeds", "n_known")
     return {name: value for name, value in found.items() if name not in names}
 
@@ -177,7 +177,7 @@ def test_every_protocol_is_shown() -> None:
 
 
 def journal(folder: Path) -> list[str]:
-    """Whole lines of what a run keeps of its retrainings."""
+    """Complete lines of a run's journals."""
     texts = [path.read_text() for path in folder.glob("retrained/*.jsonl")]
     found = []
     for line in "\n".join(texts).split("\n"):

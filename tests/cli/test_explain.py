@@ -46,7 +46,7 @@ def long_names(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def shown(*arguments: str, **env: str) -> list[str]:
-    """Standard output, from this process: kernels need not be loaded again."""
+    """Standard output of a command in this process, where kernels are loaded."""
     done = CliRunner(env=env).invoke(cli, ["explain", *arguments])
     assert done.exit_code == 0, done.output
     return done.stdout.split("\n")[:-1]

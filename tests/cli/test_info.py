@@ -29,7 +29,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def table(folder: Path, *arguments: str) -> dict[str, list[str]]:
-    """Cells by the first two words or one of a row."""
+    """Cells of a table, by the first one or two words of their row."""
     done = whereof("info", *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.strip()]

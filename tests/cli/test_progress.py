@@ -1,4 +1,4 @@
-"""What is shown of training and retraining while they go on, and when they end."""
+"""Progress of training and retraining on standard error."""
 
 import io
 import signal
@@ -24,7 +24,7 @@ from whereof.training import TrainConfig
 
 
 def said(*events: Event, monkeypatch: pytest.MonkeyPatch, seconds: float = -1.0) -> list[str]:
-    """The lines of events, where lines that repeat may come after some seconds."""
+    """The lines that events print; repeated lines may come after some seconds."""
     monkeypatch.setattr(progress, "_LINE_SECONDS", seconds)
     with TerminalEvents() as listener:
         listener.console = Console(file=io.StringIO(), width=200)

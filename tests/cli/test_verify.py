@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def invoke(*arguments: str, **env: str) -> Result:
-    """From this process: kernels need not be loaded again."""
+    """Run a command in this process, where kernels are loaded."""
     done = CliRunner(env=env).invoke(cli, list(arguments))
     assert done.exit_code == 0, done.output
     return done

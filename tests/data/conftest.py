@@ -15,7 +15,7 @@ _SHARED = _REPOSITORY.parent / "shared" / "data"
 
 @pytest.fixture
 def shared_data() -> Callable[[str], Path]:
-    """The folder that holds a named dataset's folder; skips where it is not there."""
+    """The folder that contains a named dataset's folder; skips the test if it is missing."""
 
     def find(name: str) -> Path:
         if not (_SHARED / name).is_dir():

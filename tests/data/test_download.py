@@ -1,4 +1,4 @@
-"""Downloads: whole, checked and recorded, or nothing at all."""
+"""Downloads: complete, checked and recorded, or nothing."""
 
 import gzip
 import hashlib
@@ -93,7 +93,7 @@ def test_progress_is_told_to_the_end(cache: Path) -> None:
 
 
 def refused(bad: Entry, cache: Path) -> str:
-    """The one line of a download that fails, and leaves nothing behind."""
+    """The error message of a failed download, which leaves nothing behind."""
     with pytest.raises(WhereofError) as error:
         fetch(bad, cache)
     assert list(cache.iterdir()) == []
@@ -209,7 +209,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def fetched(cache: Path) -> Entry:
-    """A dataset in the cache whose server is gone."""
+    """A cached dataset whose server is gone."""
     with serving({"train.txt": FACTS}) as address:
         ours = entry(File("train.txt", f"{address}/train.txt"))
         assert find_folder(ours) == cache / "little"

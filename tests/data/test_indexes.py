@@ -1,4 +1,4 @@
-"""The indexes of facts and of known answers, against a search and a dict of sets."""
+"""The indexes of facts and of known answers, compared with a search and a dict of sets."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""TAB- and comma-separated text, and what is said about files that are not that."""
+"""TAB- and comma-separated text, and error messages for bad files."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""Names, labels, and what is said about names that are not known."""
+"""Names, labels, and error messages for unknown names."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ NATIONS = Vocabulary(("brazil", "egypt", "uk", "usa"), {"uk": "United Kingdom", 
 
 
 def failure(vocabulary: Vocabulary, text: str, among: range | None = None) -> str:
-    """The one line that looking for the text raises."""
+    """The error message of a search for the text."""
     with pytest.raises(WhereofError) as caught:
         vocabulary.find(text, among)
     message = str(caught.value)

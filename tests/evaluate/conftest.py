@@ -1,4 +1,4 @@
-"""Runs that the tests of this room share: journals too, so nothing is retrained twice."""
+"""Runs that the tests of this room share, with their journals, so nothing is retrained twice."""
 
 from collections.abc import Callable
 from functools import cache

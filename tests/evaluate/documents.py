@@ -1,4 +1,4 @@
-"""A full evaluation by hand, as records; none of it was measured."""
+"""A complete evaluation with made-up results."""
 
 from dataclasses import replace
 from typing import Any
@@ -144,7 +144,7 @@ RATED = change(
         score_std=None,
     ),
 )
-"""Of a model of ratings: there are no probabilities in it."""
+"""An evaluation of a rating model, which has no probabilities."""
 
 INFO: dict[str, Any] = {
     "run": "runs/nations",

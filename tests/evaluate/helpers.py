@@ -1,4 +1,4 @@
-"""Cases of small runs, and what an evaluation should say, by plain loops."""
+"""Cases of small runs, and expected results computed by plain loops."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ def case_of(run: whereof.Run, events: Events | None = None) -> Iterator[Case]:
 
 
 class Naive:
-    """Removes, retrains and looks, one prediction at a time, for DistMult asked for objects."""
+    """Removes facts, retrains and scores, one prediction at a time, for DistMult and objects."""
 
     def __init__(self, run: whereof.Run) -> None:
         self.data, self.recipe = run.dataset, recipe_of(run)
@@ -36,7 +36,7 @@ class Naive:
         return entities @ (entities[subject] * rows.relation_rows[relation].astype(np.float64))
 
     def stand(self, removed: list[int], triple: tuple[int, int, int]) -> tuple[float, int]:
-        """The probability of a triple, and the top answer that is new or its own object."""
+        """The probability of a triple, and the top answer among new ones and its own object."""
         subject, relation, object_ = triple
         scores = self.scores(removed, subject, relation)
         odds = np.exp(scores - scores.max())
@@ -44,7 +44,7 @@ class Naive:
         return float(odds[object_] / odds.sum()), top
 
     def released_top(self, removed: list[int], triple: tuple[int, int, int]) -> int:
-        """The top answer where only what the model was trained on is known, and validation."""
+        """The top answer if only the remaining training facts and validation facts are known."""
         scores = self.scores(removed, *triple[:2])
         return self._top(scores, np.delete(self.data.train, removed, axis=0), triple)
 

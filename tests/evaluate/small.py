@@ -1,4 +1,4 @@
-"""Small runs to evaluate, and what protocols must find, worked out from the definitions."""
+"""Small runs to evaluate, and expected results computed from the definitions."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -70,7 +70,7 @@ def sampled(
 def run_protocol(
     name: str, samples: Sequence[Sample], variants: Any = None, **options: Any
 ) -> Found:
-    """What one protocol finds in samples."""
+    """The results of one protocol on samples."""
     asked = EvaluateOptions(protocols=name, **options)
     (protocol,) = protocols([name])
     return protocol.run(Task(asked, samples, variants or {}))

@@ -1,4 +1,4 @@
-"""docs/add-a-protocol.md, followed as it is written, then used like a protocol of ours."""
+"""The protocol of docs/add-a-protocol.md works as written."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a run lacks is said before anything is retrained."""
+"""Missing requirements of a run are reported before anything is retrained."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How many retrainings there are at most, said once and before the first."""
+"""The maximum number of retrainings is announced once, before the first."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A whole evaluation: seeds, counts, what is kept, and what stands in its document."""
+"""A whole evaluation: seeds, counts, stored results and the document."""
 
 import json
 import math
@@ -26,18 +26,18 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(trained: Path, tmp_path: Path) -> whereof.Run:
-    """A run that nothing was asked of yet."""
+    """A new run without stored retrainings."""
     return whereof.Run.open(shutil.copytree(trained, tmp_path / "run"))
 
 
 def journal(folder: Path) -> list[str]:
-    """What was removed in every retraining that a run keeps."""
+    """The removed facts of every retraining in a run's journal."""
     texts = [path.read_text() for path in folder.glob("retrained/*.jsonl")]
     return [json.loads(line)["removed"] for line in "\n".join(texts).split("\n") if line]
 
 
 def figures(found: whereof.Evaluation) -> dict[str, Any]:
-    """All but times and what was known before."""
+    """The document without times and number of known retrainings."""
     names = ("seconds", "explain_seconds", "explain_seconds_seeds", "n_known")
     return {name: value for name, value in found.to_dict().items() if name not in names}
 

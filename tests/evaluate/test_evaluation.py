@@ -1,4 +1,4 @@
-"""Evaluations as documents and back, and what protocols say about their results."""
+"""Evaluations to documents and back, and the sentences of protocols."""
 
 import json
 import math
@@ -127,7 +127,7 @@ def test_every_protocol_describes_itself(found: Evaluation) -> None:
 
 
 def words(section: Section) -> str:
-    """All that people read of a section, apart from values."""
+    """All text of a section, without values."""
     parts = [section.title, *section.sentences]
     for table in section.tables:
         parts += [table.title, table.note, *(column.title for column in table.columns)]

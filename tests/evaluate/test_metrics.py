@@ -1,4 +1,4 @@
-"""Filtered ranks against a count by hand, and the paths that metrics take."""
+"""Filtered ranks compared with a plain count, and all paths of metrics."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What may be asked of an evaluation, and what is said of the rest."""
+"""Options of an evaluation, and error messages for bad ones."""
 
 from typing import Any
 

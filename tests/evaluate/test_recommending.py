@@ -1,4 +1,4 @@
-"""Recall, NDCG and errors of ratings against counts by hand."""
+"""Recall, NDCG and rating errors compared with plain counts."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Statistics against hand-made oracles: every sample, every shuffle, ranks by counting."""
+"""Statistics compared with plain versions: every sample, every shuffle, ranks by counting."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Losses, what is explained and their gradients, by formula and by differences: the oracle."""
+"""Losses and explained quantities with their gradients, by formula and finite differences."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

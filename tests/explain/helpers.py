@@ -1,4 +1,4 @@
-"""Small runs of random arrays, and an explanation held against the definition."""
+"""Small runs of random arrays, and comparison of an explanation with the definition."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -87,7 +87,7 @@ def rollback_of(run: whereof.Run, names: Sequence[str], of: str, **options: Any)
 
 
 def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:
-    """Predictions at random, half of them asking for the subject where the run can be asked."""
+    """Random predictions; half of them predict the subject if the run can."""
     data, rng = run.dataset, np.random.default_rng(seed)
     asks = ["object", "subject"] if run.config.inverse else ["object"]
     return [
@@ -103,7 +103,8 @@ def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:
 
 
 def check_all_facts(run: whereof.Run, ask: Ask, of: str, tolerance: float, **options: Any) -> None:
-    """Every adjacent fact once, in order, each as the definition says."""
+    """Check that every adjacent fact is listed once, in order, with the values of the
+    definition."""
     oracle = Oracle(run)
     found = run.explain(*names_of(run, ask), of=of, asks=ask.asks, top=None, **options)
     adjacent = oracle.adjacent(ask)

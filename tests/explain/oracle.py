@@ -17,7 +17,7 @@ _ROOM = 1 << 22
 
 @dataclass(frozen=True)
 class Ask:
-    """A prediction by ids: which place is asked for, and who competes for it."""
+    """A prediction by ids: the predicted place and its candidates."""
 
     subject: int
     relation: int
@@ -59,7 +59,7 @@ class Oracle:
         ]
 
     def scores(self, ask: Ask, sets: Sequence[Sequence[int]]) -> Array:
-        """(n_sets, n_candidates) scores after each set of facts is taken away."""
+        """(n_sets, n_candidates) scores after each set of facts is rolled back."""
         return np.concatenate([self._scores(ask, some) for some in self._batches(sets)])
 
     def before(self, ask: Ask) -> Array:
@@ -131,7 +131,7 @@ def log_probabilities(scores: Array) -> Array:
 
 
 def quantity(of: str, scores: Array, place: int, rival: int | None = None) -> Array:
-    """What influence is on, signed so that a fall means the prediction does worse."""
+    """The quantity that influence is measured on, signed so that a fall is a worse prediction."""
     logs = log_probabilities(scores)
     if of == "probability":
         return np.exp(logs[..., place])

@@ -1,4 +1,4 @@
-"""A method of one's own, written as docs/add-a-method.md says, works like the others."""
+"""The method of docs/add-a-method.md works like ours."""
 
 import re
 import sys

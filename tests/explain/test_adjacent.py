@@ -1,4 +1,4 @@
-"""Which facts are adjacent to a prediction, what they share, and which are wanted."""
+"""Adjacent facts: which they are, what they share, and filters."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Many predictions: the same explanations as one at a time, in order, and faults as records."""
+"""Many predictions: the same explanations as one at a time, in order; errors as records."""
 
 import threading
 from collections.abc import Iterator

@@ -15,7 +15,7 @@ DOTS = [name for name, model in MODELS.items() if model.match == "dot"]
 
 
 def falls_by_hand(run: whereof.Run, given: int, relation: int, target: int) -> dict[int, float]:
-    """What the answer's score loses without each of its facts, by fact id."""
+    """The loss of the answer's score without each of its facts, by fact id."""
     data, formula = run.dataset, FORMULAS[run.config.model]
     inverse = run.config.inverse
     e, misses, queries = run.entity_rows[target], {}, {}

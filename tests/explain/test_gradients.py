@@ -1,4 +1,4 @@
-"""Influence by gradients, against differences of losses and predictions in all parameters."""
+"""Influence by gradients, compared with finite differences in all parameters."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
-"""The explanation graph: facts between, of the same relation, and pairs through a third entity."""
+"""The explanation graph: facts between entities, with the same relation, and pairs through a third
+entity."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What may be asked of an explanation, and what is listed."""
+"""Options of an explanation, and which facts are listed."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Rollback is its definition: copy all parameters, subtract the trace, score again."""
+"""Rollback equals its definition: copy all parameters, subtract the trace, score again."""
 
 from pathlib import Path
 from typing import Any

@@ -30,7 +30,7 @@ worlds = st.fixed_dictionaries(
 
 
 def _world(n_entities: int = 1500, **world: object) -> whereof.Run:
-    """A run in which every prediction has facts enough for the search to be worth its while."""
+    """A run in which every prediction has enough facts for the search."""
     n_relations = 4 if not MODELS[str(world["model"])].two_way else 0
     n_facts = 800 if n_relations else 20_000
     return random_run(n_entities=n_entities, n_relations=n_relations, n_facts=n_facts, **world)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def _adjacent(rollback: Rollback) -> Sets:
 
 
 def _check_bounds(rollback: Rollback, sets: Sets) -> None:
-    """Both kinds of bounds, where there are two, enclose what scoring everything finds."""
+    """Check that all bounds enclose the exact result."""
     exact = rollback.outcomes(sets).influences
     assert np.isfinite(exact).all()
     for close in (False, True)[: 1 + rollback.has_close_bounds]:
@@ -127,7 +127,7 @@ def test_influences_lie_within_their_bounds(
 
 @pytest.mark.parametrize("model", ["distmult", "mf-biased", "transe", "transe-l2"])
 def test_bounds_hold_where_one_answer_takes_all(model: str) -> None:
-    """Rows so large that a probability is all but 0 or 1."""
+    """Rows so large that a probability is nearly 0 or 1."""
     run = random_run(model, n_entities=100, n_facts=300, size=2.0, spread=6.0)
     run.entity_rows[:] *= 5
     for ask in random_asks(run, 10):
@@ -136,7 +136,7 @@ def test_bounds_hold_where_one_answer_takes_all(model: str) -> None:
 
 
 def test_bounds_leave_most_facts_unscored() -> None:
-    """They are of use: small traces are told apart by them."""
+    """For small traces, bounds exclude most facts."""
     run = random_run("distmult", n_entities=500, n_facts=800, size=0.003, spread=3.0)
     (ask,) = random_asks(run, 1)
     rollback = rollback_of(run, names_of(run, ask), "probability")

@@ -1,4 +1,4 @@
-"""What every model has to hold to, whoever declares it."""
+"""Checks for every model, ours or others'."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def query_of(model: Model, s: Vector, r: Vector, dim: int) -> Vector:
 
 
 def check_query_vjp(model: Model, dim: int) -> None:
-    """query_vjp against central differences, in every coordinate of both rows."""
+    """Compare query_vjp with central differences, in every coordinate of both rows."""
     s, r, _ = random_rows(model, dim)
     dq = np.random.default_rng(1).normal(size=model.widths(dim).query)
     ds, dr = np.full_like(s, np.nan), np.full_like(r, np.nan)
@@ -35,7 +35,7 @@ def check_query_vjp(model: Model, dim: int) -> None:
 
 
 def check_score(model: Model, formula: Formula, dim: int) -> None:
-    """The match of the query against the formula of the whole score."""
+    """Compare the match of the query with the formula of the score."""
     for seed in range(5):
         s, r, o = random_rows(model, dim, seed)
         score = match(MATCH_IDS[model.match], query_of(model, s, r, dim), o, len(o))
@@ -43,7 +43,7 @@ def check_score(model: Model, formula: Formula, dim: int) -> None:
 
 
 def check_slopes(model: Model, formula: Formula, dim: int) -> None:
-    """The formula's own slopes against central differences: the oracle is tested too."""
+    """Compare the formula's derivatives with central differences: this tests the oracle too."""
     rows = random_rows(model, dim)
     slopes = formula(*rows)[1]
     for row, slope in zip(rows, slopes, strict=True):

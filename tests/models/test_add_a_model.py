@@ -1,4 +1,4 @@
-"""A model of one's own, declared in one place, trains like the others (docs/add-a-model.md)."""
+"""The model of docs/add-a-model.md trains like ours."""
 
 from collections.abc import Iterator
 from typing import Any

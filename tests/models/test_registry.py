@@ -1,4 +1,4 @@
-"""Every model is documented, cited and tested; a name that is unknown is answered in one line."""
+"""Every model is documented, cited and tested; an unknown name gives a one-line error."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables, sentences and files from evaluations that are made by hand."""
+"""Tables, sentences and files from made-up evaluations."""
 
 import json
 from dataclasses import replace

@@ -14,7 +14,7 @@ N_ENTITIES, N_FACTS = 510, 100
 
 
 class Told(Recorded):
-    """Also keeps what was said, in the order it came."""
+    """Also records notes, in order."""
 
     @property
     def said(self) -> list[str]:

@@ -23,7 +23,7 @@ FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}
 
 
 class Notes(Events):
-    """Keeps what it is told; stops after a number of retrainings of a part."""
+    """Records events; stops after a number of retrainings of a part."""
 
     def __init__(self, stop_in: str | None = None, after: int = 0) -> None:
         self.parts: list[str] = []
@@ -65,7 +65,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paper, Notes]:
 
 
 def figures(paper: Paper) -> dict[str, Any]:
-    """All tables but those of times."""
+    """All tables except those of times."""
     tables = paper.to_dict()["tables"]
     return {name: tables[name] for name in tables if name not in ("times", "criage-seconds")}
 

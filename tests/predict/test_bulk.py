@@ -1,4 +1,4 @@
-"""Many queries: the same answers as one at a time, in order, as they are taken."""
+"""Many queries: the same answers as one at a time, in order, computed while iterating."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Standings under parameters: the same everywhere to the last bit, and those of a plain loop."""
+"""Standings: the same bits everywhere, and equal to a plain loop."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Explanations by hand, from the documents that `Explanation.to_dict()` gives."""
+"""Made-up explanations, in the form of `Explanation.to_dict()`."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ def explanation(
 
 
 def small() -> dict[str, Any]:
-    """Every way in which a fact can be tied to a prediction, without a graph."""
+    """All ways in which a fact can be connected to a prediction, without a graph."""
     facts = [
         fact(0, ("ann", "likes", "bob"), 0.4, ("subject", "relation", "object")),
         fact(1, ("bob", "knows", "ann"), -0.2, ("subject", "object")),

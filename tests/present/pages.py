@@ -1,4 +1,4 @@
-"""Pages read back: whether their tags close, and what they say."""
+"""Parse pages: check that tags are closed, and collect their text."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -16,7 +16,7 @@ class Page:
     tags: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    """All text but styles and scripts."""
+    """All text except styles and scripts."""
 
     @property
     def text(self) -> str:

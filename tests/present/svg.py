@@ -1,4 +1,4 @@
-"""Charts read back: what they say and where it stands."""
+"""Parse charts: their texts and positions."""
 
 from xml.etree import ElementTree
 

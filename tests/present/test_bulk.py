@@ -1,4 +1,5 @@
-"""Explanations in files: formats that agree, work that goes on, faults that do not end it."""
+"""Explanations in files: all formats agree, interrupted work continues, errors do not stop the
+rest."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""Charts: positions follow the numbers, words say them, and odd input is no harm."""
+"""Charts: positions follow the numbers, descriptions contain them, and odd input is handled."""
 
 import math
 import re

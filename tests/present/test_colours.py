@@ -1,4 +1,4 @@
-"""Colours: words are dark or light enough for their ground."""
+"""Colours: text has enough contrast to its background."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Tables and pages: well formed, escaped, complete, and in need of nothing else."""
+"""Tables and pages: well-formed, escaped, complete and self-contained."""
 
 import re
 from html.parser import HTMLParser

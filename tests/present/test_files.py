@@ -1,4 +1,4 @@
-"""A file of queries to a file of answers: formats, faults, and nothing half-written."""
+"""Answers to a file of queries: formats, errors, and no incomplete files."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""The explanation graph: everything is in it, once, where it belongs, and nothing overlaps."""
+"""The drawn explanation graph: everything appears once, in its place, and nothing overlaps."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -69,7 +69,7 @@ def titles(document: Explanation) -> list[str]:
 
 
 def spots(root: ElementTree.Element) -> Iterator[tuple[str, float, float, float, float]]:
-    """Of every text what it says, and about where it begins and ends."""
+    """Every text with its approximate start and end."""
     for text in root.iter(f"{SVG}text"):
         size, said = float(text.attrib["font-size"]), text.text or ""
         width = text_width(said, size)

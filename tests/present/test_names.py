@@ -1,4 +1,4 @@
-"""Names and how predictions stand, in words."""
+"""Text for names and standings."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page: all that there is, nothing that there is not, and every name escaped."""
+"""The report: complete, without empty sections, every name escaped."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Retraining by hand: the recipe alone, and its rows asked as any run is."""
+"""Retraining without engines: train with the recipe and score its rows like a run."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ def rows_without(run: whereof.Run, fact_ids: Sequence[int]) -> Parameters:
 def stands_without(
     run: whereof.Run, fact_ids: Sequence[int], names: Sequence[str], asks: str = "object"
 ) -> dict[str, Any]:
-    """How a prediction stands after training without facts."""
+    """Standing of a prediction after training without facts."""
     return stands(run, rows_without(run, fact_ids), names, asks)
 
 
@@ -35,7 +35,7 @@ def stands(
     names: Sequence[str],
     asks: str = "object",
 ) -> dict[str, Any]:
-    """How a prediction stands under rows, by the way that predictions are made."""
+    """Standing of a prediction under rows, computed with `predict`."""
     asked = 0 if asks == "subject" else -1
     query = list(names)
     query[asked] = "_"
@@ -63,7 +63,7 @@ def _known(run: whereof.Run, names: Sequence[str], asked: int) -> set[str | None
 
 
 def check_stand(found: Any, wanted: dict[str, Any]) -> None:
-    """Of a prediction in the terms of `stands`."""
+    """Check a standing against the result of `stands`."""
     assert (found.rank, found.top_answer) == (wanted["rank"], wanted["top_answer"])
     assert found.score == pytest.approx(wanted["score"], rel=1e-5)
     if wanted["probability"] is None:

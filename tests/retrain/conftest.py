@@ -1,4 +1,4 @@
-"""Engines, each for every test that asks for one."""
+"""Engines as fixtures."""
 
 import logging
 from collections.abc import Iterator

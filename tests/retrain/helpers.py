@@ -1,4 +1,4 @@
-"""Small things to retrain, and engines that count."""
+"""Small problems to retrain, and engines that count jobs."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,13 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Subject:
-    """A run made ready by hand, with a few predictions of its training facts."""
+    """A prepared run with a few predictions of its training facts."""
 
     recipe: Recipe
     predictions: Predictions
 
     def stand(self, job: Job) -> list[Any]:
-        """What any engine must come to."""
+        """The standings that every engine must return."""
         rows = self.recipe.retrain(job.removed)
         return self.predictions.stand(rows, job.which, job.removed).tolist()
 
@@ -46,7 +46,7 @@ def make_subject(folder: Path, **settings: Any) -> Subject:
 
 
 class Counting:
-    """An engine that notes every job it is given."""
+    """An engine that records every job."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.jobs = engine, list[Job]()

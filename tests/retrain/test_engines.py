@@ -1,4 +1,4 @@
-"""What every engine promises: the bits of retraining one by one, and an end that is an end."""
+"""What every engine promises: the bits of single retrainings, and a clean end."""
 
 import re
 import threading
@@ -102,7 +102,7 @@ def n_threads() -> int:
 
 
 def wait_until_idle(engine: Engine) -> None:
-    """Return when nothing is being retrained; what goes on without end hangs here."""
+    """Return when nothing is being retrained."""
     if isinstance(engine, LocalEngine):
         assert n_threads() == 0
         return

@@ -1,4 +1,4 @@
-"""The journal: what was retrained once is answered from it, whatever ended the process."""
+"""The journal answers repeated retrainings, even after a crash."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What is Ray's own: its clusters, its workers and their deaths."""
+"""Ray: clusters, workers and dying workers."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ if __name__ == "__main__":
 
 
 def retrain_elsewhere(folder: Path, *address: str) -> tuple[str, str]:
-    """What another process prints that retrains on a cluster."""
+    """The output of another process that retrains on a cluster."""
     tests = Path(__file__).parents[1]
     paths = os.pathsep.join([str(tests), str(Path(whereof.__file__).parents[1])])
     done = subprocess.run(
@@ -86,7 +86,7 @@ def test_no_more_run_at_once_than_there_are_cores(cluster: Any, threads: int) ->
 
 def test_a_retraining_survives_the_death_of_its_worker(cluster: Any, tmp_path: Path) -> None:
     class Mortal(Recipe):
-        """Dies of every retraining's first attempt, its work done and not yet told."""
+        """Kills the worker at every first attempt, after its work is done."""
 
         def retrain(self, removed: FactIds, should_stop: Any = None) -> Parameters:
             rows = super().retrain(removed)

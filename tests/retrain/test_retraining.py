@@ -1,4 +1,4 @@
-"""Exact explanations and bare retraining, against training by hand."""
+"""Exact explanations and `Run.retrain`, compared with training by hand."""
 
 from collections.abc import Iterator
 from pathlib import Path

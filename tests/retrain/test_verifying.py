@@ -1,4 +1,4 @@
-"""A verdict is what retraining by hand gives, beside what rollback says."""
+"""A verdict equals retraining by hand and rollback."""
 
 import json
 import math

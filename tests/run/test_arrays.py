@@ -1,4 +1,4 @@
-"""A run out of somebody's own arrays."""
+"""Runs from arrays."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from whereof.models import MODELS
 
 
 def _arrays(**changes: Any) -> dict[str, Any]:
-    """Arrays that fit each other, of a DistMult of width 3, with some of them changed."""
+    """Valid arrays for DistMult of width 3, with some of them changed."""
     rng = np.random.default_rng(0)
     arrays = {
         "model": "distmult",

@@ -1,4 +1,4 @@
-"""A run folder: what it holds, and what is said of one that is broken."""
+"""A run folder: its content, and error messages for broken ones."""
 
 import json
 import os

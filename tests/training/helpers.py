@@ -1,4 +1,4 @@
-"""Small problems to train, and training them."""
+"""Small training problems."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def make_problem(
     n_entities: int = 0,
     **settings: Any,
 ) -> Problem:
-    """A problem over few entities, in float64, with rows large enough to matter."""
+    """A problem with few entities, in float64, with large rows."""
     kind = MODELS[model] if isinstance(model, str) else model
     defaults = {
         "dim": 3,
@@ -60,7 +60,7 @@ def make_problem(
 
 
 def make_trainer(problem: Problem, removed: NDArray | None = None, **options: Any) -> Trainer:
-    """A trainer with a trace, at its beginning."""
+    """A new trainer with a trace."""
     config = problem.config
     trace = np.zeros(
         (len(problem.facts), problem.trace_width), config.trace_precision or config.precision
@@ -70,7 +70,7 @@ def make_trainer(problem: Problem, removed: NDArray | None = None, **options: An
 
 
 def finish(trainer: Trainer, chunk: int = 1000) -> Trainer:
-    """Train to the end, a stretch at a time."""
+    """Train to the end."""
     while not ended(trainer):
         trainer.advance(chunk)
     return trainer
@@ -81,12 +81,12 @@ def ended(trainer: Trainer) -> bool:
 
 
 def train(problem: Problem, removed: NDArray | None = None, **options: Any) -> Trainer:
-    """A trainer with a trace, at its end."""
+    """A finished trainer with a trace."""
     return finish(make_trainer(problem, removed, **options))
 
 
 def check_by_oracle(problem: Problem, trainer: Trainer, **options: Any) -> None:
-    """A finished trainer against the oracle."""
+    """Compare a finished trainer with the oracle."""
     wanted = Oracle(problem, **options).train()
     atol = TOLERANCE[problem.config.precision]
     if problem.config.optimizer == "adam":
@@ -101,7 +101,7 @@ def check_by_oracle(problem: Problem, trainer: Trainer, **options: Any) -> None:
 
 
 def scatter_trace(problem: Problem, trace: NDArray) -> tuple[NDArray, NDArray]:
-    """The trace added up by row: in the shape of both tables."""
+    """The trace summed by row, in the shape of both tables."""
     width, r_width = problem.widths.entity, problem.widths.relation
     slots = np.split(
         trace.astype(np.float64), [width, width + r_width, 2 * width + r_width], axis=1

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training run leaves behind; meter as the program's METER."""
+    """The result of a training run; meter as METER."""
 
     entity_rows: Array
     relation_rows: Array
@@ -51,7 +51,7 @@ class Rows:
         self.scale, self.carried = np.zeros_like(self.rows), np.zeros_like(self.rows)
 
     def update(self, gradient: Array, touched: set[int], rate: float, t: int) -> None:
-        """One update by the textbook; keeps what scales a gradient and what momentum brought."""
+        """One textbook update; stores the scale of the gradient and the carried momentum."""
         config, rows = self.config, sorted(touched)
         beta1, beta2 = config.beta1, config.beta2
         if config.optimizer == "adam":
@@ -89,7 +89,7 @@ class Rows:
 
 
 class Oracle:
-    """Trains a problem from beginning to end; a formula of its own for a model of its own."""
+    """Trains a problem from start to end; takes a formula for a user's own model."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class Oracle:
         return self.config.l2 * row + self.config.n3 * modulus * row
 
     def _credit(self, steps: list[Step], direction: int, rate: float) -> None:
-        """Book each fact's share of the rows s, r, o; all of a self-loop's under its subject."""
+        """Add each fact's share of the rows s, r, o to the trace; a self-loop's to its subject."""
         width, r_width = self.problem.widths.entity, self.problem.widths.relation
         owned = [row for x in steps for row in {x.s, x.o}]
         used = [x.r for x in steps]

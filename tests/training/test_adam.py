@@ -1,4 +1,4 @@
-"""Adam as published, done when a row is next met, against Adam that moves every row."""
+"""Adam with deferred drift, compared with Adam that moves every row at every step."""
 
 from dataclasses import replace
 from typing import Any

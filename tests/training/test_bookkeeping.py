@@ -1,4 +1,4 @@
-"""The book-keeping identity: every change of a row stands under the name of its cause."""
+"""The book-keeping identity: every change of a row is booked under its cause."""
 
 from typing import Any
 

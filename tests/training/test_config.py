@@ -1,4 +1,4 @@
-"""Settings: bad ones are named in one line, good ones survive the way to JSON and back."""
+"""Settings: bad values give one-line errors, good ones survive JSON and back."""
 
 import json
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Settings chosen from the data: they fit it, go with what is given, and make a config."""
+"""Default settings: they fit the data and the given settings."""
 
 from typing import Any
 

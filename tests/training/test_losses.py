@@ -1,4 +1,4 @@
-"""Losses: their values at known scores, their slopes by finite differences, and far out."""
+"""Losses: values at known scores, derivatives by finite differences, extreme scores."""
 
 import numpy as np
 import pytest

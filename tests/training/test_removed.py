@@ -1,4 +1,4 @@
-"""A removed fact is skipped: the others meet the same negatives, order and rates."""
+"""A removed fact is skipped: the others get the same negatives, order and learning rates."""
 
 from typing import Any
 

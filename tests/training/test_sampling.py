@@ -1,4 +1,4 @@
-"""Draws: uniform, distinct where asked, never the true object, and keyed by the fact alone."""
+"""Draws: uniform, distinct if requested, never the true object, and keyed by the fact only."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The kernel against the NumPy oracle: parameters, trace, loss and meter of whole runs."""
+"""The kernel compared with the NumPy oracle: parameters, trace, loss and meter of whole runs."""
 
 from typing import Any
 

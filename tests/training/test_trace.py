@@ -1,4 +1,4 @@
-"""Half precision by hand against NumPy's, and recording in every precision."""
+"""Half precision compared with NumPy's, and recording in every precision."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where a stretch of training begins or ends never shows in its outcome."""
+"""The result does not depend on how many facts each `advance` takes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Predicted against actual probability, by the definition."""
+"""Approximation: predicted and actual probabilities, compared with the definition."""
 
 from collections.abc import Callable
 from contextlib import ExitStack

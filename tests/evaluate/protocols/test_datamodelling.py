@@ -1,4 +1,4 @@
-"""The linear datamodelling score, by the definition."""
+"""The linear datamodelling score, compared with the definition."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""All explanations removed together, by the definition."""
+"""Kelpie: all explanations removed together, compared with the definition."""
 
 from collections.abc import Callable
 

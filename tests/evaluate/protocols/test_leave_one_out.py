@@ -1,4 +1,4 @@
-"""Every fact removed alone: true influence, and how methods order it."""
+"""Leave-one-out: true influences, and how methods order facts."""
 
 import json
 from collections.abc import Callable, Sequence

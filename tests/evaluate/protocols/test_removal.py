@@ -1,4 +1,4 @@
-"""Remove and retrain against plain loops written from the paper's protocol."""
+"""Removal, compared with plain loops written from the paper's protocol."""
 
 from pathlib import Path
 from typing import Any

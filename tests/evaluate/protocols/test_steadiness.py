@@ -1,4 +1,4 @@
-"""One random fact less: how often answers change, against a plain loop."""
+"""Steadiness, compared with a plain loop."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The paper's lemmas hold on random small problems, and bounds and errors are what they say."""
+"""The paper's lemmas hold on small random problems; bounds and errors match their definitions."""
 
 import itertools
 import math

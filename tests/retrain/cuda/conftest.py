@@ -1,4 +1,4 @@
-"""Cards: the stand-in on the CPU for every test, and the real one where there is one."""
+"""GPUs as fixtures: a stand-in on the CPU and, if there is one, the real GPU."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ MakeCard = Callable[..., CpuCard]
 
 @pytest.fixture(scope="session")
 def cpu_card(tmp_path_factory: pytest.TempPathFactory) -> MakeCard:
-    """Makes stand-ins that share what they compile; see `CpuCard` for what may be chosen."""
+    """Makes stand-ins that share compiled code; see `CpuCard` for options."""
     folder: Path = tmp_path_factory.mktemp("kernels")
 
     def make(**choices: Any) -> CpuCard:
@@ -26,7 +26,7 @@ def cpu_card(tmp_path_factory: pytest.TempPathFactory) -> MakeCard:
 
 @pytest.fixture
 def cuda_card() -> CudaCard:
-    """The card of this machine; tests that ask for it are skipped where there is none."""
+    """The GPU of this machine; tests that need it are skipped without one."""
     try:
         return open_card("this test")
     except WhereofError as error:
@@ -35,7 +35,7 @@ def cuda_card() -> CudaCard:
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
 def card(request: pytest.FixtureRequest) -> Card:
-    """Where kernels run: first the stand-in, then the real one."""
+    """The device that runs kernels: first the stand-in, then the real GPU."""
     if request.param == "cpu":
         return request.getfixturevalue("cpu_card")()
     return request.getfixturevalue("cuda_card")

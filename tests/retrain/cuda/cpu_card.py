@@ -1,4 +1,4 @@
-"""The card's kernels compiled for the CPU, so that what they compute is tested without a card.
+"""The CUDA kernels compiled for the CPU, to test them without a GPU.
 
 Blocks run one after the other; the threads of a block are threads, or one alone. So many lanes of
 them pass numbers to each other, through memory.
@@ -72,7 +72,7 @@ void launch(int kernel, int n_blocks, int n_threads, long long shared, long long
 
 
 def build(folder: Path, source: str, *more_flags: str) -> ctypes.CDLL:
-    """A library out of C, compiled once for all tests that ask for the same."""
+    """Compile C code to a library, once for all tests with the same code."""
     path = folder / sha256("\n".join([*more_flags, source]).encode()).hexdigest()[:16]
     library = path.with_suffix(".so")
     if not library.exists():
@@ -86,7 +86,7 @@ def build(folder: Path, source: str, *more_flags: str) -> ctypes.CDLL:
 
 
 class _Counted:
-    """NumPy, with a count of the bytes of arrays that are not gone yet."""
+    """NumPy with a count of the bytes of live arrays."""
 
     def __init__(self) -> None:
         self.n_bytes, self.most_bytes = 0, 0

@@ -1,4 +1,4 @@
-"""Fleets, trained and held against the CPU's kernels."""
+"""Train fleets and compare them with the CPU kernels."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def n_facts_in_all(problem: Problem) -> int:
 
 
 def run_fleet(fleet: Fleet, n_facts: int, stretch: int = 10**9) -> Fleet:
-    """Train on so many facts, a stretch at a time, and bring all rows up to date."""
+    """Train on `n_facts` facts in launches of `stretch` facts, and apply pending drift."""
     done = 0
     while done < n_facts:
         epoch, position = divmod(done, len(fleet.problem.facts))
@@ -43,7 +43,7 @@ def trained_fleet(
 
 
 def run_trainer(problem: Problem, n_facts: int | None = None) -> Trainer:
-    """The CPU's kernels after so many facts, with trace and ledgers."""
+    """A CPU trainer after a number of facts, with trace and ledgers."""
     trainer, left = make_trainer(problem), n_facts or n_facts_in_all(problem)
     while left:
         left -= trainer.advance(left)
@@ -85,7 +85,7 @@ def bits_of(fleet: Fleet, model: int = 0) -> bytes:
 
 
 def state_of(fleet: Fleet) -> dict[str, NDArray[Any]]:
-    """All that training may change, but for the room that it works in."""
+    """Everything that training changes, except working memory."""
     names = ("entities", "relations", "entity_counts", "relation_counts", "counts", "meter")
     names += ("trace", *(f"{name}{end}" for name in LEDGERS for end in ("", "_relations")))
     return {name: fleet.to_host(fleet.arrays[name]) for name in names if name in fleet.arrays}

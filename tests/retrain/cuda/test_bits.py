@@ -1,4 +1,4 @@
-"""What may not change a bit: where stretches are cut, what shared memory holds, who is beside."""
+"""Bits do not depend on launches, on shared memory or on other models."""
 
 from dataclasses import replace
 from typing import Any
@@ -71,7 +71,7 @@ def test_two_equal_launches_give_the_same_bits(card: Card, settings: dict[str, A
 
 @each_setting
 def test_a_trace_costs_no_bit(card: Card, settings: dict[str, Any]) -> None:
-    """A run that was trained on a card is its own control there."""
+    """A run trained on a GPU equals its control there."""
     problem = make_problem(**settings, precision="float32", l2=0.01, n3=0.01, epochs=5)
     traced, control = (trained_fleet(card, problem, tracked=tracked) for tracked in (True, False))
     assert bits_of(traced) == bits_of(control)
@@ -103,7 +103,8 @@ def test_training_on_a_clock_gives_the_same_bits_too(card: Card) -> None:
 @pytest.mark.parametrize("settings", SETTINGS[:2], ids=lambda it: it["optimizer"])
 @pytest.mark.parametrize("threads", [3])
 def test_memory_changes_no_bit(cpu_card: MakeCard, settings: dict[str, Any], threads: int) -> None:
-    """Rows held back in shared memory or read twice; what is kept of candidates there or not."""
+    """Rows may be held in shared memory or read twice, and data of candidates may be there or
+    not."""
     problem = make_problem(**settings, epochs=2)
     card, sizes = cpu_card(threads=threads), Sizes.of(problem)
     plain = plan_layout(sizes, card.limits)

@@ -1,4 +1,4 @@
-"""Whether there is a card that works: auto goes on without, who asks for one is told why not."""
+"""Finding a working GPU: `auto` does without one; `cuda` says what is wrong."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ MakeCupy = Callable[[str], str]
 
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeCupy]:
-    """Puts a CuPy that is broken in some way where Python finds it first; says what it will say."""
+    """Installs a broken CuPy for the test and returns its error message."""
 
     def make(kind: str) -> str:
         (tmp_path / "cupy.py").write_text(CUPY.format(**BROKEN[kind][0]))
@@ -92,5 +92,5 @@ def test_the_command_line_says_so_in_one_line(broken: MakeCupy, tmp_path: Path) 
 
 
 def large_problem() -> Problem:
-    """Steps that are large enough for a card to pay."""
+    """A problem whose steps are large enough for the GPU."""
     return make_problem(n_entities=3000, negatives=2999)

@@ -1,4 +1,4 @@
-"""Negatives on a card are those of the CPU, bit for bit."""
+"""Negatives on a GPU have the same bits as on the CPU."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def drawn_on_cpu(
 
 
 def check_draws(card: Card, problem: Problem, epochs: int = 2) -> int:
-    """Every step of some epochs; how many draws came again in their step."""
+    """Compare every step of some epochs; return the number of repeated draws."""
     fleet, n_again = Fleet(card, problem, [NOTHING]), 0
     for epoch in range(epochs):
         fleet.enter(epoch, 0)

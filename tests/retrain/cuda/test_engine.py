@@ -1,4 +1,4 @@
-"""Retraining on a card comes to what retraining on the cores comes to, wave by wave."""
+"""Retraining on a GPU gives the same results as on the CPU, in any number of waves."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -102,13 +102,13 @@ def test_nothing_to_do_and_nothing_to_look_at(card: Card, tmp_path: Path) -> Non
 
 
 def free_for(n_models: int, subject: Subject) -> int:
-    """Memory that has room for so many models at a time."""
+    """Memory for a number of models at a time."""
     memory = Memory.of(subject.recipe.problem)
     return memory.shared + 2 * _SCORE_BYTES + int((n_models + 0.5) * memory.of_model)
 
 
 def in_waves_of(n_models: int, cpu_card: MakeCard, subject: Subject) -> CudaEngine:
-    """An engine on a card with memory for so many models."""
+    """An engine on a GPU with memory for a number of models."""
     return CudaEngine(cpu_card(free=free_for(n_models, subject)))
 
 
@@ -168,7 +168,7 @@ def test_divergence_is_said_with_a_remedy(card: Card, tmp_path: Path, rows: bool
 
 
 def spoiled(subject: Subject, fact: int) -> Subject:
-    """The same with a target of one fact that no training survives."""
+    """The same problem with a target that makes training diverge."""
     problem = subject.recipe.problem
     targets = np.array(problem.targets)
     targets[fact] = np.nan

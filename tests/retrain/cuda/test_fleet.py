@@ -1,4 +1,4 @@
-"""A fleet of models on a card is what the CPU's kernels make of each of them."""
+"""A fleet of models on a GPU equals the models of the CPU kernels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Threads that pass numbers to each other: in groups that share a row, several of them a warp."""
+"""Threads that exchange numbers: several groups per warp, each sharing a row."""
 
 from dataclasses import replace
 from typing import Any

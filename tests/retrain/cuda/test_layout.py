@@ -1,4 +1,4 @@
-"""The shape of a launch fits the card, whatever the rows and however many candidates."""
+"""The layout of a launch fits the GPU for any rows and number of candidates."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""A card's memory: every address as its type needs it, and no more of it than there is."""
+"""GPU memory: addresses are aligned, and no more is used than there is."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Removals scored on the card, and in NumPy by the same code, are what the cores make of them."""
+"""Removals scored on the GPU, and in NumPy by the same code, equal those of the CPU."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ Backing = Callable[..., CardBacking]
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.cuda)])
 def backing(request: pytest.FixtureRequest) -> Backing:
-    """Makes a backing by NumPy, and by CuPy where there is a card."""
+    """Makes a backing with NumPy and, if there is a GPU, with CuPy."""
     xp = np if request.param == "numpy" else request.getfixturevalue("cuda_card").xp
     return lambda memory=SMALL: CardBacking(xp, memory)
 
@@ -42,7 +42,7 @@ def rolled_back(trained: Trained, names: Any, of: str = "probability", **options
 
 
 def wide(run: whereof.Run) -> Trained:
-    """The same numbers in double precision, so that the cores take all their digits."""
+    """The same numbers in double precision, so that the CPU uses all digits."""
     scorer, trace = run._trained.scorer, run.trace
     assert trace is not None
     rows = {name: getattr(scorer, name).astype(np.float64) for name in ROWS}
@@ -126,7 +126,7 @@ def test_a_trace_in_half_precision(model: str, backing: Backing) -> None:
 
 @pytest.mark.parametrize("model", ["simple", "transe-l2"])
 def test_candidates_of_ones_own(model: str, backing: Backing) -> None:
-    """More lists of them than rows are kept for."""
+    """More lists of candidates than the cache keeps."""
     run = random_run(model, n_entities=12, inverse=False)
     card, sets = replace(run._trained, backing=backing()), some_sets(run)
     for first in (*range(6), 0):

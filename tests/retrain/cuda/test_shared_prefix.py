@@ -1,4 +1,4 @@
-"""Models that are alike up to a fact are trained as one up to there, and come to the same bits."""
+"""The shared prefix of models is trained once, and the bits are the same."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ REMOVED = [[24], [], [11], [3, 29], [29], [11, 12, 2], [20], [19], [], [28], [0]
 
 @pytest.fixture(params=[7])
 def stretch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Facts of the first stretch; each that follows is one fact long."""
+    """Number of facts in the first launch; later launches have one fact."""
     monkeypatch.setattr("whereof.retrain.cuda.fleet._FIRST_STRETCH", request.param)
     monkeypatch.setattr("whereof.retrain.cuda.engine._LOOK_SECONDS", 0)
     n_facts: int = request.param
@@ -34,7 +34,7 @@ def stretch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def check_alone(card: Card, problem: Problem, n_facts: int) -> None:
-    """The rows of many have the bits of each trained alone."""
+    """Check that models trained together have the bits of models trained alone."""
     jobs = [Job.of(each, []) for each in REMOVED]
     found = dict(CudaEngine(card).retrain(Recipe(problem, n_facts), jobs, None, never))
     assert sorted(found) == list(range(len(jobs)))

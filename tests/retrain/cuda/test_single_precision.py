@@ -1,4 +1,4 @@
-"""Single precision, and the paper's setting on FB15k-237: as near the cores as rounding lets it."""
+"""Single precision, and the paper's setting on FB15k-237: equal to the CPU up to rounding."""
 
 from pathlib import Path
 
@@ -50,7 +50,8 @@ def on_card(card: Card, problem: Problem, *, tracked: bool = False) -> NDArray[n
 
 
 def check_single_precision(card: Card, problem: Problem) -> None:
-    """Near the cores in single precision, and about as far from double precision as they are."""
+    """Check that results are near the CPU's in single precision, and as far from double
+    precision."""
     found, cores, exact = (
         on_card(card, problem),
         on_cores(problem, "float32"),

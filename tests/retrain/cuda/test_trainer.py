@@ -1,4 +1,4 @@
-"""A run trained on a card is the run that the cores train, and either goes on with the other's."""
+"""A run trained on a GPU equals one trained on the CPU, and either device can resume it."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ each_setting = pytest.mark.parametrize("settings", SETTINGS, ids=lambda it: it["
 
 @pytest.fixture(autouse=True)
 def there(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `device cuda` finds: the real card, or the stand-in."""
+    """What `device cuda` finds: the real GPU or the stand-in."""
     if not isinstance(card, CudaCard):
         for place in ("card", "trainer"):
             monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda task: card)
@@ -122,7 +122,7 @@ def test_the_other_device_takes_a_checkpoint_up(tmp_path: Path, settings: dict[s
 
 
 def test_a_trace_in_half_precision(tmp_path: Path) -> None:
-    """On the cores every step is rounded; on a card all of them, once."""
+    """On the CPU every step is rounded; on a GPU the sum is rounded once."""
     choices = WIDE | {"epochs": 1, "trace_precision": "float16"}
     card = trained.train(tmp_path / "card", **choices, device="cuda")
     wide = trained.train(tmp_path / "wide", **WIDE | {"epochs": 1})
