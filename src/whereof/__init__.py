@@ -1,4 +1,4 @@
-"""Whereof: which training facts made an embedding model predict what it predicts."""
+"""Whereof: which training facts a prediction of an embedding model is made of."""
 
 from typing import TYPE_CHECKING
 

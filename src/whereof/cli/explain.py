@@ -76,7 +76,7 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     trained with --inverse.
 
     Each fact has an influence. With rollback, this is the change of the probability, and the
-    table shows the probability without the fact; other methods have numbers of their own. Facts
+    table shows the probability without the fact; other methods have their own scale. Facts
     that support the prediction come first; --opposing lists the others. --method retrain is
     exact: it retrains the model without each adjacent fact, and first says how long this takes.
 

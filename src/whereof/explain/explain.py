@@ -99,7 +99,7 @@ def describe_facts(
 
 
 class _Explaining:
-    """One explanation in the making."""
+    """Builds one explanation."""
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ _WRITTEN = (
 )
 """What JSON has of a figure."""
 _LINES = ("95%", "seeds", "paper")
-"""What stands below a figure of ours."""
+"""Lines below one of our figures."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Comparison:
     def table(self) -> Table:
         """The table for people.
 
-        Where rows take several lines, their names stand in one column, above the names of lines.
+        If rows take several lines, their names are in one column, above the names of lines.
         """
         heads, numbers = self.heads.split(), [Column(_key(it), it, "number") for it in self.columns]
         texts = [

@@ -121,7 +121,7 @@ def facts_table(
     ids: bool = True,
     most: int | None = None,
 ) -> Table:
-    """One row a fact; columns that no fact fills are left out.
+    """One row per fact, without empty columns.
 
     page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
     facts, and with the names that labels stand for.

@@ -20,7 +20,7 @@ class Case:
     trained: Trained
     retrainer: Retrainer
     result: Mapping[str, Any]
-    """What training reported: the norms and slopes that it met, and more."""
+    """The result of training: norms, Lipschitz constant and more."""
 
     @property
     def seed(self) -> int:

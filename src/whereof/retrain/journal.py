@@ -37,7 +37,7 @@ def recipe_key(recipe: Recipe, engine: Engine) -> str:
     sizes = (problem.n_entities, problem.n_relations, problem.subjects, problem.objects)
     # Another model may be installed under the same name.
     model = [code_digest(it) for it in (problem.model.query, problem.model.query_vjp)]
-    # How many facts are trained on stands in the recipe, and no retraining keeps a trace.
+    # The recipe has the number of facts to train on, and no retraining keeps a trace.
     config = {
         field.name: getattr(problem.config, field.name)
         for field in fields(problem.config)

@@ -48,7 +48,7 @@ def _counted(case: Case) -> Case:
 
 
 class _Verifying:
-    """One verdict in the making."""
+    """Builds one verdict."""
 
     def __init__(self, cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) -> None:
         self.start = time.perf_counter()

@@ -31,7 +31,7 @@ class TrainConfig(Settings):
         "sigmoid",
         "squared",
     )
-    negatives: int | str | None = choice(None, "negatives a step: a number, or all", "Loss")
+    negatives: int | str | None = choice(None, "negatives per step: a number, or all", "Loss")
     sampling: str = choice(
         "distinct",
         "negatives of one step: all different, or drawn independently",

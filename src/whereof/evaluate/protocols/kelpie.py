@@ -1,7 +1,7 @@
 """The Kelpie protocol: all explanations removed together, and how far the answers fall.
 
 For necessary explanations of predictions that the model ranks first: the facts of every
-explanation are removed at once and the model is retrained once.
+explanation are removed together and the model is retrained once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ class KelpieProtocol(Protocol):
         return Found({"kelpie": tuple(rows)}, tuple(records))
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
-        note = "Before and after one retraining a seed without the facts of all explanations."
+        note = "Before and after one retraining per seed without the facts of all explanations."
         yield table_of("kelpie", found, found.kelpie, "", note)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:

@@ -69,7 +69,8 @@ def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> flo
     """min over t0 <= n of t0 / n + L Delta_T, with the actual rates; vacuous above 1.
 
     Delta_{t+1} = (1 - 1/n)(1 + a_t beta) Delta_t + (Delta_t + a_t L) / n from Delta_{t0} = 0 on:
-    in the first t0 steps the fact is met with a probability of at most t0 / n. This is a sum over
+    in the first t0 steps, training takes the fact with a probability of at most t0 /
+    n. This is a sum over
     t >= t0 of a_t L / n times the growth after t. Both are added from the last step backwards, in
     logarithms, since they outgrow any float.
     """
