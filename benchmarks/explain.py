@@ -111,7 +111,7 @@ def _report(fast: Times, exhaustive: Times, loop: Times, n_adjacent: NDArray[np.
         "Whereof finds the adjacent facts itself; the others are given them.",
         "Goals: a median of 10 ms, a p95 of 40 ms, 20 times faster than all facts by BLAS.",
     )
-    columns = ("contender", "median ms", "p95 ms", "times whereof")
+    columns = ("program", "median ms", "p95 ms", "relative to whereof")
     title = "One explanation: FB15k-237, DistMult, the paper's setting with adam-lazy"
     return Report(title, columns, rows, notes)
 

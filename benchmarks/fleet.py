@@ -29,7 +29,7 @@ _SETTINGS = {
     "ComplEx, adam-lazy": {"model": "complex", "optimizer": "adam-lazy"},
     "ComplEx, adam": {"model": "complex"},
 }
-_COLUMNS = ("models", "us a step", "s a retraining", "retrainings/s", "of copy bandwidth")
+_COLUMNS = ("models", "us/step", "s/retraining", "retrainings/s", "share of copy bandwidth")
 _COPY_BYTES = 1 << 32
 _CORE_SECONDS = 2.0
 

@@ -298,7 +298,7 @@ def main() -> None:
         return
     if DEVICE == "cpu":
         parser.error("no CUDA GPU found; --check runs without one, with TRITON_INTERPRET=1")
-    columns = ("variant", "models", "us a step", "s a retraining", "TB/s", "of copy bandwidth")
+    columns = ("variant", "models", "us/step", "s/retraining", "TB/s", "share of copy bandwidth")
     title = "A fleet in Triton; variant: warps x rows x stages x registers"
     print(Report(title, columns, measure(options)).text())
 

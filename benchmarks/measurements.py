@@ -71,7 +71,7 @@ def compare_peers(data: Dataset, plan: Plan, order: str) -> Measured:
     else:
         times, notes = _with_torch(contenders, plan, problem, steps)
     title = f"One step: FB15k-237, DistMult, the paper's setting with adam-lazy, {order} order"
-    columns = ("contender", "best us/step", "median us/step", "times the traced step")
+    columns = ("program", "best us/step", "median us/step", "relative to the traced step")
     rows = [(*_cells(each), _range(each, times[0])) for each in times]
     report = Report(title, columns, rows, [*_verdicts(times), *notes, _explain(plan)])
     return Measured(report, plan, times)
@@ -145,7 +145,7 @@ def compare_settings(data: Dataset, plan: Plan, order: str) -> Measured:
         (*_cells(each), f"{1e6 / each.median:,.0f}", *_sizes(problem), _range(each, times[0]))
         for each, problem in zip(times, problems, strict=True)
     ]
-    columns = (*_SETTINGS_COLUMNS, f"times {names[0]}")
+    columns = (*_SETTINGS_COLUMNS, f"relative to {names[0]}")
     title = f"Other optimizers and models: FB15k-237, 500 negatives, traced, {order} order"
     return Measured(Report(title, columns, rows, _SETTINGS_NOTES), plan, times)
 

@@ -30,12 +30,12 @@ def measure_memory(data_dir: Path | None) -> Report:
     rows = [
         ("interpreter with numba imported", _mib(imported), ""),
         ("parameters, optimizer state and trace", _mib(needed), ""),
-        ("the bound: the same plus 400 MiB", _mib(bound), "100%"),
+        ("the limit: the same plus 400 MiB", _mib(bound), "100%"),
         ("training, one epoch in memory", _mib(loop), f"{loop / bound:.0%}"),
         ("whereof.train with run folder and metrics", _mib(command), f"{command / bound:.0%}"),
     ]
     title = "Peak memory: FB15k-237, paper's setting with adam-lazy, traced, one epoch"
-    return Report(title, ("", "MiB", "of the bound"), rows)
+    return Report(title, ("", "MiB", "share of the limit"), rows)
 
 
 def _mib(n_bytes: int) -> str:

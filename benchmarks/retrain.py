@@ -130,8 +130,8 @@ def _report(contenders: list[Contender], options: argparse.Namespace) -> Report:
         "1 thread",
         f"{threads} threads",
         "best round",
-        "times 1 thread",
-        "least CPU ms each",
+        "relative to 1 thread",
+        "minimum CPU ms each",
     )
     notes = (
         f"Retrainings per second. Each takes {recipe.n_facts:,} steps and scores "
