@@ -79,8 +79,8 @@ def _explanations(run: "Run", examples: int) -> Iterator["Explanation"]:
     found: dict[tuple[str, ...], float] = {}
     for query in _queries(run):
         for answer in run.predict(*query, top=1, new=True).answers:
-            worth = answer.score if answer.probability is None else answer.probability
-            found[(*query, answer.entity)] = worth
+            value = answer.score if answer.probability is None else answer.probability
+            found[(*query, answer.entity)] = value
     for names in sorted(found, key=lambda names: -found[names])[:examples]:
         yield run.explain(*names, graph=True)
 

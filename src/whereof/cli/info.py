@@ -35,13 +35,13 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
     elif as_json:
         print_json({"runs": documents, "differences": differences(infos)})
     elif len(infos) == 1:
-        state = "" if infos[0].finished else _going(runs[0])
+        state = "" if infos[0].finished else _state(runs[0])
         show_run(console(), infos[0], _model(infos[0].model), state)
     else:
         show_runs(console(), infos, everything=everything)
 
 
-def _going(run: Path) -> str:
+def _state(run: Path) -> str:
     """Whether a run is being trained, or how to continue it."""
     from whereof.run.files import is_held
 

@@ -53,7 +53,7 @@ class TerminalEvents(Events):
         self._stack = ExitStack()
         self._bar: Progress | None = None
         self._bar_kind = self._url = ""
-        self._said = self._drawn = time.monotonic()
+        self._last_line = self._drawn = time.monotonic()
         self._stop = threading.Event()
         self._handlers: dict[int, Any] = {}
         self._foreseen: Foreseen | None = None
@@ -162,7 +162,7 @@ class TerminalEvents(Events):
 
     def _download(self, event: Downloading) -> None:
         if event.url != self._url:
-            self._url, self._said = event.url, time.monotonic()
+            self._url, self._last_line = event.url, time.monotonic()
             self.say(f"downloading {event.url}")
         if self.console.is_terminal:
             self._draw("bytes", event.n_done, event.n_total)
@@ -173,9 +173,9 @@ class TerminalEvents(Events):
     def _is_time(self) -> bool:
         """Whether enough time has passed since the last line."""
         now = time.monotonic()
-        if now - self._said <= _LINE_SECONDS:
+        if now - self._last_line <= _LINE_SECONDS:
             return False
-        self._said = now
+        self._last_line = now
         return True
 
     def _draw(

@@ -81,7 +81,7 @@ def choose_layout(
 ) -> ColumnLayout:
     """The layout of a table with first row `cells`, which is the column names if `named`."""
     asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
-    row = _Row(cells, where, _said(options, asked, named=named), reads_roles=not asked)
+    row = _Row(cells, where, _header_asked(options, asked, named=named), reads_roles=not asked)
     rating = row.find(options.rating) if options.rating else row.role("rating")
     source = row.find(options.source) if options.source else row.role("source")
     columns = tuple(map(row.find, asked)) or row.fact(rating, source)
@@ -145,7 +145,7 @@ def _word(cell: str) -> str:
     return cell.strip().casefold().replace("_", "").removesuffix("id")
 
 
-def _said(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
+def _header_asked(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
     """Whether the options say that there is a header; asking for a column by name does."""
     if named or options.header is not None:
         return named or bool(options.header)

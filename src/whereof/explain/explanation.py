@@ -146,12 +146,12 @@ class Explanation:
     def __str__(self) -> str:
         """The prediction and its standing, then one line per fact."""
         stands = self.prediction
-        worth = (
+        output = (
             f"score {stands.score:.3f}"
             if stands.probability is None
             else f"probability {stands.probability:.4g}"
         )
-        lines = [f"{_words(stands.labels)}: {worth}, rank {stands.rank} of {stands.n_candidates}"]
+        lines = [f"{_words(stands.labels)}: {output}, rank {stands.rank} of {stands.n_candidates}"]
         lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
         return "\n".join(lines)
 

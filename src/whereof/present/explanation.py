@@ -266,7 +266,7 @@ def _terminal_parts(
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     prediction, other = explanation.prediction, explanation.contrast
     yield Text(on_one_line(fact_text(prediction)), style="bold")
-    stands = f"{_worth(prediction)}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
+    stands = f"{_output_text(prediction)}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
     if explanation.of == "score" and not is_rated(prediction):
         stands += f", score {text(prediction.score, 'score')}"
     if prediction.top_answer != name_of(prediction, prediction.asks):
@@ -277,7 +277,7 @@ def _heading(explanation: Explanation) -> Iterator[RenderableType]:
         ratio = "difference of their ratings" if rated else "log of the ratio of probabilities"
         yield f"why {label_of(prediction, prediction.asks)} rather than {other.label}"
         yield f"  {ratio} {other.log_ratio:+.3f}"
-        yield f"  the other: {_worth(other)}, rank {other.rank:,}"
+        yield f"  the other: {_output_text(other)}, rank {other.rank:,}"
 
 
 def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
@@ -368,7 +368,7 @@ def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
     return Table.of("paths", "", columns, rows)
 
 
-def _worth(item: Any) -> str:
+def _output_text(item: Any) -> str:
     if item.probability is None:
         return f"rating {text(item.score, 'score')}"
     return f"probability {text(item.probability, 'probability')}"

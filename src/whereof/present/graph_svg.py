@@ -56,14 +56,14 @@ def _edge(edge: Edge) -> str:
     label = f'<text {place} y="{above:.1f}"{bold}>{safe(look.label)}</text>' if look.label else ""
     return (
         f"<g><title>{safe(look.title)}</title>"
-        f'<path d="{_course(edge)}" fill="none" stroke="{look.sign.line}" '
+        f'<path d="{_path(edge)}" fill="none" stroke="{look.sign.line}" '
         f'stroke-width="{look.width:.2f}"{dashes}/>'
         f'<path d="{_head(edge)}" fill="{look.sign.line}"/>{label}'
         f'<text {place} y="{below:.1f}" fill="{look.sign.text}">{safe(look.note)}</text></g>'
     )
 
 
-def _course(edge: Edge) -> str:
+def _path(edge: Edge) -> str:
     if not edge.is_loop:
         back = _head_length(edge) if edge.x2 > edge.x1 else -_head_length(edge)
         return f"M{edge.x1:g} {edge.y:g}H{edge.x2 - back:g}"

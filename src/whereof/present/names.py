@@ -78,12 +78,12 @@ def is_rated(item: Stands) -> bool:
 
 def standing_text(item: Stands) -> str:
     """Probability and rank; for a rating model, rating and rank."""
-    worth = (
+    output = (
         f"rating {show(item.score, 'score')}"
         if item.probability is None
         else f"probability {percent(item.probability)}"
     )
-    return f"{worth}, rank {item.rank:,}"
+    return f"{output}, rank {item.rank:,}"
 
 
 def stands_text(explanation: Explanation) -> str:

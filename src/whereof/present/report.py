@@ -119,7 +119,7 @@ def report_page(report: Report) -> str:
         *_training(info),
         *_evaluations(report),
         *_examples(report.explanations),
-        _again(report),
+        _commands(report),
     ]
     return page(
         "report.html",
@@ -264,7 +264,7 @@ def _example_words(explanation: Explanation) -> str:
     )
 
 
-def _again(report: Report) -> ReportSection:
+def _commands(report: Report) -> ReportSection:
     """The commands that reproduce this page, versions and the date."""
     info = report.info
     run = shlex.quote(str(info.run or "RUN"))

@@ -49,8 +49,8 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     facts = "this fact" if n_facts == 1 else f"these {n_facts:,} facts"
     said = "" if predicted is None else f"; rollback predicted {_amount(predicted)}"
     noun = "rating" if is_rated(before) else "probability"
-    yield f"Without {facts} the {noun} {_course(before, actual)}{said}."
-    yield f"{_top_course(before, actual)}{_as_predicted(actual, predicted)}."
+    yield f"Without {facts} the {noun} {_change(before, actual)}{said}."
+    yield f"{_top_change(before, actual)}{_as_predicted(actual, predicted)}."
     if verdict.summary is not None:
         summary = verdict.summary
         means = (_value(each.mean, is_rated(before)) for each in (summary.before, summary.actual))
@@ -60,7 +60,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def _course(before: Any, actual: Any) -> str:
+def _change(before: Any, actual: Any) -> str:
     if before.value == actual.value:
         return f"stays at {_amount(before)}"
     verb = "falls" if actual.value < before.value else "rises"
@@ -69,7 +69,7 @@ def _course(before: Any, actual: Any) -> str:
     return f"really {verb} from {_amount(before)} to {_amount(actual)}"
 
 
-def _top_course(before: Any, actual: Any) -> str:
+def _top_change(before: Any, actual: Any) -> str:
     if before.top_answer == actual.top_answer:
         return f"The top answer stays {_top(before)}"
     return f"The top answer changes from {_top(before)} to {_top(actual)}"

@@ -13,9 +13,9 @@ from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
 from whereof.types import FactIds
 
-_STRETCH = 1 << 16
+_FACTS_PER_CHECK = 1 << 16
 """Number of facts between two checks whether to stop."""
-_PROBE_STRETCH = 1000
+_FACTS_PER_PROBE = 1000
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Recipe:
         while done < self.n_facts:
             if should_stop():
                 raise Interrupted("retraining was interrupted")
-            done += trainer.advance(min(self.n_facts - done, _STRETCH))
+            done += trainer.advance(min(self.n_facts - done, _FACTS_PER_CHECK))
         rows = trainer.parameters()
         if not (np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()):
             raise Diverged(f"training without {len(removed)} facts diverged; choose a lower rate")
@@ -50,7 +50,7 @@ class Recipe:
         before, done, left = time.perf_counter(), 0, max(self.n_facts - 1, 1)
         spent = 0.0
         while not done or (done < left and spent < seconds):
-            done += trainer.advance(min(left - done, _PROBE_STRETCH))
+            done += trainer.advance(min(left - done, _FACTS_PER_PROBE))
             spent = time.perf_counter() - before
         return spent * self.n_facts / done
 

@@ -19,7 +19,7 @@ from whereof.training.results import BestEpoch, Parameters, Progress, RunStore, 
 from whereof.training.step import FACTS, LOSS, METER
 from whereof.training.trainer import Trainer, Training
 
-_STRETCH_SECONDS = 0.2
+_ADVANCE_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
 """Checkpoints take at most 1/20 of the time."""
 
@@ -83,7 +83,7 @@ class _Fit:
         self.config = trainer.problem.config
         self.n_facts = len(trainer.problem.facts)
         self.total = self.n_facts * self.config.epochs
-        self._stretch = 1000
+        self._facts_at_once = 1000
         self._budget = float(self.config.time_budget or math.inf)
         self._keep_seconds = trainer.trace.nbytes / _BYTES_PER_SECOND
         self._looked = time.monotonic()
@@ -139,13 +139,15 @@ class _Fit:
         return self.progress.elapsed
 
     def _advance(self) -> None:
-        """Train for about `_STRETCH_SECONDS`, at most up to the next parameters to keep."""
+        """Train for about `_ADVANCE_SECONDS`, at most up to the next parameters to keep."""
         before = time.perf_counter()
-        n = self.trainer.advance(min(self._stretch, self._until_kept()))
+        n = self.trainer.advance(min(self._facts_at_once, self._until_kept()))
         took = time.perf_counter() - before
         self.progress.seconds += took
         self.progress.facts, self.progress.updates = self._done(), int(self.trainer.count[0])
-        self._stretch = max(1, min(int(n * _STRETCH_SECONDS / max(took, 1e-9)), 4 * self._stretch))
+        self._facts_at_once = max(
+            1, min(int(n * _ADVANCE_SECONDS / max(took, 1e-9)), 4 * self._facts_at_once)
+        )
         loss = self._mean_loss()
         self._expect(math.isfinite(loss), f"the loss is {loss}")
         self._tell(loss)
@@ -206,7 +208,7 @@ class _Fit:
         self.trainer.meter[[LOSS, FACTS]] = 0
         entry: dict[str, Any] = {"epoch": epoch, "loss": loss, "facts": self._done()}
         due = self.config.validate_every and epoch % self.config.validate_every == 0
-        if self.validate and (due or epoch == self.config.epochs or self._is_worth_it(last)):
+        if self.validate and (due or epoch == self.config.epochs or self._validates_at_end(last)):
             before = time.monotonic()
             found = self.validate(self._parameters())
             self.progress.validation_seconds = time.monotonic() - before
@@ -219,7 +221,7 @@ class _Fit:
             self.events.emit(Validated(epoch, n_epochs, found.metric, value, best))
         self.progress.history.append(entry)
 
-    def _is_worth_it(self, last: bool) -> bool:
+    def _validates_at_end(self, last: bool) -> bool:
         """Whether to validate at the end: if there is time, or if no epoch was validated."""
         in_time = self.progress.elapsed < self._budget
         return last and (in_time or not self.progress.best_epoch)
