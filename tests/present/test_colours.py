@@ -7,7 +7,7 @@ import pytest
 from whereof.present.html import page
 from whereof.present.svg import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
 
-STYLE = page("base.html", title="", heading="")
+STYLE = page([], title="")
 DARK = dict(re.findall(r"--(\w+): (#\w+)", STYLE.partition("dark)")[2].partition("@media")[0]))
 
 

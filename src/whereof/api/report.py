@@ -27,7 +27,7 @@ def write_report(
     events: Events | None = None,
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
-    from whereof.present.report import Report, report_page
+    from whereof.present.report import report_page
     from whereof.present.run import RunInfo
     from whereof.run.files import check_free, write_text
 
@@ -39,14 +39,14 @@ def write_report(
         (events or Events()).emit(Note(note))
     if examples and run.trace is None:
         notes.append("no predictions are explained here: the run was trained without a trace")
-    report = Report(
+    page = report_page(
         RunInfo.of(run.info()),
         [*kept, *map(_evaluation, evaluations)],
         [] if run.trace is None else list(_explanations(run, examples)),
         notes,
         datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    write_text(out, report_page(report), force=force)
+    write_text(out, page, force=force)
     return out
 
 

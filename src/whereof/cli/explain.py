@@ -200,7 +200,7 @@ def _check_free(files: dict[str, Any]) -> None:
 
 def _draw(explanation: Any, files: dict[str, Any]) -> None:
     from whereof.present.explanation import explanation_page
-    from whereof.present.graph_svg import explanation_svg
+    from whereof.present.graph import explanation_svg
     from whereof.run.files import write_text
 
     for name, draw in (("html", explanation_page), ("svg", explanation_svg)):

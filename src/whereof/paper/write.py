@@ -22,8 +22,8 @@ from whereof.paper.plan import PaperOptions, plan
 from whereof.paper.runs import Deadline, Runs, make_budget
 from whereof.paper.summary import summarise
 from whereof.present.charts import chart_svg
-from whereof.present.graph_svg import explanation_svg
-from whereof.present.html import page, svg_markup
+from whereof.present.graph import explanation_svg
+from whereof.present.html import Part, page
 from whereof.present.text import markdown
 from whereof.retrain import choose_engine, settle_engine
 from whereof.run.files import write_text
@@ -136,15 +136,15 @@ class Paper:
         return "\n\n".join(parts) + "\n"
 
     def _page(self) -> str:
-        return page(
-            "paper.html",
-            title=self.title,
-            heading=self.title,
-            measured=[*self.sources, HOW_TO_READ],
-            summary=self.summary,
-            tables=[table.table() for table in self.tables],
-            figures=[replace(each, svg=svg_markup(each.svg)) for each in self.drawings],
-        )
+        parts: list[Part] = [
+            ("paragraphs", [*self.sources, HOW_TO_READ]),
+            ("bullets", self.summary),
+            *(("titled", table.table()) for table in self.tables),
+            ("heading", "Figures"),
+        ]
+        for each in self.drawings:
+            parts += [("heading", each.title, 3), ("drawing", each.svg, each.title)]
+        return page(parts, title=self.title, heading=self.title)
 
 
 def _charts(results: Results) -> Iterator[Drawing]:

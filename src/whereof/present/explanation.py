@@ -55,30 +55,32 @@ def explanation_html(explanation: Explanation) -> str:
     """A heading and a table of the facts, for notebooks."""
     from whereof.present.html import page
 
-    return page(
-        "notebook.html",
-        title=prediction_text(explanation),
-        notes=explanation.notes,
-        facts=facts_table(explanation, explanation.facts, ids=False, most=_NOTEBOOK_ROWS),
-    )
+    facts = facts_table(explanation, explanation.facts, ids=False, most=_NOTEBOOK_ROWS)
+    parts = [
+        ("paragraphs", explanation.notes),
+        ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
+    ]
+    return page(parts, title=prediction_text(explanation), template="notebook.html")
 
 
 def explanation_page(explanation: Explanation) -> str:
     """A whole HTML file: graph, facts and everything else that the explanation says."""
-    from whereof.present.graph_svg import explanation_svg
-    from whereof.present.html import page, svg_markup
+    from whereof.present.graph import explanation_svg
+    from whereof.present.html import page
 
-    return page(
-        "explanation.html",
-        title=prediction_text(explanation),
-        heading=fact_text(explanation.prediction),
-        stands=stands_text(explanation),
-        about=list(_about(explanation)),
-        notes=[f"Note: {note}" for note in explanation.notes],
-        graph=svg_markup(explanation_svg(explanation)),
-        facts=facts_table(explanation, explanation.facts),
-        joints=list(_joint_tables(explanation)),
-    )
+    facts = facts_table(explanation, explanation.facts)
+    parts = [
+        ("paragraphs", [stands_text(explanation)]),
+        ("items", list(_about(explanation))),
+        ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
+        ("heading", "Graph"),
+        ("drawing", explanation_svg(explanation)),
+        ("heading", "Facts"),
+        ("sortable", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
+        *(("titled", table) for table in _joint_tables(explanation)),
+    ]
+    heading = fact_text(explanation.prediction)
+    return page(parts, title=prediction_text(explanation), heading=heading)
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The explanation graph: which facts are drawn, what they connect, and their positions.
+"""The explanation graph as one self-contained SVG document.
 
 The prediction's entities are two pillars, the subject on the left and the object on the right.
 Every edge has its own lane between them, so that labels never overlap. Third entities are boxes in
@@ -7,7 +7,7 @@ the middle. Facts between other entities are below, two in a row.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.present.names import (
@@ -15,18 +15,28 @@ from whereof.present.names import (
     fall_text,
     influence_text,
     label_of,
+    measure_text,
     name_of,
     named,
+    prediction_text,
     standing_text,
     stands_text,
 )
 from whereof.present.svg import (
+    FONT,
+    GROUND,
+    INK,
     LARGE,
+    MUTED,
+    OPPOSES,
     PLAIN,
     PREDICTED,
+    RIM,
     SMALL,
+    SUPPORTS,
     Sign,
     fit,
+    safe,
     sign_of,
     wrap,
 )
@@ -39,46 +49,20 @@ _OPPOSITE = {"subject": "object", "object": "subject"}
 _MARGIN, _PILLAR, _GAP, _BOX = 16, 150, 230, 168
 """Widths of pillars and boxes, and of the gaps that edges cross."""
 _LANE, _LOOP_LANE = 40, 58
+_LOOP = 20
+"""Distance between the two lines of a loop."""
 _CELL, _CELL_BOX, _CELL_GAP = 456, 140, 16
 """Facts between other entities: the whole, each of its boxes, and the gap between two in a row."""
 _TOP, _LEGEND = 68, 46
 _BOLD = 1.06
 """How much wider bold text is."""
 _THINNEST, _THICKEST = 1.2, 6.0
+_DASHES = {PREDICTED: ' stroke-dasharray="9 5"'}
 
 
-def strength(influence: float) -> float:
-    """The absolute influence."""
-    return abs(influence) if math.isfinite(influence) else 0.0
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Determines which entities of a fact are the prediction's.
-
-    In rating data a user and an item may have the same name. So a name in the other place is the
-    same entity only if some fact shows that entities of this data occur in both places.
-    """
-
-    prediction: NamedPrediction
-    is_mixed: bool
-
-    @classmethod
-    def among(cls, prediction: NamedPrediction, facts: Sequence[ExplainedFact]) -> "Ends":
-        """As these facts show it."""
-        two_way = prediction.relation is None
-        mixed = not two_way and any(_crosses(prediction, fact) for fact in facts)
-        return cls(prediction, mixed or _is_loop(prediction, facts))
-
-    def of(self, fact: ExplainedFact) -> dict[str, str | None]:
-        """For each place of a fact, the place of the prediction with the same entity."""
-        return {place: self._end(fact, place) for place in _OPPOSITE}
-
-    def _end(self, fact: ExplainedFact, place: str) -> str | None:
-        for own in (place, _OPPOSITE[place]) if self.is_mixed else (place,):
-            if own in fact.parts and name_of(fact, place) == name_of(self.prediction, own):
-                return own
-        return None
+def explanation_svg(explanation: Explanation) -> str:
+    """Draw the explanation graph."""
+    return _Picture(explanation).svg()
 
 
 @dataclass(frozen=True)
@@ -98,11 +82,11 @@ class Chosen:
     """The facts of a picture, by what they connect."""
 
     def __init__(self, explanation: Explanation) -> None:
-        facts, self.n_left_out = _drawn(explanation)
+        self.facts, self.n_left_out = _drawn(explanation)
         self.prediction = explanation.prediction
-        self.is_loop = _is_loop(self.prediction, facts)
+        self.is_loop = _is_loop(self.prediction, self.facts)
         """Whether the prediction's subject is its object."""
-        self.ends = Ends.among(self.prediction, [*facts, *explanation.facts])
+        self._is_mixed = _is_mixed(explanation, self.facts)
         self.between: list[ExplainedFact] = []
         self.loops: dict[str, list[ExplainedFact]] = {"subject": [], "object": []}
         """Facts that connect the subject, or the object, to itself."""
@@ -113,38 +97,35 @@ class Chosen:
             # The first path of an entity is its strongest.
             third = self._third(path.entity, path.label, path.influence)
             self._thirds.setdefault(("", path.entity), third)
-        for fact in facts:
+        for fact in self.facts:
             self._add(fact)
 
     @property
     def thirds(self) -> tuple[Third, ...]:
         return tuple(self._thirds.values())
 
-    def facts(self) -> Iterator[ExplainedFact]:
-        """All drawn facts."""
-        yield from self.between
-        yield from self.others
-        for sides in (self.loops, *(third.sides for third in self.thirds)):
-            for facts in sides.values():
-                yield from facts
+    def end(self, fact: ExplainedFact, place: str) -> str | None:
+        """The place of the prediction with the same entity as this place of a fact."""
+        for own in (place, _OPPOSITE[place]) if self._is_mixed else (place,):
+            if own in fact.parts and name_of(fact, place) == name_of(self.prediction, own):
+                return own
+        return None
 
     def _add(self, fact: ExplainedFact) -> None:
-        first, second = self.ends.of(fact).values()
-        if first is None and second is None:
-            self.others.append(fact)
-        elif first is None or second is None:
-            self._tie(fact, "subject" if first is None else "object")
-        elif first == second and not self.is_loop:
-            self.loops[first].append(fact)
+        first, second = self.end(fact, "subject"), self.end(fact, "object")
+        if first and second:
+            loop = first == second and not self.is_loop
+            (self.loops[first] if loop else self.between).append(fact)
+        elif first or second:
+            self._tie(fact, "object" if first else "subject", first or second or "")
         else:
-            self.between.append(fact)
+            self.others.append(fact)
 
-    def _tie(self, fact: ExplainedFact, place: str) -> None:
+    def _tie(self, fact: ExplainedFact, place: str, side: str) -> None:
         """Add a fact to the others of its third entity, which is in this place."""
-        name, label = name_of(fact, place), label_of(fact, place)
-        key = ("", name) if self.ends.is_mixed or ("", name) in self._thirds else (place, name)
-        third = self._thirds.setdefault(key, self._third(name, label))
-        side = self.ends.of(fact)[_OPPOSITE[place]] or ""
+        name = name_of(fact, place)
+        key = ("", name) if self._is_mixed or ("", name) in self._thirds else (place, name)
+        third = self._thirds.setdefault(key, self._third(name, label_of(fact, place)))
         third.sides["subject" if self.is_loop else side].append(fact)
 
     def _third(self, name: str, label: str, pair: float | None = None) -> Third:
@@ -161,10 +142,14 @@ def _drawn(explanation: Explanation) -> tuple[list[ExplainedFact], int]:
         of_paths = (fact for path in graph.paths for fact in path.facts)
         of_graph = [*graph.between, *of_paths, *graph.same_relation]
     facts = {fact.fact_id: fact for fact in of_graph}
-    listed = sorted(explanation.facts, key=lambda fact: -strength(fact.influence))
+    listed = sorted(explanation.facts, key=lambda fact: -_strength(fact))
     more = [fact for fact in listed if fact.fact_id not in facts]
     facts |= {fact.fact_id: fact for fact in more[:_LISTED]}
     return list(facts.values()), max(len(more) - _LISTED, 0)
+
+
+def _strength(fact: ExplainedFact) -> float:
+    return abs(fact.influence) if math.isfinite(fact.influence) else 0.0
 
 
 def _is_loop(prediction: NamedPrediction, facts: Sequence[ExplainedFact]) -> bool:
@@ -173,32 +158,25 @@ def _is_loop(prediction: NamedPrediction, facts: Sequence[ExplainedFact]) -> boo
     return all(("subject" in fact.parts) == ("object" in fact.parts) for fact in facts)
 
 
-def _crosses(prediction: NamedPrediction, fact: ExplainedFact) -> bool:
-    """Whether one of the prediction's entities certainly occurs in the other place."""
-    return any(
+def _is_mixed(explanation: Explanation, drawn: Sequence[ExplainedFact]) -> bool:
+    """Whether some fact shows that entities of this data occur in both places.
+
+    In rating data a user and an item may have the same name. Only in mixed data is a name in the
+    other place the same entity.
+    """
+    prediction, facts = explanation.prediction, [*drawn, *explanation.facts]
+    crossing = (
         other in fact.parts
         and name_of(fact, place) == name_of(prediction, other)
         and name_of(fact, other) != name_of(prediction, other)
+        for fact in facts
         for place, other in _OPPOSITE.items()
     )
+    return prediction.relation is not None and (any(crossing) or _is_loop(prediction, facts))
 
 
 @dataclass(frozen=True)
-class EntityBox:
-    """An entity."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    lines: tuple[str, ...]
-    title: str
-    in_prediction: bool = False
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Look:
+class _Look:
     """How a fact or the prediction is drawn."""
 
     sign: Sign
@@ -208,66 +186,53 @@ class Look:
     title: str
 
 
-@dataclass(frozen=True)
-class Edge:
-    """A line from one x to another at a height; a loop turns and comes back."""
-
-    x1: float
-    x2: float
-    y: float
-    look: Look
-    is_loop: bool = False
-
-
-@dataclass(frozen=True)
-class Words:
-    """A line of text at a position."""
-
-    x: float
-    y: float
-    text: str
-    size: float
-    bold: bool = False
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A whole picture."""
-
-    width: float
-    height: float
-    boxes: tuple[EntityBox, ...]
-    edges: tuple[Edge, ...]
-    words: tuple[Words, ...]
-
-
-def lay_out(explanation: Explanation) -> Scene:
-    """The scene of an explanation."""
-    return _Layout(explanation).scene()
-
-
-class _Layout:
-    """Builds a scene from top to bottom."""
+class _Picture:
+    """Draws edges, boxes and words from top to bottom."""
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation, self.chosen = explanation, Chosen(explanation)
         self.prediction = explanation.prediction
         self.y: float = _TOP
-        self.boxes: list[EntityBox] = []
-        self.edges: list[Edge] = []
-        self.words: list[Words] = []
-        self.most = max((strength(fact.influence) for fact in self.chosen.facts()), default=0.0)
+        self.boxes: list[str] = []
+        self.edges: list[str] = []
+        self.words: list[str] = []
+        self.most = max(map(_strength, self.chosen.facts), default=0.0)
         self.left = _MARGIN + _PILLAR
         self.middle = self.left + _GAP
         self.right = self.middle + _BOX + _GAP
         last = self.middle + _BOX if self.chosen.is_loop else self.right + _PILLAR
         self.width = last + _MARGIN
 
-    def scene(self) -> Scene:
-        self._add_heading()
+    def svg(self) -> str:
+        """The whole document."""
+        self._add_all()
+        height = self.y + _LEGEND
+        title = safe(prediction_text(self.explanation))
+        about = f"{measure_text(self.explanation)}. Positive supports, negative opposes."
+        size = f'width="{self.width:g}" height="{height:g}"'
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {height:g}" '
+            f'{size} role="img" aria-label="{title}" font-family="{FONT}" fill="{INK}">',
+            f"<title>{title}</title>",
+            f"<desc>{safe(about)}</desc>",
+            f'<rect width="100%" height="100%" fill="{GROUND}"/>',
+            *self.edges,
+            *self.boxes,
+            *self.words,
+            *_legend(height - 18),
+            "</svg>",
+        ]
+        return "\n".join(parts) + "\n"
+
+    def _add_all(self) -> None:
+        room = self.width - 2 * _MARGIN
+        title = fit(fact_text(self.prediction), room, LARGE * _BOLD)
+        stands = fit(typographic(stands_text(self.explanation)), room, PLAIN)
+        self._add_words(28, title, LARGE, bold=True)
+        self._add_words(48, stands, PLAIN)
         self._add_lane(self._prediction_look(), "subject")
         for fact in self.chosen.between:
-            self._add_lane(self._look(fact), self.chosen.ends.of(fact)["subject"])
+            self._add_lane(self._look(fact), self.chosen.end(fact, "subject"))
         for side, facts in self.chosen.loops.items():
             for fact in facts:
                 self._add_edge(*self._across(side), self._look(fact), is_loop=True)
@@ -278,18 +243,12 @@ class _Layout:
         if self.chosen.n_left_out:
             self.y += 28
             more = f"{self.chosen.n_left_out:,} more of the listed facts are not drawn."
-            self.words.append(Words(_MARGIN, self.y - 6, more, SMALL))
-        lists = (tuple(self.boxes), tuple(self.edges), tuple(self.words))
-        return Scene(self.width, self.y + _LEGEND, *lists)
+            self._add_words(self.y - 6, more, SMALL)
 
-    def _add_heading(self) -> None:
-        room = self.width - 2 * _MARGIN
-        title = fit(fact_text(self.prediction), room, LARGE * _BOLD)
-        self.words.append(Words(_MARGIN, 28, title, LARGE, bold=True))
-        stands = fit(typographic(stands_text(self.explanation)), room, PLAIN)
-        self.words.append(Words(_MARGIN, 48, stands, PLAIN))
+    def _add_words(self, y: float, text: str, size: float, *, bold: bool = False) -> None:
+        self.words.append(_text(_MARGIN, y, text, size, bold=bold, anchor="start"))
 
-    def _add_lane(self, look: Look, start: str | None) -> None:
+    def _add_lane(self, look: _Look, start: str | None) -> None:
         """Add an edge from pillar to pillar, or a loop if there is only one."""
         if self.chosen.is_loop:
             self._add_edge(self.left, self.middle, look, is_loop=True)
@@ -306,12 +265,12 @@ class _Layout:
         lanes = max(map(len, third.sides.values()))
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (self.middle, top + 3, _BOX, height - 6)
-        self.boxes.append(EntityBox(*place, lines, third.title, note=typographic(note)))
+        self.boxes.append(_box(*place, lines, third.title, note=typographic(note)))
         for side, facts in third.sides.items():
             self.y = top + (height - _LANE * len(facts)) / 2
+            pillar, box = self._across(side)
             for fact in facts:
-                outwards = self.chosen.ends.of(fact)["subject"] is not None
-                pillar, box = self._across(side)
+                outwards = self.chosen.end(fact, "subject") is not None
                 x1, x2 = (pillar, box) if outwards else (box, pillar)
                 self._add_edge(x1, x2, self._look(fact))
         self.y = top + height
@@ -322,11 +281,19 @@ class _Layout:
             return self.left, self.middle
         return self.right, self.right - _GAP
 
-    def _add_edge(self, x1: float, x2: float, look: Look, *, is_loop: bool = False) -> None:
-        """Add an edge in its own lane."""
-        lane, room = _LOOP_LANE if is_loop else _LANE, abs(x2 - x1) - 24
-        look = replace(look, label=fit(look.label, room, SMALL), note=fit(look.note, room, SMALL))
-        self.edges.append(Edge(x1, x2, self.y + lane / 2, look, is_loop))
+    def _add_edge(self, x1: float, x2: float, look: _Look, *, is_loop: bool = False) -> None:
+        """Add a line with an arrow head in its own lane: label above, influence below."""
+        lane = _LOOP_LANE if is_loop else _LANE
+        y, room, middle = self.y + lane / 2, abs(x2 - x1) - 24, (x1 + x2) / 2
+        away = look.width / 2 + (_LOOP / 2 if is_loop else 0)
+        label, note = fit(look.label, room, SMALL), fit(look.note, room, SMALL)
+        bold = look.sign is PREDICTED
+        named = _text(middle, y - away - 4, label, SMALL, bold=bold) if label else ""
+        self.edges.append(
+            f"<g><title>{safe(look.title)}</title>"
+            f"{_arrow(x1, x2, y, look, is_loop=is_loop)}{named}"
+            f"{_text(middle, y + away + 11, note, SMALL, look.sign.text)}</g>"
+        )
         self.y += lane
 
     def _add_pillars(self) -> None:
@@ -336,40 +303,35 @@ class _Layout:
             name, label = name_of(self.prediction, place), label_of(self.prediction, place)
             lines = wrap(label, _PILLAR - 16, PLAIN * _BOLD, 3)
             size = (places[place], _TOP, _PILLAR, self.y - _TOP)
-            self.boxes.append(EntityBox(*size, lines, named(name, label), in_prediction=True))
+            self.boxes.append(_box(*size, lines, named(name, label), is_pillar=True))
 
     def _add_others(self) -> None:
-        facts = self.chosen.others
-        if not facts:
+        if not self.chosen.others:
             return
         self.y += 34
-        heading = "Facts between other entities"
-        self.words.append(Words(_MARGIN, self.y - 8, heading, PLAIN, bold=True))
+        self._add_words(self.y - 8, "Facts between other entities", PLAIN, bold=True)
         columns = 1 if self.chosen.is_loop else 2
-        for index, fact in enumerate(facts):
+        for index, fact in enumerate(self.chosen.others):
             if index % columns:
                 self.y -= _LANE
-            self._add_other(_MARGIN + index % columns * (_CELL + _CELL_GAP), fact)
+            x = _MARGIN + index % columns * (_CELL + _CELL_GAP)
+            start, stop = x + _CELL_BOX, x + _CELL - _CELL_BOX
+            for place, left in (("subject", x), ("object", stop)):
+                name, label = name_of(fact, place), label_of(fact, place)
+                lines = wrap(label, _CELL_BOX - 10, PLAIN, 2)
+                size = (left, self.y + 2, _CELL_BOX, _LANE - 4)
+                self.boxes.append(_box(*size, lines, named(name, label)))
+            self._add_edge(start, stop, self._look(fact))
 
-    def _add_other(self, x: float, fact: ExplainedFact) -> None:
-        start, stop = x + _CELL_BOX, x + _CELL - _CELL_BOX
-        for place, left in (("subject", x), ("object", stop)):
-            name, label = name_of(fact, place), label_of(fact, place)
-            lines = wrap(label, _CELL_BOX - 10, PLAIN, 2)
-            size = (left, self.y + 2, _CELL_BOX, _LANE - 4)
-            self.boxes.append(EntityBox(*size, lines, named(name, label)))
-        self._add_edge(start, stop, self._look(fact))
-
-    def _prediction_look(self) -> Look:
-        """The prediction's own edge."""
+    def _prediction_look(self) -> _Look:
         stands = typographic(standing_text(self.prediction))
         title = f"Predicted: {fact_text(self.prediction, full=True)}\n{stands}"
         label = label_of(self.prediction, "relation") or "predicted"
-        return Look(PREDICTED, 3.0, label, stands, title)
+        return _Look(PREDICTED, 3.0, label, stands, title)
 
-    def _look(self, fact: ExplainedFact) -> Look:
-        """A fact's edge; its width shows the influence."""
-        share = strength(fact.influence) / self.most if self.most else 0.0
+    def _look(self, fact: ExplainedFact) -> _Look:
+        """The width of a fact's edge shows its influence."""
+        share = _strength(fact) / self.most if self.most else 0.0
         sign = sign_of(fact.influence)
         note = typographic(influence_text(fact.influence, self.explanation))
         lines = [fact_text(fact, full=True), f"influence {note}: {sign.word}"]
@@ -377,4 +339,83 @@ class _Layout:
             lines.append(f"probability without it {percent(fact.probability_without)}")
         title = "\n".join([*lines, f"fact {fact.fact_id}"])
         width = _THINNEST + (_THICKEST - _THINNEST) * share
-        return Look(sign, width, label_of(fact, "relation"), note, title)
+        return _Look(sign, width, label_of(fact, "relation"), note, title)
+
+
+def _arrow(x1: float, x2: float, y: float, look: _Look, *, is_loop: bool) -> str:
+    """A line and its head; a loop turns before x2 and comes back."""
+    length, half = round(7 + look.width, 2), 3.5 + look.width / 2
+    out = 1 if x2 > x1 else -1
+    if is_loop:
+        radius = _LOOP / 2
+        end, tip, base = y + radius, x1, x1 + out * length
+        path = (
+            f"M{x1:g} {y - radius:g}H{x2 - out * 30:g}"
+            f"a{radius:g} {radius:g} 0 0 {int(out > 0)} 0 {_LOOP:g}H{base:g}"
+        )
+    else:
+        end, tip, base = y, x2, x2 - out * length
+        path = f"M{x1:g} {y:g}H{base:g}"
+    return (
+        f'<path d="{path}" fill="none" stroke="{look.sign.line}" '
+        f'stroke-width="{look.width:.2f}"{_DASHES.get(look.sign, "")}/>'
+        f'<path d="M{tip:g} {end:g}L{base:g} {end - half:.2f}V{end + half:.2f}Z" '
+        f'fill="{look.sign.line}"/>'
+    )
+
+
+def _box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    lines: Sequence[str],
+    title: str,
+    *,
+    note: str = "",
+    is_pillar: bool = False,
+) -> str:
+    """An entity: a rectangle with a name in the middle and a note below it."""
+    fill, rim = ("#eceff3", "#5c6570") if is_pillar else ("#fafafa", RIM)
+    step, middle = PLAIN + 3, x + width / 2
+    spare = height - step * len(lines) - bool(note) * (SMALL + 3)
+    # At the height of the prediction's edge, a pillar's name reads on with it.
+    first = y + (min(spare, 26) if is_pillar else spare) / 2 + PLAIN - 1
+    texts = [
+        _text(middle, first + index * step, line, PLAIN, bold=is_pillar)
+        for index, line in enumerate(lines)
+    ]
+    if note:
+        texts.append(_text(middle, first + len(lines) * step - 1, note, SMALL, MUTED))
+    return (
+        f'<g><title>{safe(title)}</title><rect x="{x:g}" y="{y:g}" width="{width:g}" '
+        f'height="{height:g}" rx="7" fill="{fill}" stroke="{rim}"/>{"".join(texts)}</g>'
+    )
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    fill: str = INK,
+    *,
+    bold: bool = False,
+    anchor: str = "middle",
+) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" '
+        f'fill="{fill}"{weight}>{safe(text)}</text>'
+    )
+
+
+def _legend(y: float) -> Iterator[str]:
+    """A legend for colours, dashes and widths."""
+    for x, sign in zip((16, 116, 216), (PREDICTED, SUPPORTS, OPPOSES), strict=True):
+        yield (
+            f'<path d="M{x} {y - 4:g}h26" stroke="{sign.line}" stroke-width="3"'
+            f"{_DASHES.get(sign, '')}/>"
+        )
+        yield _text(x + 32, y, sign.word, SMALL, anchor="start")
+    yield _text(316, y, "thicker: more influence", SMALL, MUTED, anchor="start")

@@ -3,8 +3,8 @@
 import platform
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import fields
+from importlib.metadata import version
 from typing import Any
 
 from rich.console import Console
@@ -12,10 +12,10 @@ from rich.console import Console
 from whereof._version import __version__
 from whereof.chart import Chart, Curve
 from whereof.evaluate.evaluation import Evaluation
-from whereof.evaluate.evaluation import Section as Results
 from whereof.explain.explanation import Explanation
 from whereof.present.explanation import facts_table
-from whereof.present.graph_svg import explanation_svg
+from whereof.present.graph import explanation_svg
+from whereof.present.html import Part, page
 from whereof.present.metrics import (
     main_metric,
     metric_title,
@@ -32,67 +32,14 @@ from whereof.present.names import (
 )
 from whereof.present.run import RunInfo
 from whereof.present.terminal import heading, show
-from whereof.table import Column, Table, count
+from whereof.table import Column, count
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
 from whereof.units import show as text
 
-_PACKAGES = ("whereof", "numpy", "numba")
 _EXAMPLE_FACTS = 5
 _NO_METRICS = ("epoch", "facts", "loss", "seconds")
 """Fields of an epoch other than the validation metric."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """The content of a page."""
-
-    info: RunInfo
-    evaluations: Sequence[Evaluation] = ()
-    explanations: Sequence[Explanation] = ()
-    """The examples."""
-    notes: Sequence[str] = ()
-    made: str = ""
-    """When."""
-
-
-@dataclass(frozen=True)
-class Above:
-    """A heading above several sections."""
-
-    title: str
-    sentences: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Example:
-    """A prediction and the facts behind it."""
-
-    title: str
-    said: str
-    graph: str
-    facts: Table
-
-
-@dataclass(frozen=True)
-class ReportSection:
-    """A heading and its content."""
-
-    key: str
-    """The anchor for links."""
-    title: str
-    sentences: Sequence[str] = ()
-    kind: str = ""
-    """`verdict` where the sentences are results."""
-    items: Sequence[tuple[str, str]] = ()
-    folded: Sequence[tuple[str, str]] = ()
-    """Settings, shown on demand."""
-    tables: Sequence[Table] = ()
-    charts: Sequence[Chart] = ()
-    examples: Sequence[Example] = ()
-    commands: Sequence[str] = ()
-    level: int = 2
-    above: Above | None = None
 
 
 def show_evaluation(out: Console, found: Evaluation) -> None:
@@ -106,33 +53,32 @@ def show_evaluation(out: Console, found: Evaluation) -> None:
     show(out, "", *found.ending())
 
 
-def report_page(report: Report) -> str:
-    """A whole HTML file; sections without content are left out."""
-    from whereof.present.html import page
-
-    info = report.info
+def report_page(
+    info: RunInfo,
+    evaluations: Sequence[Evaluation] = (),
+    examples: Sequence[Explanation] = (),
+    notes: Sequence[str] = (),
+    made: str = "",
+) -> str:
+    """A whole HTML file; sections without content are left out. `made` is the date."""
     title = f"{info.model} on {info.dataset}"
-    sections = [
-        _summary(report),
-        _run(info),
+    parts = [
+        *_summary(info, evaluations),
+        *_run(info),
         *_metrics(info),
         *_training(info),
-        *_evaluations(report),
-        *_examples(report.explanations),
-        _commands(report),
+        *_evaluations(info, evaluations),
+        *_examples(examples),
+        *_commands(info, evaluations, made),
     ]
-    return page(
-        "report.html",
-        title=f"{title}: report",
-        heading=title,
-        notes=[f"Note: {note}" for note in report.notes],
-        sections=sections,
-    )
+    links = [(part[3], part[1]) for part in parts if part[0] == "heading" and len(part) > 3]
+    top = [("paragraphs", [f"Note: {note}" for note in notes]), ("contents", links)]
+    return page([*top, *parts], title=f"{title}: report", heading=title)
 
 
-def _summary(report: Report) -> ReportSection:
+def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     """How good the model is, and whether retraining confirms its explanations."""
-    info, said = report.info, []
+    said = []
     found = main_metric(info.metrics)
     if found is not None:
         split, name, value = found
@@ -141,16 +87,17 @@ def _summary(report: Report) -> ReportSection:
             f"{info.model} has an {metric_title(name)} of {text(value, metric_unit(name))} on the "
             f"{split} facts of {info.dataset}{', objects only' if alone else ''}."
         )
-    said += [sentence for each in report.evaluations for sentence in each.headlines()]
-    if not report.evaluations:
+    said += [sentence for each in evaluations for sentence in each.headlines()]
+    if not evaluations:
         said.append(
             "There is no evaluation of this run here: it is not known whether retraining confirms "
             "its explanations. Run `whereof evaluate`, then make this page again."
         )
-    return ReportSection("short", "In short", said, "verdict")
+    yield "heading", "In short", 2, "short"
+    yield "paragraphs", said, "verdict"
 
 
-def _run(info: RunInfo) -> ReportSection:
+def _run(info: RunInfo) -> Iterator[Part]:
     """The run: its folder, data and date."""
     items = [("run", info.run or "in memory"), ("dataset", info.dataset), ("model", info.model)]
     items += info.counts()
@@ -158,24 +105,23 @@ def _run(info: RunInfo) -> ReportSection:
         items.append(("trained", f"{info.created} by whereof {info.whereof}"))
     if info.dataset_hash:
         items.append(("hash of the data", info.dataset_hash))
-    notes = [f"Note: {note}" for note in info.notes]
-    settings = [(name, _setting(value)) for name, value in info.config.items()]
-    return ReportSection("run", "The run", notes, items=items, folded=settings)
+    settings = {
+        name: "none" if value is None else text(value) for name, value in info.config.items()
+    }
+    yield "heading", "The run", 2, "run"
+    yield "paragraphs", [f"Note: {note}" for note in info.notes]
+    yield "items", items
+    yield "items", settings.items(), "Settings"
 
 
-def _setting(value: object) -> str:
-    return "none" if value is None else text(value)
-
-
-def _metrics(info: RunInfo) -> Iterator[ReportSection]:
-    """The model's metrics, by split."""
+def _metrics(info: RunInfo) -> Iterator[Part]:
     if any(info.metrics.values()):
-        table = metrics_table(info.metrics, two_way=info.two_way)
-        said = "Each answer is ranked among those that are not known."
-        yield ReportSection("metrics", "Metrics", [said], tables=[table])
+        yield "heading", "Metrics", 2, "metrics"
+        yield "paragraphs", ["Each answer is ranked among those that are not known."]
+        yield "table", metrics_table(info.metrics, two_way=info.two_way)
 
 
-def _training(info: RunInfo) -> Iterator[ReportSection]:
+def _training(info: RunInfo) -> Iterator[Part]:
     """Curves of the loss and of the metric that selected the best epoch."""
     if not info.history:
         return
@@ -185,7 +131,9 @@ def _training(info: RunInfo) -> Iterator[ReportSection]:
         title = metric_title(name)
         axis = Column(name, title, metric_unit(name))
         charts.append(_curve(info, name, f"{title} on validation by epoch", axis))
-    yield ReportSection("training", "Training", list(_trained(info)), charts=charts)
+    yield "heading", "Training", 2, "training"
+    yield "paragraphs", list(_trained(info))
+    yield "charts", charts
 
 
 def _curve(info: RunInfo, name: str, title: str, axis: Column) -> Chart:
@@ -204,52 +152,43 @@ def _trained(info: RunInfo) -> Iterator[str]:
         yield f"The steepest slope of the score during training is {slope}."
 
 
-def _evaluations(report: Report) -> Iterator[ReportSection]:
+def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     """The sentences, tables and charts of every protocol."""
-    several = len(report.evaluations) > 1
-    for index, evaluation in enumerate(report.evaluations, 1):
+    for index, evaluation in enumerate(evaluations, 1):
+        several = len(evaluations) > 1
         said = [*evaluation.heading(), *evaluation.ending()]
-        if evaluation.config != report.info.config:
+        if evaluation.config != info.config:
             said.append(
                 f"Caution: this evaluation belongs to a run with other settings: {evaluation.run}."
             )
-        above = Above(f"Evaluation {index}" if several else "Evaluation", said)
-        for place, found in enumerate(evaluation.sections()):
-            yield _results(found, index if several else 0, None if place else above)
+        yield "heading", f"Evaluation {index}" if several else "Evaluation"
+        yield "paragraphs", said
+        for found in evaluation.sections():
+            title = f"{found.title} ({index})" if several else found.title
+            yield "heading", title, 3, f"{found.name}-{index}" if several else found.name
+            yield "paragraphs", found.sentences, "verdict"
+            for table in found.tables:
+                yield "table", table, "; the JSON of the evaluation has all rows"
+            if found.charts:
+                yield "charts", found.charts
 
 
-def _results(found: Results, index: int, above: Above | None) -> ReportSection:
-    return ReportSection(
-        f"{found.name}-{index}" if index else found.name,
-        f"{found.title} ({index})" if index else found.title,
-        found.sentences,
-        "verdict",
-        tables=found.tables,
-        charts=found.charts,
-        level=3,
-        above=above,
-    )
-
-
-def _examples(explanations: Sequence[Explanation]) -> Iterator[ReportSection]:
+def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     """A few predictions, each with its graph and its strongest facts."""
-    from whereof.present.html import svg_markup
-
-    if not explanations:
+    if not examples:
         return
-    rated = is_rated(explanations[0].prediction)
+    rated = is_rated(examples[0].prediction)
     which = "new answers with the highest rating" if rated else "most probable new answers"
-    shown = [
-        Example(
-            fact_text(each.prediction),
-            _example_words(each),
-            svg_markup(explanation_svg(each)),
-            facts_table(each, each.facts, ids=False, most=_EXAMPLE_FACTS),
-        )
-        for each in explanations
-    ]
-    said = f"The {which}, and the facts behind them. The influences are estimates."
-    yield ReportSection("examples", "Examples", [said], examples=shown)
+    yield "heading", "Examples", 2, "examples"
+    yield (
+        "paragraphs",
+        [f"The {which}, and the facts behind them. The influences are estimates."],
+    )
+    for each in examples:
+        yield "heading", fact_text(each.prediction), 3
+        yield "paragraphs", [_example_words(each)]
+        yield "drawing", explanation_svg(each)
+        yield "table", facts_table(each, each.facts, ids=False, most=_EXAMPLE_FACTS)
 
 
 def _example_words(explanation: Explanation) -> str:
@@ -264,19 +203,18 @@ def _example_words(explanation: Explanation) -> str:
     )
 
 
-def _commands(report: Report) -> ReportSection:
+def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
     """The commands that reproduce this page, versions and the date."""
-    info = report.info
     run = shlex.quote(str(info.run or "RUN"))
     lines = [*_train_command(info, run)]
-    lines += [" ".join(["whereof evaluate", run, *_flags(e.options)]) for e in report.evaluations]
-    if not report.evaluations:
+    lines += [" ".join(["whereof evaluate", run, *_flags(each.options)]) for each in evaluations]
+    if not evaluations:
         traced = info.config.get("trace", True)
         others = "" if traced else " --methods gradient-dot,random --k 1,10"
         lines.append(f"whereof evaluate {run}{others}")
-    lines.append(f"whereof report {run}")
-    items = [("made", report.made), *_versions()]
-    return ReportSection("again", "Run it again", items=items, commands=lines)
+    yield "heading", "Run it again", 2, "again"
+    yield "items", [("made", made), *_versions()]
+    yield "commands", [*lines, f"whereof report {run}"]
 
 
 def _train_command(info: RunInfo, run: str) -> Iterator[str]:
@@ -285,12 +223,8 @@ def _train_command(info: RunInfo, run: str) -> Iterator[str]:
     data = read.pop("data", None)
     if data is None:
         return
-    plain = {item.name: item.default for item in fields(TrainConfig) if item.name not in CHOSEN}
-    told = {
-        name: value
-        for name, value in info.config.items()
-        if name not in plain or value != plain[name]
-    }
+    plain = [(each.name, each.default) for each in fields(TrainConfig) if each.name not in CHOSEN]
+    told = {name: value for name, value in info.config.items() if (name, value) not in plain}
     flags = [*_flags(read), *_flags(told)]
     yield " ".join(["whereof train", shlex.quote(str(data)), *flags, "-o", run])
 
@@ -307,9 +241,7 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    for name in _PACKAGES:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            yield name, __version__ if name == "whereof" else "unknown"
+    yield "whereof", __version__
+    for name in ("numpy", "numba"):
+        yield name, version(name)
     yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"

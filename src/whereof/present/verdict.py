@@ -31,16 +31,14 @@ def verdict_page(verdict: Verdict) -> str:
     """A whole HTML file: the verdict in words, with its tables."""
     from whereof.present.html import page
 
+    parts = [
+        ("paragraphs", [verdict_words(verdict)], "verdict"),
+        ("items", list(_about(verdict))),
+        ("paragraphs", [f"Note: {note}" for note in verdict.notes]),
+        *(("titled", table) for table in _tables(verdict, most=None)),
+    ]
     name = fact_text(verdict.prediction)
-    return page(
-        "verdict.html",
-        title=f"{name}: verdict",
-        heading=name,
-        said=verdict_words(verdict),
-        about=list(_about(verdict)),
-        notes=[f"Note: {note}" for note in verdict.notes],
-        tables=list(_tables(verdict, most=None)),
-    )
+    return page(parts, title=f"{name}: verdict", heading=name)
 
 
 def _sentences(verdict: Verdict) -> Iterator[str]:
