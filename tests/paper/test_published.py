@@ -2,7 +2,8 @@
 
 import pytest
 
-from whereof.paper.published import DATASETS, MeanStd, criage_share
+from whereof.paper.figures import Figure
+from whereof.paper.published import DATASETS
 
 TABLE_1 = """
 nations   distmult random   54 66 82   18 36 70
@@ -27,47 +28,54 @@ rollback   92 96 97 98   27 51 66 73
 """
 
 
+TITLES = {"distmult": "DistMult", "complex": "ComplEx"}
+
+
 @pytest.mark.parametrize("line", TABLE_1.strip().splitlines())
 def test_table_1(line: str) -> None:
     dataset, model, method, *percents = line.split()
-    found = [
-        DATASETS[dataset].share(model, method, metric, k)
-        for metric in ("pd", "tc")
-        for k in ("1", "10", "all")
-    ]
-    assert found == pytest.approx([int(percent) / 100 for percent in percents])
+    found = DATASETS[dataset].row("table1", (TITLES[model], "adam", method))
+    assert found == tuple(map(int, percents))
 
 
 def test_the_difference_is_that_of_the_printed_figures() -> None:
-    assert DATASETS["nations"].difference("distmult", "pd", "1") == 0.39
-    assert DATASETS["fb15k-237"].difference("complex", "tc", "1") == -0.04
+    for optimizer in ("adam", "adam-lazy"):
+        names = ("DistMult", optimizer, "difference")
+        assert DATASETS["nations"].row("table1", names)[0] == 39
+    assert DATASETS["fb15k-237"].row("table1", ("ComplEx", "adam", "difference"))[3] == -4
 
 
 @pytest.mark.parametrize("line", CRIAGE.strip().splitlines())
 def test_the_criage_table(line: str) -> None:
     method, *percents = line.split()
     found = [
-        criage_share(method, metric, k) for metric in ("pd", "tc") for k in ("1", "3", "5", "10")
+        each for it in ("PD", "TC") for each in DATASETS["nations"].row("criage", (method, it))
     ]
-    assert found == pytest.approx([int(percent) / 100 for percent in percents])
+    assert found == [*map(int, percents)]
 
 
 @pytest.mark.parametrize(
     ("dataset", "model", "mrr", "hits1", "hits10"),
     [
-        ("nations", "distmult", 0.5888, 0.3831, 0.9751),
-        ("nations", "complex", 0.6041, 0.3980, 0.9701),
-        ("fb15k-237", "distmult", 0.2584, 0.1916, 0.4018),
-        ("fb15k-237", "complex", 0.2511, 0.1815, 0.4005),
-        ("movielens", "distmult", 0.6181, 0.3760, None),
-        ("movielens", "complex", 0.6176, 0.3751, None),
+        ("nations", "DistMult", 0.5888, 0.3831, 0.9751),
+        ("nations", "ComplEx", 0.6041, 0.3980, 0.9701),
+        ("fb15k-237", "DistMult", 0.2584, 0.1916, 0.4018),
+        ("fb15k-237", "ComplEx", 0.2511, 0.1815, 0.4005),
+        ("movielens", "DistMult", 0.6181, 0.3760, None),
+        ("movielens", "ComplEx", 0.6176, 0.3751, None),
     ],
 )
 def test_the_model_table(
     dataset: str, model: str, mrr: float, hits1: float, hits10: float | None
 ) -> None:
-    found = [DATASETS[dataset].ranking(model, name) for name in ("mrr", "hits@1", "hits@10")]
-    assert found == [mrr, hits1, hits10]
+    found = DATASETS[dataset].row("models", (model, "adam", "paper's"))
+    assert [Figure(0.5).beside(percent).paper for percent in found] == [mrr, hits1, hits10]
+
+
+@pytest.mark.parametrize("table", ["table1", "models", "times"])
+def test_other_optimizers_stand_beside_nothing(table: str) -> None:
+    for printed in DATASETS.values():
+        assert printed.row(table, ("DistMult", "adam-lazy", "rollback")) == ()
 
 
 @pytest.mark.parametrize(
@@ -78,7 +86,7 @@ def test_the_model_table(
         ("movielens", 7, (12, 4), (23700, 7800), (16700, 5000)),
     ],
 )
-def test_minutes_and_sizes(
+def test_times_and_sizes(
     dataset: str,
     training: float,
     explaining: tuple[float, float],
@@ -86,7 +94,9 @@ def test_minutes_and_sizes(
     removed: tuple[int, int],
 ) -> None:
     printed = DATASETS[dataset]
-    assert printed.training_minutes == training
-    assert printed.explaining_minutes == MeanStd(*explaining)
-    assert printed.n_adjacent == MeanStd(*adjacent)
-    assert printed.n_removed == MeanStd(*removed)
+    seconds, minutes, *explained = printed.row("times", ("ComplEx", "adam"))
+    assert (seconds, minutes) == (60 * training, training)
+    assert explained == [tuple(60 * each for each in explaining), explaining]
+    # The paper gives the number of removed facts for DistMult only.
+    assert printed.row("sizes", ("DistMult", "adam")) == (removed, adjacent)
+    assert printed.row("sizes", ("ComplEx", "adam-lazy")) == (None, adjacent)

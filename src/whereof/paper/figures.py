@@ -9,18 +9,11 @@ import numpy as np
 
 from whereof import units
 from whereof.evaluate.statistics import bootstrap_interval
+from whereof.paper.published import Printed
 from whereof.table import Cell, Column, Table
 
-_UNITS = {
-    "share": "percent",
-    "points": "points",
-    "facts": "count",
-    "seconds": "seconds",
-    "minutes": "number",
-    "number": "number",
-    "p": "p-value",
-}
-"""Units of figures in JSON, and the units that `present` writes."""
+_UNITS = {"facts": "count", "minutes": "number", "p": "p-value"}
+"""Units of figures in JSON that have another name in `units`."""
 _ROUNDED = {"share": 0.005, "points": 0.005, "facts": 0.5, "number": 0.005}
 """By unit: half of the last digit that the paper prints."""
 _WRITTEN = (
@@ -52,6 +45,13 @@ class Figure:
     rounded: float | None = None
     """Half of the last digit that the paper prints, if it is not the unit's."""
 
+    def beside(self, printed: Printed) -> "Figure":
+        """The same figure with the paper's, as it is printed."""
+        paper, std = printed if isinstance(printed, tuple) else (printed, None)
+        if paper is not None and self.unit in ("share", "points"):
+            paper = round(paper / 100, 6)  # without the last bit of the division
+        return replace(self, paper=paper, paper_std=std)
+
     def over(self, seeds: Sequence[float]) -> "Figure":
         """The same figure with one value for each seed, and the interval over several."""
         interval = bootstrap_interval([np.array([value]) for value in seeds])
@@ -82,13 +82,11 @@ class Figure:
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """Our figure, its interval, the range of seeds, and the paper's figure."""
-        unit, seeds = _UNITS[self.unit], self.seeds_text if len(self.seeds) > 1 else ""
-        shown = (
-            units.show(self.mean, unit)
-            if self.std is None
-            else units.show((self.mean, self.std), unit, "deviation")
-        )
-        return shown.removesuffix(" points"), self._range(self.interval), seeds, self.paper_text
+        ours = self._show(self.mean)
+        if self.std is not None:
+            ours = self._show((self.mean, self.std), "deviation")
+        seeds = self.seeds_text if len(self.seeds) > 1 else ""
+        return ours, self._range(self.interval), seeds, self.paper_text
 
     @property
     def seeds_text(self) -> str:
@@ -97,10 +95,14 @@ class Figure:
 
     def _range(self, ends: tuple[float | None, float | None] | None) -> str:
         if ends and ends[0] == ends[1]:
-            return units.show(ends[0], _UNITS[self.unit]).removesuffix(" points")
+            return self._show(ends[0])
         if ends and self.unit == "points":
             return " to ".join(f"{100 * (end or 0):.0f}" for end in ends)
-        return units.show(ends, _UNITS[self.unit], "interval")
+        return self._show(ends, "interval")
+
+    def _show(self, value: Any, pair: str = "") -> str:
+        unit = _UNITS.get(self.unit, self.unit)
+        return units.show(value, unit, pair).removesuffix(" points")
 
     @property
     def paper_text(self) -> str:
@@ -150,7 +152,7 @@ class Comparison:
     heads: str
     """Titles of the names of rows, with blanks between them."""
     columns: Sequence[str]
-    rows: Sequence[ComparedRow]
+    rows: Sequence[ComparedRow] = ()
 
     def figures(self, *names: str) -> Sequence[Figure | None]:
         """The figures of the row with these names; empty if there is none."""

@@ -16,12 +16,13 @@ from whereof.api.retraining import open_case
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Evaluation, Retraining, convert, plain
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocols.leave_one_out import Order
+from whereof.evaluate.protocols.leave_one_out import Order, find_orders, find_truth
 from whereof.evaluate.protocols.removal import Significance
+from whereof.evaluate.sample import Sample, pick
 from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.paper.figures import Count
-from whereof.paper.plan import FIRST_SEED, PAPERS, PaperOptions, Part, plan
+from whereof.paper.plan import FIRST_SEED, PaperOptions, Part, plan
 from whereof.paper.published import EXAMPLES, MODELS, PublishedExample
 from whereof.paper.runs import Runs
 from whereof.retrain import Case, Engine
@@ -105,11 +106,6 @@ class Finished:
         return ", ".join(self.names)
 
     @property
-    def is_papers(self) -> bool:
-        """Whether it has the paper's own settings."""
-        return self.part.optimizer == PAPERS
-
-    @property
     def count(self) -> Count:
         return Count(self.evaluation.n_predictions, len(self.evaluation.seeds))
 
@@ -171,14 +167,20 @@ class Measuring:
             path = self.options.folder / "retrainings" / f"{part.name}.parquet"
             evaluation.to_file(path, force=True)
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        document: dict[str, Any] = plain(
+        runs = [self.runs.sibling(run, seed=seed) for seed in part.seeds]
+        document = plain(
             {
                 "asked": self._asked(part),
                 "measured": Measured(self.options.command, self.engine.describe(), date),
-                "runs": [_trained(self.runs.sibling(run, seed=seed)) for seed in part.seeds],
+                "runs": [
+                    TrainedRun(it.config.seed, it.summary()["seconds"], it.metrics) for it in runs
+                ],
                 "evaluation": evaluation.to_dict(),
                 "significance": self._significance(run, part, evaluation),
-                "examples": [_explained(run, row) for row in fallen(evaluation.retrainings)],
+                "examples": [
+                    run.explain(row.subject, row.relation, row.object, top=_EXAMPLE_FACTS)
+                    for row in fallen(evaluation.retrainings)
+                ],
                 "qualitative": qualitative,
                 **(self._other_credit(run, other, evaluation) if other else {}),
             }
@@ -192,12 +194,10 @@ class Measuring:
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; by now no retraining is needed."""
-        found = [
-            self._evaluate(
-                run, part.options.replace(methods=(baseline, "rollback"), baseline=baseline)
-            )
-            for baseline in part.other_baselines
-        ]
+        found = []
+        for baseline in part.other_baselines:
+            options = part.options.replace(methods=(baseline, "rollback"), baseline=baseline)
+            found.append(self._evaluate(run, options))
         rows = [row for each in (*found, evaluation) for row in each.significance]
         return [row for row in rows if row.method == "rollback"]
 
@@ -222,38 +222,22 @@ class Measuring:
         """The file of its result."""
         return self.options.folder / "parts" / f"{part.name}.json"
 
-    def _asked(self, part: Part) -> dict[str, Any]:
-        found: dict[str, Any] = plain(
-            {
-                "format": _FORMAT,
-                "part": part,
-                "engine": self.engine.identity,
-                "whereof": __version__,
-            }
-        )
-        return found
-
-
-def _trained(run: Run) -> TrainedRun:
-    return TrainedRun(run.config.seed, run.summary()["seconds"], run.metrics)
+    def _asked(self, part: Part) -> Any:
+        identity, version = self.engine.identity, __version__
+        return plain({"format": _FORMAT, "part": part, "engine": identity, "whereof": version})
 
 
 def fallen(retrainings: Sequence[Retraining], n: int = _EXAMPLES) -> list[Retraining]:
     """The predictions of the first seed that fell furthest without rollback's first fact."""
     first = ("removal", "rollback", "1", FIRST_SEED)
     single = [row for row in retrainings if (row.protocol, row.method, row.k, row.seed) == first]
-    return [row for row in sorted(single, key=_change)[:n] if row.asks == "object"]
 
+    def change(row: Retraining) -> float:
+        if row.actual is None or row.original is None:  # ratings have no probability
+            return row.actual_score - row.original_score
+        return row.actual - row.original
 
-def _change(row: Retraining) -> float:
-    """Of the probability; for a model of ratings, of the rating."""
-    if row.actual is None or row.original is None:
-        return row.actual_score - row.original_score
-    return row.actual - row.original
-
-
-def _explained(run: Run, row: Retraining) -> Explanation:
-    return run.explain(row.subject, row.relation, row.object, top=_EXAMPLE_FACTS)
+    return [row for row in sorted(single, key=change)[:n] if row.asks == "object"]
 
 
 def explain_examples(run: Run, events: Events) -> tuple[ExplainedExample, ...]:
@@ -268,11 +252,8 @@ def explain_examples(run: Run, events: Events) -> tuple[ExplainedExample, ...]:
         except WhereofError as error:
             missing.append(str(error))
     if missing:
-        events.emit(
-            Note(
-                f"{len(missing)} of the paper's {len(EXAMPLES)} examples are left out: {missing[0]}"
-            )
-        )
+        n_left_out = f"{len(missing)} of the paper's {len(EXAMPLES)} examples are left out"
+        events.emit(Note(f"{n_left_out}: {missing[0]}"))
     return tuple(found)
 
 
@@ -290,15 +271,14 @@ def _explain_example(run: Run, example: PublishedExample) -> ExplainedExample:
 
 def check_same_rows(run: Run, other: Run) -> None:
     """Refuse to compare a trace with the retrainings of a model that it does not belong to."""
-    for mine, theirs in (
-        (run.entity_rows, other.entity_rows),
-        (run.relation_rows, other.relation_rows),
+    if not (
+        np.array_equal(run.entity_rows, other.entity_rows)
+        and np.array_equal(run.relation_rows, other.relation_rows)
     ):
-        if not np.array_equal(mine, theirs):
-            raise WhereofError(
-                f"{other.path} has other parameters than {run.path}, and credit changes none: they "
-                f"were trained on different machines; remove {run.path} to train both again"
-            )
+        raise WhereofError(
+            f"{other.path} has other parameters than {run.path}, and credit changes none: they "
+            f"were trained on different machines; remove {run.path} to train both again"
+        )
 
 
 def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> list[Order]:
@@ -306,9 +286,6 @@ def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> lis
 
     Credit by step and by source differ in the trace only, so one set of retrainings serves both.
     """
-    from whereof.evaluate.protocols.leave_one_out import find_orders, find_truth
-    from whereof.evaluate.sample import Sample, pick
-
     sample = pick(case, options)
     # The evaluation retrained the same, so the journal has all of it.
     truth = find_truth(sample, options)

@@ -3,7 +3,6 @@
 A part is one run under several seeds, and one evaluation of it.
 """
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.paper.published import CRIAGE_SIZES, DATASETS, MODELS, SIZES, Published
 from whereof.retrain import EngineOptions
+from whereof.settings import Settings
 from whereof.training import TrainConfig
 
 FIRST_SEED = 42
@@ -27,15 +27,15 @@ _NATIONS_SEEDS, _LAZY_DISTMULT_SEEDS = 5, 3
 
 
 @dataclass(frozen=True)
-class PaperOptions:
+class PaperOptions(Settings):
     """Which of the paper's experiments to repeat, and where to keep the results."""
 
-    dataset: str = "nations"
-    models: tuple[str, ...] = tuple(MODELS)
-    seeds: int | None = None
+    dataset: str = field(default="nations", metadata={"choices": tuple(DATASETS)})
+    models: tuple = tuple(MODELS)  # type: ignore[type-arg]
+    seeds: int | None = field(default=None, metadata={"least": 1})
     """Number of seeds for every part. By default five on Nations; on other datasets three for
     DistMult with lazy Adam, and one for everything else."""
-    limit: int | None = None
+    limit: int | None = field(default=None, metadata={"least": 1})
     out: Path | None = None
     data_dir: Path | None = None
     engine: EngineOptions = field(default_factory=EngineOptions)
@@ -44,15 +44,11 @@ class PaperOptions:
     """Stop after this time: seconds, or a text such as 90s, 10m or 2h."""
 
     def __post_init__(self) -> None:
-        _choose("dataset", self.dataset, DATASETS)
-        for model in self.models:
-            _choose("model", model, MODELS)
-        if not self.models:
-            raise WhereofError(f"no models; choose from {', '.join(MODELS)}")
-        for name in ("seeds", "limit"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise WhereofError(f"{name} is {value}; it must be 1 or more")
+        super().__post_init__()
+        unknown = [f"unknown model {model!r}" for model in self.models if model not in MODELS]
+        if unknown or not self.models:
+            why = unknown[0] if unknown else "no models"
+            raise WhereofError(f"{why}; choose from {', '.join(MODELS)}")
         self.seconds  # noqa: B018 - raises on a time that cannot be read
 
     @property
@@ -77,14 +73,11 @@ class PaperOptions:
     @property
     def command(self) -> str:
         """The command that gives the same figures; folders are left out."""
-        words = ["whereof", "paper", self.dataset]
-        if self.models != tuple(MODELS):
-            words += ["--models", ",".join(self.models)]
-        for name, value in (("seeds", self.seeds), ("limit", self.limit)):
-            words += [] if value is None else [f"--{name}", str(value)]
-        if self.engine.engine != "auto":
-            words += ["--engine", self.engine.engine]
-        return shlex.join(words)
+        models = None if self.models == tuple(MODELS) else ",".join(self.models)
+        engine = None if self.engine.engine == "auto" else self.engine.engine
+        flags = {"models": models, "seeds": self.seeds, "limit": self.limit, "engine": engine}
+        typed = [f"--{name} {value}" for name, value in flags.items() if value is not None]
+        return " ".join(["whereof paper", self.dataset, *typed])
 
 
 @dataclass(frozen=True)
@@ -222,8 +215,3 @@ def _distmult_parts(options: PaperOptions) -> list[Part]:
         Part("approximation", title, "distmult", {}, close),
         Part("theory", "theory", "distmult", {}, theory),
     ]
-
-
-def _choose(noun: str, value: str, known: Mapping[str, object]) -> None:
-    if value not in known:
-        raise WhereofError(f"unknown {noun} {value!r}; choose from {', '.join(known)}")

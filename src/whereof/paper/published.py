@@ -1,5 +1,6 @@
 """The figures that the paper prints; each comes from one seed."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 SIZES = ("1", "10", "all")
@@ -12,15 +13,10 @@ RANKINGS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
 MODELS = {"distmult": "DistMult", "complex": "ComplEx"}
 """With their titles."""
 
-Percents = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class MeanStd:
-    """A mean and a standard deviation."""
-
-    mean: float
-    std: float
+Printed = float | tuple[float, float] | None
+"""A figure, or a mean and its standard deviation. Shares are in percent."""
+PrintedTable = Mapping[str, tuple[Printed, ...]]
+"""By names of rows: a figure for each column. The first row with these names, or more, has them."""
 
 
 @dataclass(frozen=True)
@@ -32,34 +28,29 @@ class Published:
     """The dataset's name in the catalogue."""
     limit: int | None
     """Number of test predictions, drawn at random; None for all."""
-    removal: dict[tuple[str, str], tuple[Percents, Percents]]
-    """Table 1, by model and method: PD% and TC% without 1, 10 and all supporting facts."""
-    models: dict[str, tuple[float, float, float | None]]
-    """The model table: MRR, Hits@1 and Hits@10 in percent."""
-    training_minutes: float
-    explaining_minutes: MeanStd
-    """For one prediction."""
-    n_adjacent: MeanStd
-    """Number of facts adjacent to a prediction."""
-    n_removed: MeanStd
-    """Number of facts that rollback at `all` removed, with DistMult."""
-    lipschitz: dict[str, float] = field(default_factory=dict)
-    """For DistMult, by constraint."""
+    tables: Mapping[str, PrintedTable]
+    """By name of our table."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """By name of our table: what the paper says without figures."""
 
-    def share(self, model: str, method: str, metric: str, k: str) -> float:
-        """PD or TC of Table 1, as a fraction."""
-        percents = self.removal[model, method][list(METRICS).index(metric)]
-        return fraction(percents[SIZES.index(k)])
+    def row(self, table: str, names: Collection[str]) -> tuple[Printed, ...]:
+        """The paper's figures for a row of our table; empty if there are none."""
+        rows = self.tables.get(table, {}).items()
+        return next((figures for words, figures in rows if {*words.split()} <= {*names}), ())
 
-    def difference(self, model: str, metric: str, k: str) -> float:
-        """How far rollback lies above random in Table 1, as a fraction."""
-        rollback, random = (self.share(model, name, metric, k) for name in ("rollback", "random"))
-        return round(rollback - random, 6)
 
-    def ranking(self, model: str, metric: str) -> float | None:
-        """A figure of the model table, as a fraction."""
-        percent = self.models[model][list(RANKINGS).index(metric)]
-        return None if percent is None else fraction(percent)
+def _table1(rows: Mapping[str, tuple[float, ...]]) -> PrintedTable:
+    """PD% and TC% without 1, 10 and all supporting facts, with the differences to random."""
+    differences = {
+        f"{model} difference": tuple(
+            theirs - randoms
+            for theirs, randoms in zip(
+                rows[f"{model} adam rollback"], rows[f"{model} adam random"], strict=True
+            )
+        )
+        for model in MODELS.values()
+    }
+    return {**rows, **differences}
 
 
 DATASETS = {
@@ -67,77 +58,81 @@ DATASETS = {
         "Nations",
         "nations",
         limit=None,
-        removal={
-            ("distmult", "random"): ((54, 66, 82), (18, 36, 70)),
-            ("distmult", "rollback"): ((93, 97, 100), (38, 83, 97)),
-            ("complex", "random"): ((59, 68, 80), (13, 47, 76)),
-            ("complex", "rollback"): ((90, 95, 100), (38, 85, 99)),
+        tables={
+            "table1": _table1(
+                {
+                    "DistMult adam random": (54, 66, 82, 18, 36, 70),
+                    "DistMult adam rollback": (93, 97, 100, 38, 83, 97),
+                    "ComplEx adam random": (59, 68, 80, 13, 47, 76),
+                    "ComplEx adam rollback": (90, 95, 100, 38, 85, 99),
+                }
+            ),
+            "sizes": {"DistMult adam": ((261, 56), (508, 101)), "": (None, (508, 101))},
+            "criage": {
+                "random PD": (49, 50, 51, 60),
+                "random TC": (3, 13, 14, 20),
+                "criage PD": (91, 93, 94, 95),
+                "criage TC": (16, 36, 48, 68),
+                "rollback-o PD": (92, 94, 97, 97),
+                "rollback-o TC": (25, 48, 62, 68),
+                "rollback PD": (92, 96, 97, 98),
+                "rollback TC": (27, 51, 66, 73),
+            },
+            "models": {
+                "DistMult adam paper's": (58.88, 38.31, 97.51),
+                "ComplEx adam paper's": (60.41, 39.80, 97.01),
+            },
+            "times": {"adam": (60, 1, (4.2, 1.2), (0.07, 0.02))},
+            "approximation": {"none": (None, None, 6.93), "unit": (None, None, 0.67)},
         },
-        models={"distmult": (58.88, 38.31, 97.51), "complex": (60.41, 39.80, 97.01)},
-        training_minutes=1,
-        explaining_minutes=MeanStd(0.07, 0.02),
-        n_adjacent=MeanStd(508, 101),
-        n_removed=MeanStd(261, 56),
-        lipschitz={"none": 6.93, "unit": 0.67},
+        claims={
+            "approximation": "The paper: the correlation rises from no constraint over maximum "
+            "norm 3 and 2 to unit norm, and the Lipschitz constant falls."
+        },
     ),
     "fb15k-237": Published(
         "FB15k-237",
         "fb15k-237",
         limit=100,
-        removal={
-            ("distmult", "random"): ((59, 67, 83), (35, 45, 59)),
-            ("distmult", "rollback"): ((77, 82, 96), (38, 58, 85)),
-            ("complex", "random"): ((72, 83, 91), (69, 70, 79)),
-            ("complex", "rollback"): ((80, 88, 99), (65, 81, 91)),
+        tables={
+            "table1": _table1(
+                {
+                    "DistMult adam random": (59, 67, 83, 35, 45, 59),
+                    "DistMult adam rollback": (77, 82, 96, 38, 58, 85),
+                    "ComplEx adam random": (72, 83, 91, 69, 70, 79),
+                    "ComplEx adam rollback": (80, 88, 99, 65, 81, 91),
+                }
+            ),
+            "sizes": {"DistMult adam": ((2900, 2300), (5500, 4500)), "": (None, (5500, 4500))},
+            "models": {
+                "DistMult adam paper's": (25.84, 19.16, 40.18),
+                "ComplEx adam paper's": (25.11, 18.15, 40.05),
+            },
+            "times": {"adam": (1020, 17, (360, 420), (6, 7))},
         },
-        models={"distmult": (25.84, 19.16, 40.18), "complex": (25.11, 18.15, 40.05)},
-        training_minutes=17,
-        explaining_minutes=MeanStd(6, 7),
-        n_adjacent=MeanStd(5500, 4500),
-        n_removed=MeanStd(2900, 2300),
     ),
     "movielens": Published(
         "MovieLens",
         "movielens-100k",
         limit=100,
-        removal={
-            ("distmult", "random"): ((53, 52, 92), (3, 14, 72)),
-            ("distmult", "rollback"): ((68, 82, 100), (20, 38, 100)),
-            ("complex", "random"): ((53, 61, 91), (5, 13, 77)),
-            ("complex", "rollback"): ((73, 71, 100), (29, 48, 100)),
+        tables={
+            "table1": _table1(
+                {
+                    "DistMult adam random": (53, 52, 92, 3, 14, 72),
+                    "DistMult adam rollback": (68, 82, 100, 20, 38, 100),
+                    "ComplEx adam random": (53, 61, 91, 5, 13, 77),
+                    "ComplEx adam rollback": (73, 71, 100, 29, 48, 100),
+                }
+            ),
+            "sizes": {"DistMult adam": ((16700, 5000), (23700, 7800)), "": (None, (23700, 7800))},
+            "models": {
+                "DistMult adam paper's": (61.81, 37.60, None),
+                "ComplEx adam paper's": (61.76, 37.51, None),
+            },
+            "times": {"adam": (420, 7, (720, 240), (12, 4))},
         },
-        models={"distmult": (61.81, 37.60, None), "complex": (61.76, 37.51, None)},
-        training_minutes=7,
-        explaining_minutes=MeanStd(12, 4),
-        n_adjacent=MeanStd(23700, 7800),
-        n_removed=MeanStd(16700, 5000),
     ),
 }
-
-# The CRIAGE table, DistMult on Nations: PD% and TC% without 1, 3, 5 and 10 facts.
-_CRIAGE: dict[str, tuple[Percents, Percents]] = {
-    "random": ((49, 50, 51, 60), (3, 13, 14, 20)),
-    "criage": ((91, 93, 94, 95), (16, 36, 48, 68)),
-    "rollback-o": ((92, 94, 97, 97), (25, 48, 62, 68)),
-    "rollback": ((92, 96, 97, 98), (27, 51, 66, 73)),
-}
-
-
-def criage_share(method: str, metric: str, k: str) -> float:
-    """PD or TC of the CRIAGE table, as a fraction."""
-    percents = _CRIAGE[method][list(METRICS).index(metric)]
-    return fraction(percents[CRIAGE_SIZES.index(k)])
-
-
-def fraction(percent: float) -> float:
-    """A printed percentage as a fraction, without rounding errors of the division."""
-    return round(percent / 100, 6)
-
-
-APPROXIMATION_CLAIM = (
-    "The paper: the correlation rises from no constraint over maximum norm 3 and 2 to unit norm, "
-    "and the Lipschitz constant falls."
-)
 
 
 @dataclass(frozen=True)

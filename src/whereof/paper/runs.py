@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from whereof.paper.plan import FIRST_SEED, PaperOptions, Part
 from whereof.retrain import Engine, EngineOptions
 from whereof.retrain.recipe import Recipe
 from whereof.run.folder import RunFolder
-from whereof.training import MachineOptions, asks_for_objects, choose_config
+from whereof.training import asks_for_objects, choose_config
+from whereof.training.problem import Problem
 from whereof.types import RELATION, SUBJECT
 from whereof.units import count, show
-
-if TYPE_CHECKING:
-    from whereof.training.problem import Problem
 
 _PRESET = "paper"
 
@@ -54,10 +52,8 @@ class Runs:
             )
         return self._datasets[objects]
 
-    def problem(self, part: Part) -> "Problem":
+    def problem(self, part: Part) -> Problem:
         """The training problem of a part."""
-        from whereof.training.problem import Problem
-
         dataset = self.dataset(part)
         return Problem.of(dataset, choose_config(dataset, _PRESET, _settings(part)))
 
@@ -83,7 +79,8 @@ class Runs:
         folder, path = self._folder(part), self._path(part)
         if folder is not None and folder.manifest.finished:
             return Run.open(path)
-        quiet, machine = Without(self.events, TrainingStarted, Validated), self._machine.to_dict()
+        quiet = Without(self.events, TrainingStarted, Validated)
+        machine = machine_of(self.engine).to_dict()
         self.events.emit(Note(f"training {part.run}"))
         if folder is not None:
             return resume(path, events=quiet, **machine)
@@ -92,11 +89,7 @@ class Runs:
 
     def sibling(self, run: Run, **changes: Any) -> Run:
         """The run with some settings changed."""
-        return sibling(run, self.events, self._machine, **changes)
-
-    @property
-    def _machine(self) -> MachineOptions:
-        return machine_of(self.engine)
+        return sibling(run, self.events, machine_of(self.engine), **changes)
 
     def _path(self, part: Part) -> Path:
         return self.options.folder / "runs" / part.run
@@ -106,8 +99,6 @@ class Runs:
 
         A run that was trained with other settings than the part's is refused.
         """
-        from whereof.training.problem import Problem
-
         path = self._path(part)
         if not path.exists():
             return None

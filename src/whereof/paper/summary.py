@@ -7,7 +7,7 @@ import numpy as np
 from whereof import units
 from whereof.evaluate.protocol import protocols
 from whereof.evaluate.protocols.leave_one_out import Order
-from whereof.paper.compare import relative_drops, truth_methods
+from whereof.paper.compare import relative_drop, truth_methods
 from whereof.paper.figures import Comparison
 from whereof.paper.measure import Results
 from whereof.paper.published import METRICS
@@ -77,38 +77,38 @@ def _range(table: Comparison) -> Iterator[str]:
 
 def _distances(tables: Mapping[str, Comparison]) -> Iterator[str]:
     """Rollback against random removals, without the first fact and in all columns."""
-    sentences = list[str]()
-    for row in tables["table1"].rows if "table1" in tables else ():
-        *names, method = row.names
-        if method != "difference":
-            continue
-        title, (share, *_) = ", ".join(names), tables["table1"].figures(*names, "rollback")
-        points = row.figures[0]
+    if "table1" not in tables:
+        return
+    table = tables["table1"]
+    rows = {row.names[:-1]: row.figures for row in table.rows if row.names[-1] == "difference"}
+    for names, (points, *_) in rows.items():
+        share = table.figures(*names, "rollback")[0]
         if share and points:
             ours = points.mean or 0
             yield (
-                f"{title}: without the fact that rollback ranks first, the probability falls in "
-                f"{units.show(share.mean, 'percent')} of predictions, {units.points(ours)} "
-                f"{'more' if ours >= 0 else 'less'} than without a random fact "
-                f"(paper {points.paper_text})."
+                f"{', '.join(names)}: without the fact that rollback ranks first, the probability "
+                f"falls in {units.show(share.mean, 'percent')} of predictions, "
+                f"{units.points(ours)} {'more' if ours >= 0 else 'less'} than without a random "
+                f"fact (paper {points.paper_text})."
             )
-        both = [
-            (column, figure.mean > figure.paper)
-            for column, figure in zip(tables["table1"].columns, row.figures, strict=True)
+    for names, figures in rows.items():
+        larger = {
+            column: figure.mean > figure.paper
+            for column, figure in zip(table.columns, figures, strict=True)
             if figure and figure.mean is not None and figure.paper is not None
-        ]
-        larger = [column for column, is_larger in both if is_larger]
-        named = f" ({', '.join(larger)})" if larger else ""
-        sentences.append(
-            f"{title}: rollback's distance to random is larger than the paper's in {len(larger)} "
-            f"of {len(both)} columns{named}."
+        }
+        columns = [column for column in larger if larger[column]]
+        named = f" ({', '.join(columns)})" if columns else ""
+        yield (
+            f"{', '.join(names)}: rollback's distance to random is larger than the paper's in "
+            f"{len(columns)} of {len(larger)} columns{named}."
         )
-    yield from sentences
 
 
 def _criage(tables: Mapping[str, Comparison]) -> Iterator[str]:
     if "criage" not in tables or "criage-p" not in tables:
         return
+    compared = (("criage", "rollback"), ("criage", "criage"), ("criage-p", "rollback, criage"))
     mine, theirs, p_values = (
         [
             figure.mean or 0.0
@@ -116,11 +116,7 @@ def _criage(tables: Mapping[str, Comparison]) -> Iterator[str]:
             for figure in tables[name].figures(method, metric)
             if figure
         ]
-        for name, method in (
-            ("criage", "rollback"),
-            ("criage", "criage"),
-            ("criage-p", "rollback, criage"),
-        )
+        for name, method in compared
     )
     at_least = sum(a >= b for a, b in zip(mine, theirs, strict=True))
     yield (
@@ -141,15 +137,16 @@ def _truth(results: Results) -> Iterator[str]:
     methods = truth_methods(results)
     for mine in results.find("truth") if methods else ():
         orders = next(iter(methods.values()))
+        best = _mean_drop(orders, [order.best_drop for order in orders])
         # One retraining may serve two predictions.
         n_facts = mine.evaluation.leave_one_out[0].n_facts
         yield (
             f"The truth: all {n_facts:,} facts adjacent to {len(orders)} predictions, each removed "
             f"alone. The best fact of a prediction lowers its probability by "
-            f"{100 * _mean_drop(orders, 'best'):.0f}% on average."
+            f"{100 * best:.0f}% on average."
         )
     for method, orders in methods.items():
-        first = _mean_drop(orders, "first")
+        first = _mean_drop(orders, [order.first_drop for order in orders])
         yield (
             f"The truth, {method}: removing the fact it ranks first "
             f"{'lowers' if first >= 0 else 'raises'} the probability by {100 * abs(first):.0f}% on "
@@ -158,5 +155,5 @@ def _truth(results: Results) -> Iterator[str]:
         )
 
 
-def _mean_drop(orders: Sequence[Order], which: str) -> float:
-    return float(np.mean([drop or 0.0 for drop in relative_drops(orders, which)]))
+def _mean_drop(orders: Sequence[Order], drops: Sequence[float]) -> float:
+    return float(np.mean([drop or 0.0 for drop in map(relative_drop, orders, drops)]))

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ HOW_TO_READ = (
     "A row has our figure, the mean over seeds. Below it stand the 95% interval, the lowest and "
     "highest seed, and the paper's figure, which comes from one seed."
 )
+_COUNTED = ("n_predictions", "n_retrainings", "seconds")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class Paper:
     @classmethod
     def of(cls, results: Results) -> "Paper":
         tables = compare(results)
-        drawings = (*_charts(results), *_examples(results))
+        charts = (*_scatter(results), *_boxes(results))
+        drawn = [Drawing(each.name, each.title, chart_svg(each)) for each in charts]
+        drawings = (*drawn, *_examples(results))
         return cls(results, tuple(tables), tuple(summarise(results, tables)), drawings)
 
     @property
@@ -87,35 +90,27 @@ class Paper:
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof paper --json` prints."""
         options = self.results.options
-        document = {
-            "whereof": __version__,
-            "dataset": options.dataset,
-            "models": options.models,
-            "limit": options.n_predictions,
-            "measured": self.measured,
-            "missing": [part.name for part in self.results.missing],
-            "parts": list(self._parts()),
-            "summary": self.summary,
-            "tables": {table.name: table.to_dict() for table in self.tables},
-            "figures": {each.name: f"{each.name}.svg" for each in self.drawings},
-        }
-        found: dict[str, Any] = plain(document)
-        return found
-
-    def _parts(self) -> Iterator[dict[str, Any]]:
-        for mine in self.results.finished:
-            part, found = mine.part, mine.evaluation
-            yield {
-                "name": part.name,
-                "title": part.title,
-                "model": part.model,
-                "settings": part.settings,
-                "seeds": list(part.seeds),
-                "n_predictions": found.n_predictions,
-                "n_retrainings": found.n_retrainings,
-                "seconds": found.seconds,
-                "measured": asdict(mine.result.measured),
+        parts = [
+            {name: getattr(mine.part, name) for name in ("name", "title", "model", "settings")}
+            | {"seeds": list(mine.part.seeds), "measured": mine.result.measured}
+            | {name: getattr(mine.evaluation, name) for name in _COUNTED}
+            for mine in self.results.finished
+        ]
+        found: dict[str, Any] = plain(
+            {
+                "whereof": __version__,
+                "dataset": options.dataset,
+                "models": options.models,
+                "limit": options.n_predictions,
+                "measured": self.measured,
+                "missing": [part.name for part in self.results.missing],
+                "parts": parts,
+                "summary": self.summary,
+                "tables": {table.name: table.to_dict() for table in self.tables},
+                "figures": {each.name: f"{each.name}.svg" for each in self.drawings},
             }
+        )
+        return found
 
     def write(self, folder: Path) -> None:
         """Write every file, over those of before."""
@@ -147,30 +142,25 @@ class Paper:
         return page(parts, title=self.title, heading=self.title)
 
 
-def _charts(results: Results) -> Iterator[Drawing]:
-    for chart in (*_scatter(results), *_boxes(results)):
-        yield Drawing(chart.name, chart.title, chart_svg(chart))
-
-
 def _scatter(results: Results) -> Iterator[Chart]:
     """Predicted against actual probabilities, and their changes, a panel for each model."""
     titles = {
-        "scatter": "Predicted against actual probability without rollback's first fact",
-        "scatter-changes": "Predicted against actual change of the probability",
+        "probability": "Predicted against actual probability without rollback's first fact",
+        "change": "Predicted against actual change of the probability",
     }
-    found = approximations(results)
-    for name, what in zip(titles, ("probability", "change"), strict=True):
+    for what, title in titles.items():
         panels = []
-        for mine, row in found:
+        for mine, row in approximations(results):
             held = "" if row.constraint == "none" else f", constraint {row.constraint}"
             r = units.show(getattr(row, f"pearson_{what}"), "number")
             slope = units.show(row.lipschitz, "number")
-            bases = [point[0] if what == "change" else 0.0 for point in row.points]
+            bases = [original if what == "change" else 0.0 for original, _, _ in row.points]
             places = [(p[1] - base, p[2] - base) for p, base in zip(row.points, bases, strict=True)]
             panels.append(Points(f"{mine.title}{held}", places, f"r = {r}, Lipschitz {slope}"))
         x, y = (Column(it, f"{it} {what}", "probability") for it in ("predicted", "actual"))
         if panels:
-            yield Chart(name, titles[name], panels, x, y)
+            name = "scatter" if what == "probability" else "scatter-changes"
+            yield Chart(name, title, panels, x, y)
 
 
 def _boxes(results: Results) -> Iterator[Chart]:
