@@ -1,8 +1,7 @@
 """Build a dataset from tables of names; add labels; hold out facts from training."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, as_numpy, encode, to_sources
+from whereof.data.columns import FactTable, as_numpy, encode
 from whereof.data.dataset import Dataset, Ratings, Sources
 from whereof.data.labels import Labels, as_labels
 from whereof.data.vocabulary import Vocabulary
@@ -48,37 +47,44 @@ def build_dataset(
         two-way data, if a subject and an object share a name, the label belongs to the object; if
         there are such names, so do the labels of numbers.
     """
-    tables = {"train": _table(train), "valid": _table(valid), "test": _table(test)}
+    tables = dict(zip(("train", "valid", "test"), map(_table, (train, valid, test)), strict=True))
     _check_columns(name, tables)
-    ids = _Ids.of(tables["train"].columns)
+    facts = {split: np.zeros((len(table), 3), np.int32) for split, table in tables.items()}
+    relations: list[str] = []
+    if len(tables["train"].columns) == 3:
+        entities = _number(facts, tables, {SUBJECT: 0, OBJECT: 2})
+        subjects = objects = range(len(entities))
+        relations = _number(facts, tables, {RELATION: 1})
+    else:
+        entities = _number(facts, tables, {SUBJECT: 0})
+        subjects = range(len(entities))
+        entities += _number(facts, tables, {OBJECT: 1}, start=len(subjects))
+        objects = range(len(subjects), len(entities))
     notes: list[str] = []
-    splits = [_encode(table, ids, split, notes) for split, table in tables.items()]
+    rows = {split: _kept_rows(facts[split], table, split, notes) for split, table in tables.items()}
+    dataset = Dataset(
+        name=name,
+        entities=Vocabulary(tuple(entities)),
+        relations=Vocabulary(tuple(relations), kind="relation"),
+        train=_take(facts["train"], rows["train"]),
+        valid=_take(facts["valid"], rows["valid"]),
+        test=_take(facts["test"], rows["test"]),
+        subjects=subjects,
+        objects=objects,
+        ratings=_ratings(name, tables, rows),
+        sources=_sources(tables["train"].sources, rows["train"]),
+        read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
+    )
     labels: tuple[dict[str, str], dict[str, str]] = ({}, {})
     for table in reversed(tables.values()):
         labels[0].update(table.entity_labels)
         labels[1].update(table.relation_labels)
-    vocabularies = _label(
-        *ids.vocabularies(),
-        ids.subject_range,
-        ids.object_range,
+    dataset, unused = _label(
+        dataset,
         labels[0] | as_labels(entity_labels, "entity"),
         labels[1] | as_labels(relation_labels, "relation"),
-        notes,
     )
-    return Dataset(
-        name=name,
-        entities=vocabularies[0],
-        relations=vocabularies[1],
-        train=splits[0].facts,
-        valid=splits[1].facts,
-        test=splits[2].facts,
-        subjects=ids.subject_range,
-        objects=ids.object_range,
-        notes=tuple(notes),
-        ratings=_ratings(name, splits),
-        sources=splits[0].sources,
-        read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
-    )
+    return replace(dataset, notes=(*notes, *unused))
 
 
 def add_labels(
@@ -88,19 +94,11 @@ def add_labels(
 
     If ratings are objects, items are relations: `entities` then labels users and items.
     """
-    notes: list[str] = []
-    vocabularies = _label(
-        dataset.entities,
-        dataset.relations,
-        dataset.subjects,
-        dataset.objects,
-        as_labels(entities, "entity"),
-        as_labels(relations, "relation"),
-        notes,
-    )
-    if notes:
-        raise WhereofError(f"{notes[0]}; check the column of names")
-    return replace(dataset, entities=vocabularies[0], relations=vocabularies[1])
+    given = as_labels(entities, "entity"), as_labels(relations, "relation")
+    labelled, unused = _label(dataset, *given)
+    if unused:
+        raise WhereofError(f"{unused[0]}; check the column of names")
+    return labelled
 
 
 def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
@@ -185,49 +183,6 @@ def _table(columns: Columns) -> FactTable:
     return FactTable(tuple(encode(list(column)) for column in columns))
 
 
-@dataclass(frozen=True)
-class _Ids:
-    """The sorted names of each position of a fact; in three-way data both ends share theirs."""
-
-    subjects: Any
-    relations: Any
-    objects: Any
-
-    @classmethod
-    def of(cls, train: tuple[Any, ...]) -> "_Ids":
-        """The names in the columns of the training facts."""
-        subject, *relation, object_ = train
-        if relation:
-            entities = _sorted_names(subject, object_)
-            return cls(entities, _sorted_names(*relation), entities)
-        return cls(_sorted_names(subject), pa.nulls(0, pa.string()), _sorted_names(object_))
-
-    @property
-    def two_way(self) -> bool:
-        return not len(self.relations)
-
-    @property
-    def subject_range(self) -> range:
-        return range(len(self.subjects))
-
-    @property
-    def object_range(self) -> range:
-        start = len(self.subjects) if self.two_way else 0
-        return range(start, start + len(self.objects))
-
-    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
-        """Entities and relations, without labels."""
-        entities = self.subjects.to_pylist() + (self.objects.to_pylist() if self.two_way else [])
-        relations = tuple(self.relations.to_pylist())
-        return Vocabulary(tuple(entities)), Vocabulary(relations, kind="relation")
-
-
-def _sorted_names(*columns: Any) -> Any:
-    """The distinct names of the columns. UTF-8 bytes sort as Python sorts text."""
-    names = pc.unique(pa.chunked_array([column.dictionary for column in columns]))
-    return names.take(pc.sort_indices(names))
-
-
 def _check_columns(name: str, tables: Mapping[str, FactTable]) -> None:
     """Raise an error if columns have different lengths or splits have different columns."""
     expected = len(tables["train"].columns)
@@ -251,55 +206,58 @@ def _check_columns(name: str, tables: Mapping[str, FactTable]) -> None:
         raise WhereofError(f"dataset {name!r} has no training facts; give at least one")
 
 
-@dataclass(frozen=True)
-class _Split:
-    """The facts of a split that stay, with their ratings and sources."""
+def _number(
+    facts: Mapping[str, Facts],
+    tables: Mapping[str, FactTable],
+    places: Mapping[int, int],
+    start: int = 0,
+) -> list[str]:
+    """Number the names at some places of the training facts; return them, sorted.
 
-    facts: Facts
-    ratings: NDArray[np.float32] | None
-    sources: Sources | None
+    Writes the ids into the facts of all splits, -1 for a name that no training fact has. `places`
+    maps each place to its column.
+    """
+    cells = [
+        (facts[split][:, place], table.columns[at])
+        for split, table in tables.items()
+        if table.columns
+        for place, at in places.items()
+    ]
+    every = pa.concat_arrays([column.dictionary for _, column in cells]).dictionary_encode()
+    codes = as_numpy(every.indices, np.int32)
+    # Codes count names in the order in which they first appear: those of training come first.
+    n_trained = sum(len(column.dictionary) for _, column in cells[: len(places)])
+    names = every.dictionary[: codes[:n_trained].max() + 1]
+    order = pc.sort_indices(names)  # UTF-8 bytes sort as Python sorts text
+    ids = np.full(len(every.dictionary), -1, np.int32)
+    ids[as_numpy(order, np.uint64)] = np.arange(start, start + len(names))
+    bounds = np.cumsum([len(column.dictionary) for _, column in cells])
+    for (target, column), its_codes in zip(cells, np.split(codes, bounds[:-1]), strict=True):
+        target[:] = ids[its_codes][as_numpy(column.indices, np.int32)]
+    sorted_names: list[str] = names.take(order).to_pylist()
+    return sorted_names
 
 
-def _encode(table: FactTable, ids: _Ids, split: str, notes: list[str]) -> _Split:
-    """Encode facts as ids, each once, without facts whose names are not in training."""
+def _kept_rows(facts: Facts, table: FactTable, split: str, notes: list[str]) -> NDArray[np.int64]:
+    """The rows of facts that stay: all of their names are known, and each fact once."""
     notes += [f"{split}: {note}" for note in table.notes]
-    facts = np.zeros((len(table), 3), np.int32)
-    if table.columns:
-        places = (SUBJECT, OBJECT) if ids.two_way else (SUBJECT, RELATION, OBJECT)
-        names = {SUBJECT: ids.subjects, RELATION: ids.relations, OBJECT: ids.objects}
-
-        def fill(place: int, column: Any) -> None:
-            start = ids.object_range.start if place == OBJECT else 0
-            facts[:, place] = _look_up(column, names[place], start)
-
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(fill, places, table.columns))
-    rows = np.flatnonzero((facts >= 0).all(axis=1)) if split != "train" else np.arange(len(facts))
-    if n_unknown := len(facts) - len(rows):
+    rows = np.arange(len(facts))
+    if facts.min(initial=0) < 0:
+        rows = np.flatnonzero((facts >= 0).all(axis=1))
         notes.append(
-            f"{split}: {n_unknown} of {len(facts)} facts dropped: "
+            f"{split}: {len(facts) - len(rows)} of {len(facts)} facts dropped: "
             "they have names that are not in train"
         )
-        facts = facts[rows]
-    repeats = _repeats(facts)
+    repeats = _repeats(_take(facts, rows))
     if n_repeats := len(repeats):
         stays = ", the first rating stays" if table.ratings is not None else ""
         notes.append(f"{split}: {n_repeats} duplicate fact{'s' * (n_repeats > 1)} dropped{stays}")
-        facts, rows = np.delete(facts, repeats, axis=0), np.delete(rows, repeats)
-    return _Split(
-        facts=facts,
-        ratings=table.ratings[rows] if table.ratings is not None else None,
-        sources=to_sources(table.sources, rows) if table.sources is not None else None,
-    )
+        rows = np.delete(rows, repeats)
+    return rows
 
 
-def _look_up(column: Any, names: Any, start: int) -> NDArray[np.int32]:
-    """(n_rows,) the id of each name, counted from `start`; -1 for an unknown one."""
-    found = pc.index_in(column.dictionary, value_set=names)
-    ids = as_numpy(found, np.int32) + np.int32(start)
-    if found.null_count:
-        ids[as_numpy(found.is_null().cast("uint8"), np.bool_)] = -1
-    return np.asarray(ids[as_numpy(column.indices, np.int32)])
+def _take(facts: Facts, rows: NDArray[np.int64]) -> Facts:
+    return facts[rows] if len(rows) < len(facts) else facts
 
 
 def _repeats(facts: Facts) -> NDArray[np.int64]:
@@ -318,60 +276,62 @@ def _repeats(facts: Facts) -> NDArray[np.int64]:
     return np.sort(order[1:][keys[order[1:]] == keys[order[:-1]]])
 
 
-def _ratings(name: str, splits: Sequence[_Split]) -> Ratings | None:
+def _ratings(
+    name: str, tables: Mapping[str, FactTable], rows: Mapping[str, NDArray[np.int64]]
+) -> Ratings | None:
     """The ratings of all splits; either all splits have ratings or none."""
-    rated = [split.ratings for split in splits if len(split.facts)]
-    if all(ratings is None for ratings in rated):
-        return None
-    if any(ratings is None for ratings in rated):
+    rated = {tables[split].ratings is not None for split in tables if len(rows[split])}
+    if rated == {True, False}:
         raise WhereofError(f"dataset {name!r}: some splits have ratings and some have none")
+    if rated == {False}:
+        return None
     empty = np.zeros(0, np.float32)
-    return Ratings(*(empty if split.ratings is None else split.ratings for split in splits))
+    found = (empty if table.ratings is None else table.ratings for table in tables.values())
+    return Ratings(*(ratings[kept] for ratings, kept in zip(found, rows.values(), strict=True)))
+
+
+def _sources(array: Any, rows: NDArray[np.int64]) -> Sources | None:
+    if array is None:
+        return None
+    return Sources(as_numpy(array.indices, np.int32), array.dictionary.to_pylist()).take(rows)
 
 
 def _label(
-    entities: Vocabulary,
-    relations: Vocabulary,
-    subjects: range,
-    objects: range,
-    entity_labels: Mapping[str, str],
-    relation_labels: Mapping[str, str],
-    notes: list[str],
-) -> tuple[Vocabulary, Vocabulary]:
-    """Entities and relations with these labels added."""
-    if relation_labels and not len(relations):
+    dataset: Dataset, entity_labels: Mapping[str, str], relation_labels: Mapping[str, str]
+) -> tuple[Dataset, list[str]]:
+    """The dataset with these labels added, and notes on labels that fit no name."""
+    entities, relations = dataset.entities, dataset.relations
+    if relation_labels and dataset.two_way:
         raise WhereofError(
             "relation labels given, but two-way data has no relations; leave them out"
         )
     # If users and items share numbers, labels of numbers belong to the items: the objects, or the
     # relations if ratings are objects.
     items: set[str] = set()
-    if subjects != objects:
-        items = {*(relations.names or entities.names[objects.start : objects.stop])}
-    users = entities.names[subjects.start : subjects.stop]
-    shared = not items.isdisjoint(users)
+    if dataset.subjects != dataset.objects:
+        items = {*(relations.names or entities.names[dataset.objects.start :])}
+    shared = bool(items) and not items.isdisjoint(entities.names[: len(dataset.subjects)])
     fits = {
         name: label
         for name, label in entity_labels.items()
         if not shared or name in items or not name.isdecimal()
     }
-    if items and len(relations):
+    if items and not dataset.two_way:
         relation_labels = {n: fits[n] for n in fits if n in items} | dict(relation_labels)
         fits = {n: fits[n] for n in fits if n not in items}
     known = {n: fits[n] for n in entities.names if n in fits}
     titled = {n: relation_labels[n] for n in relations.names if n in relation_labels}
-    for kind, given, found in (
-        ("entity", entity_labels, known or titled),
-        ("relation", relation_labels, titled),
-    ):
-        if given and not found:
-            notes.append(f"none of the {len(given)} {kind} labels is for a name in train")
+    found = {"entity": (entity_labels, known or titled), "relation": (relation_labels, titled)}
+    notes = [
+        f"none of the {len(given)} {kind} labels is for a name in train"
+        for kind, (given, fitting) in found.items()
+        if given and not fitting
+    ]
     labelled = entities.labelled
-    if items and not len(relations):
-        labelled = objects if shared else None
+    if items and dataset.two_way:
+        labelled = dataset.objects if shared else None
     elif items and known:
-        labelled = subjects
-    return (
-        replace(entities, labels={**entities.labels, **known}, labelled=labelled),
-        replace(relations, labels={**relations.labels, **titled}),
-    )
+        labelled = dataset.subjects
+    entities = replace(entities, labels={**entities.labels, **known}, labelled=labelled)
+    relations = replace(relations, labels={**relations.labels, **titled})
+    return replace(dataset, entities=entities, relations=relations), notes

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from whereof.data.dataset import Sources
 from whereof.data.layout import ColumnLayout
 
 CODES: Final = pa.dictionary(pa.int32(), pa.string())
@@ -84,11 +83,6 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
 def _unify(chunks: Sequence[Any]) -> Any:
     """Join chunks with different codes to one array of type CODES."""
     return pa.chunked_array(chunks, CODES).unify_dictionaries().combine_chunks()
-
-
-def to_sources(array: Any, rows: NDArray[np.integer]) -> Sources:
-    """Some rows of an Arrow array of type CODES, with the names that they have."""
-    return Sources(as_numpy(array.indices, np.int32), array.dictionary.to_pylist()).take(rows)
 
 
 def as_numpy(array: Any, dtype: type[Any]) -> NDArray[Any]:
