@@ -10,7 +10,7 @@ from servers import serving
 
 from whereof.cli import cli
 from whereof.cli.progress import TerminalEvents
-from whereof.data.catalogue import CATALOGUE, File, fetch_dataset
+from whereof.data.catalogue import CATALOGUE, File, find_entry, find_folder
 from whereof.errors import WhereofError
 
 FACTS = b"a\tr\tb\nb\tr\tc\n"
@@ -87,7 +87,7 @@ def test_a_terminal_gets_a_bar(
     with serving({"train.txt": FACTS}) as address:
         serve_umls(address, monkeypatch)
         with TerminalEvents() as events:
-            fetch_dataset("umls", events=events)
+            find_folder(find_entry("umls"), events=events)
     assert "12/12 bytes" in capsys.readouterr().err
 
 

@@ -187,9 +187,10 @@ def test_a_split_is_the_same_everywhere() -> None:
 
 
 def test_ratings_and_sources_go_with_their_facts() -> None:
-    columns = tuple(map(encode, (GRID[0], GRID[2])))
+    columns = {"subject": encode(GRID[0]), "object": encode(GRID[2])}
     marks = np.arange(100, dtype=np.float32)
-    table = FactTable(columns, marks, encode([f"{int(mark)}" for mark in marks]))
+    marked = {"rating": marks, "source": encode([f"{int(mark)}" for mark in marks])}
+    table = FactTable(columns | marked)
     whole = build_dataset("grid", table)
     split = hold_out(whole, 0.1, 0.2, 0)
     assert split.ratings is not None

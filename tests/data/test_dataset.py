@@ -102,7 +102,8 @@ def test_object_ids_of_two_way_data_start_after_the_users() -> None:
 
 def table(*rows: tuple[str, str, float]) -> FactTable:
     users, items, ratings = zip(*rows, strict=True)
-    return FactTable((encode(users), encode(items)), np.array(ratings, np.float32))
+    columns = {"subject": encode(users), "object": encode(items)}
+    return FactTable(columns | {"rating": np.array(ratings, np.float32)})
 
 
 def rated() -> Dataset:

@@ -14,7 +14,7 @@ Write = Callable[[str, str | bytes], Path]
 
 
 def rows(table: FactTable) -> list[tuple[str, ...]]:
-    return list(table.rows())
+    return list(zip(*(column.to_pylist() for column in table.fact_columns), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -94,24 +94,21 @@ def test_ratings_and_sources_come_with_the_facts(write: Write) -> None:
     path = write("ratings.csv", "user,item,rating,timestamp,source\na,x,4.5,0,web\nb,x,1e0,0,app\n")
     table = read_facts(path, ReadOptions(), "train")
     assert rows(table) == [("a", "x"), ("b", "x")]
-    assert table.ratings is not None
-    assert table.ratings.tolist() == [4.5, 1.0]
-    assert table.sources is not None
-    assert table.sources.to_pylist() == ["web", "app"]
+    assert table.columns["rating"].tolist() == [4.5, 1.0]
+    assert table.columns["source"].to_pylist() == ["web", "app"]
 
 
 def test_only_what_is_asked_for_is_read(write: Write) -> None:
     path = write("facts.csv", "user,item,rating,note\na,x,good,\n")
     table = read_facts(path, ReadOptions(columns="user,item"), "train")
-    assert (rows(table), table.ratings) == ([("a", "x")], None)
+    assert (rows(table), [*table.columns]) == ([("a", "x")], ["subject", "object"])
 
 
 def test_headerless_ratings_by_number(write: Write) -> None:
     path = write("u.data", "196\t242\t3\t881250949\n186\t302\t2.5\t891717742\n")
     table = read_facts(path, ReadOptions(rating="3"), "train")
     assert rows(table) == [("196", "242"), ("186", "302")]
-    assert table.ratings is not None
-    assert table.ratings.tolist() == [3, 2.5]
+    assert table.columns["rating"].tolist() == [3, 2.5]
 
 
 BAD = {

@@ -42,10 +42,10 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
         entry = find_entry(name)
         if download:
             from whereof.cli.progress import TerminalEvents
-            from whereof.data.catalogue import fetch_dataset
+            from whereof.data.catalogue import find_folder
 
             with TerminalEvents() as events:
-                fetch_dataset(entry.name, data_dir, events)
+                find_folder(entry, data_dir, events)
         about = _describe(entry, data_dir)
         print_json(about) if as_json else _show(about)
     elif download:

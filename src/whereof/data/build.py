@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whereof.data.columns import FactTable, as_numpy, encode
 from whereof.data.dataset import Dataset, Ratings, Sources
 from whereof.data.labels import Labels, as_labels
+from whereof.data.layout import PLACES
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
@@ -47,18 +48,17 @@ def build_dataset(
         two-way data, if a subject and an object share a name, the label belongs to the object; if
         there are such names, so do the labels of numbers.
     """
-    tables = dict(zip(("train", "valid", "test"), map(_table, (train, valid, test)), strict=True))
-    _check_columns(name, tables)
+    tables = _tables(name, {"train": train, "valid": valid, "test": test})
     facts = {split: np.zeros((len(table), 3), np.int32) for split, table in tables.items()}
     relations: list[str] = []
-    if len(tables["train"].columns) == 3:
-        entities = _number(facts, tables, {SUBJECT: 0, OBJECT: 2})
+    if "relation" in tables["train"].columns:
+        entities = _number(facts, tables, "subject", "object")
         subjects = objects = range(len(entities))
-        relations = _number(facts, tables, {RELATION: 1})
+        relations = _number(facts, tables, "relation")
     else:
-        entities = _number(facts, tables, {SUBJECT: 0})
+        entities = _number(facts, tables, "subject")
         subjects = range(len(entities))
-        entities += _number(facts, tables, {OBJECT: 1}, start=len(subjects))
+        entities += _number(facts, tables, "object", start=len(subjects))
         objects = range(len(subjects), len(entities))
     notes: list[str] = []
     rows = {split: _kept_rows(facts[split], table, split, notes) for split, table in tables.items()}
@@ -72,7 +72,7 @@ def build_dataset(
         subjects=subjects,
         objects=objects,
         ratings=_ratings(name, tables, rows),
-        sources=_sources(tables["train"].sources, rows["train"]),
+        sources=_sources(tables["train"].columns.get("source"), rows["train"]),
         read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
     )
     labels: tuple[dict[str, str], dict[str, str]] = ({}, {})
@@ -177,51 +177,47 @@ def _first_rows(ids: NDArray[np.int32], n_ids: int) -> NDArray[np.int64]:
     return rows
 
 
-def _table(columns: Columns) -> FactTable:
-    if isinstance(columns, FactTable):
-        return columns
-    return FactTable(tuple(encode(list(column)) for column in columns))
-
-
-def _check_columns(name: str, tables: Mapping[str, FactTable]) -> None:
-    """Raise an error if columns have different lengths or splits have different columns."""
-    expected = len(tables["train"].columns)
-    if expected not in (2, 3):
-        raise WhereofError(
-            f"dataset {name!r}: train has {expected} columns; "
-            "give 2 (subject, object) or 3 (subject, relation, object)"
-        )
-    for split, table in tables.items():
-        if table.columns and len(table.columns) != expected:
+def _tables(name: str, given: Mapping[str, Columns]) -> dict[str, FactTable]:
+    """The splits as tables; refuse different columns, and columns of different lengths."""
+    tables: dict[str, FactTable] = {}
+    for split, columns in given.items():
+        facts = columns.fact_columns if isinstance(columns, FactTable) else columns
+        expected = len(tables["train"].fact_columns) if tables else len(facts)
+        if expected not in PLACES:
             raise WhereofError(
-                f"dataset {name!r}: {split} has {len(table.columns)} columns but train has "
+                f"dataset {name!r}: train has {expected} columns; "
+                "give 2 (subject, object) or 3 (subject, relation, object)"
+            )
+        if len(facts) not in (0, expected):
+            raise WhereofError(
+                f"dataset {name!r}: {split} has {len(facts)} columns but train has "
                 f"{expected}; give every split the same columns"
             )
-        lengths = [len(column) for column in table.columns]
+        lengths = [len(column) for column in facts]
         if len(set(lengths)) > 1:
             raise WhereofError(
                 f"dataset {name!r}: the columns of {split} have {lengths} rows; make them equal"
             )
+        if not isinstance(columns, FactTable):
+            columns = FactTable(dict(zip(PLACES[expected], map(encode, columns), strict=False)))
+        tables[split] = columns
     if not len(tables["train"]):
         raise WhereofError(f"dataset {name!r} has no training facts; give at least one")
+    return tables
 
 
 def _number(
-    facts: Mapping[str, Facts],
-    tables: Mapping[str, FactTable],
-    places: Mapping[int, int],
-    start: int = 0,
+    facts: Mapping[str, Facts], tables: Mapping[str, FactTable], *places: str, start: int = 0
 ) -> list[str]:
     """Number the names at some places of the training facts; return them, sorted.
 
-    Writes the ids into the facts of all splits, -1 for a name that no training fact has. `places`
-    maps each place to its column.
+    Writes the ids into the facts of all splits, -1 for a name that no training fact has.
     """
     cells = [
-        (facts[split][:, place], table.columns[at])
+        (facts[split][:, PLACES[3].index(place)], table.columns[place])
         for split, table in tables.items()
         if table.columns
-        for place, at in places.items()
+        for place in places
     ]
     every = pa.concat_arrays([column.dictionary for _, column in cells]).dictionary_encode()
     codes = as_numpy(every.indices, np.int32)
@@ -250,7 +246,7 @@ def _kept_rows(facts: Facts, table: FactTable, split: str, notes: list[str]) -> 
         )
     repeats = _repeats(_take(facts, rows))
     if n_repeats := len(repeats):
-        stays = ", the first rating stays" if table.ratings is not None else ""
+        stays = ", the first rating stays" if "rating" in table.columns else ""
         notes.append(f"{split}: {n_repeats} duplicate fact{'s' * (n_repeats > 1)} dropped{stays}")
         rows = np.delete(rows, repeats)
     return rows
@@ -280,13 +276,13 @@ def _ratings(
     name: str, tables: Mapping[str, FactTable], rows: Mapping[str, NDArray[np.int64]]
 ) -> Ratings | None:
     """The ratings of all splits; either all splits have ratings or none."""
-    rated = {tables[split].ratings is not None for split in tables if len(rows[split])}
+    rated = {"rating" in tables[split].columns for split in tables if len(rows[split])}
     if rated == {True, False}:
         raise WhereofError(f"dataset {name!r}: some splits have ratings and some have none")
     if rated == {False}:
         return None
     empty = np.zeros(0, np.float32)
-    found = (empty if table.ratings is None else table.ratings for table in tables.values())
+    found = (table.columns.get("rating", empty) for table in tables.values())
     return Ratings(*(ratings[kept] for ratings, kept in zip(found, rows.values(), strict=True)))
 
 

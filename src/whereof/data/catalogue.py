@@ -64,11 +64,6 @@ class Entry:
         """Whether the dataset has labels."""
         return any(file.name in ("entity2text.txt", "u.item") for file in self.files)
 
-    def n_lines(self, file: str) -> int | None:
-        """The number of facts in a file; None for other files."""
-        sizes = {"train.txt": self.n_facts, "valid.txt": self.n_valid, "test.txt": self.n_test}
-        return sizes.get(file)
-
     def to_dict(self) -> dict[str, Any]:
         files = [{"name": f.name, "url": f.url, "sha256": f.sha256} for f in self.files]
         return asdict(self) | {"labelled": self.labelled, "files": files}
@@ -122,25 +117,13 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
     return Place("absent")
 
 
-def fetch_dataset(
-    name: str, data_dir: str | Path | None = None, events: Events | None = None
-) -> Path | Traversable:
-    """The folder of a named dataset, downloaded if absent.
-
-    Parameters
-    ----------
-    name
-        One of `CATALOGUE`.
-    data_dir
-        The folder that contains the dataset's folder; if it is given, nothing is downloaded.
-    """
-    return find_folder(find_entry(name), data_dir, events)
-
-
 def find_folder(
     entry: Entry, data_dir: str | Path | None = None, events: Events | None = None
 ) -> Path | Traversable:
-    """The folder of a dataset's files, downloaded if absent."""
+    """The folder of a dataset's files, downloaded if absent.
+
+    If `data_dir` is given, the dataset's folder must be in it, and nothing is downloaded.
+    """
     from whereof.data.download import check_files, fetch  # slow to import
 
     place = locate(entry, data_dir)

@@ -1,6 +1,6 @@
 """Tables of facts as columns of names: the result of every reader."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -9,47 +9,40 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from whereof.data.layout import ColumnLayout
+from whereof.data.layout import PLACES, ColumnLayout
 
 CODES: Final = pa.dictionary(pa.int32(), pa.string())
 """The Arrow type of a column of names: codes, and the name of each code."""
-Part: TypeAlias = Mapping[int, Any]
-"""Some rows of a table, by column position: chunks of type CODES, or float32 ratings."""
+Part: TypeAlias = Mapping[str, list[Any]]
+"""Some rows of a table, by role: arrays of type CODES, or of ratings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FactTable:
     """The facts of one file, column by column, all of one length."""
 
-    columns: tuple[Any, ...]
-    """(subject, relation, object) or (subject, object), each an Arrow array of type CODES."""
-    ratings: NDArray[np.float32] | None = None
-    """(n_rows,) beside (user, item)."""
-    sources: Any = None
-    """An Arrow array of type CODES, or None."""
+    columns: Mapping[str, Any]
+    """By role: subject, relation, object and source are Arrow arrays of type CODES, rating is
+    (n_rows,) float32."""
     entity_labels: Mapping[str, str] = field(default_factory=dict)
     """Name -> label, if the file itself has labels."""
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Notes on what reading skipped."""
     read_as: Mapping[str, str] = field(default_factory=dict)
-    """Sources names of the file, by role."""
+    """Column names of the file, by role."""
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        return len(self.columns.get("subject", ()))
 
-    def rows(self) -> Iterator[tuple[str, ...]]:
-        """The names of every fact."""
-        return zip(*(column.to_pylist() for column in self.columns), strict=True)
+    @property
+    def fact_columns(self) -> list[Any]:
+        """(subject, relation, object) or (subject, object); empty without facts."""
+        return [self.columns[place] for place in PLACES[3] if place in self.columns]
 
     def take(self, rows: slice) -> "FactTable":
         """The table of these rows."""
-        return replace(
-            self,
-            columns=tuple(column[rows] for column in self.columns),
-            ratings=None if self.ratings is None else self.ratings[rows],
-            sources=None if self.sources is None else self.sources[rows],
-        )
+        return replace(self, columns={role: each[rows] for role, each in self.columns.items()})
 
 
 def encode(texts: Sequence[str]) -> Any:
@@ -63,25 +56,18 @@ def encode(texts: Sequence[str]) -> Any:
 
 def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
     """Join parts to one table of facts."""
-    chunks: dict[int, list[Any]] = {at: [] for at in layout.texts}
-    ratings = [np.zeros(0, np.float32)]
+    chunks: dict[str, list[Any]] = {role: [] for role in layout.places}
     for part in parts:
-        for at in layout.texts:
-            chunks[at] += part[at]
-        if layout.rating is not None:
-            ratings.append(part[layout.rating])
+        for role, found in part.items():
+            chunks[role] += found
     with ThreadPoolExecutor() as pool:
-        columns = dict(zip(chunks, pool.map(_unify, chunks.values()), strict=True))
-    return FactTable(
-        columns=tuple(columns[at] for at in layout.columns),
-        ratings=np.concatenate(ratings) if layout.rating is not None else None,
-        sources=columns[layout.source] if layout.source is not None else None,
-        read_as=layout.read_as,
-    )
+        columns = dict(zip(chunks, pool.map(_join, chunks, chunks.values()), strict=True))
+    return FactTable(columns, read_as=layout.read_as)
 
 
-def _unify(chunks: Sequence[Any]) -> Any:
-    """Join chunks with different codes to one array of type CODES."""
+def _join(role: str, chunks: Sequence[Any]) -> Any:
+    if role == "rating":
+        return np.concatenate([np.zeros(0, np.float32), *chunks], dtype=np.float32)
     return pa.chunked_array(chunks, CODES).unify_dictionaries().combine_chunks()
 
 

@@ -1,7 +1,7 @@
 """The dataset: vocabularies and the encoded facts of three splits."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -93,7 +93,6 @@ class Dataset:
     def __post_init__(self) -> None:
         for split in ("train", "valid", "test"):
             self._check(split, getattr(self, split))
-            self._check_ratings(split)
         if self.sources is not None and len(self.sources) != self.n_facts:
             raise WhereofError(
                 f"dataset {self.name!r}: {len(self.sources)} sources for {self.n_facts} facts"
@@ -143,11 +142,12 @@ class Dataset:
         """SHA-256 (hex) of names, facts and ratings of all splits, without labels and sources."""
         digest = hashlib.sha256()
         for names in (self.entities.names, self.relations.names):
-            digest.update(_framed(name.encode() for name in names))
+            # With their lengths, so that different lists give different bytes.
+            parts = (_number(len(text)) + text for text in map(str.encode, names))
+            digest.update(_number(len(names)) + b"".join(parts))
         digest.update(_number(len(self.subjects)))
         for facts in (self.train, self.valid, self.test):
-            digest.update(_number(len(facts)))
-            digest.update(facts.astype("<i4").tobytes())
+            digest.update(_number(len(facts)) + facts.astype("<i4").tobytes())
         if self.ratings is not None:
             for ratings in (self.ratings.train, self.ratings.valid, self.ratings.test):
                 digest.update(ratings.astype("<f4").tobytes())
@@ -155,11 +155,8 @@ class Dataset:
 
     def fact_names(self, fact: Sequence[int] | Facts) -> tuple[str, ...]:
         """Names of a fact: (subject, relation, object), or (subject, object)."""
-        subject = self.entities.name(fact[SUBJECT])
-        object_ = self.entities.name(fact[OBJECT])
-        if self.two_way:
-            return subject, object_
-        return subject, self.relations.name(fact[RELATION]), object_
+        relation = () if self.two_way else (self.relations.name(fact[RELATION]),)
+        return self.entities.name(fact[SUBJECT]), *relation, self.entities.name(fact[OBJECT])
 
     def _check(self, split: str, facts: Facts) -> None:
         """Raise an error for ids that would make a kernel read outside of a table."""
@@ -180,25 +177,15 @@ class Dataset:
                     f"{where}: {word} id {bad} is not one of {ids.start} to {ids.stop - 1}"
                 )
 
-    def _check_ratings(self, split: str) -> None:
-        if self.ratings is None:
-            return
-        ratings, facts = getattr(self.ratings, split), getattr(self, split)
-        if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
-            raise WhereofError(
-                f"dataset {self.name!r}, {split}: ratings are not {len(facts)} finite numbers"
-            )
+        if self.ratings is not None:
+            ratings = getattr(self.ratings, split)
+            if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
+                raise WhereofError(f"{where}: ratings are not {len(facts)} finite numbers")
 
 
 def _number(value: int) -> bytes:
     """A number as eight bytes, the same on every machine."""
     return value.to_bytes(8, "little")
-
-
-def _framed(texts: Iterable[bytes]) -> bytes:
-    """Texts with their lengths as bytes, so that different lists give different bytes."""
-    parts = [_number(len(text)) + text for text in texts]
-    return _number(len(parts)) + b"".join(parts)
 
 
 def ratings_as_objects(dataset: Dataset) -> Dataset:
@@ -215,22 +202,26 @@ def ratings_as_objects(dataset: Dataset) -> Dataset:
     n_users = len(dataset.subjects)
     scale = np.unique(dataset.ratings.train)
     notes = list(dataset.notes)
-    splits = {}
+    splits: dict[str, Any] = {}
     for split in ("train", "valid", "test"):
         facts, ratings = getattr(dataset, split), getattr(dataset.ratings, split)
         known = np.isin(ratings, scale)
-        splits[split] = _facts(facts[known], n_users, np.searchsorted(scale, ratings[known]))
+        users, items = facts[known, SUBJECT], facts[known, OBJECT] - n_users
+        rated = n_users + np.searchsorted(scale, ratings[known])
+        splits[split] = np.column_stack((users, items, rated)).astype(np.int32)
         if not known.all():
             notes.append(
                 f"{split}: {np.count_nonzero(~known)} of {len(facts)} facts dropped: "
                 "they have ratings that are not in train"
             )
+    users = _part(dataset.entities, dataset.subjects, "entity")
+    # The shortest text that represents a number; whole numbers without a point.
+    texts = (np.format_float_positional(rating, trim="-") for rating in scale)
+    labelled = dataset.subjects if users.labels else None
     return replace(
         dataset,
-        train=splits["train"],
-        valid=splits["valid"],
-        test=splits["test"],
-        entities=_users_and_ratings(dataset, scale),
+        **splits,
+        entities=Vocabulary((*users.names, *texts), users.labels, "entity", labelled),
         relations=_part(dataset.entities, dataset.objects, "relation"),
         objects=range(n_users, n_users + len(scale)),
         notes=tuple(notes),
@@ -238,24 +229,8 @@ def ratings_as_objects(dataset: Dataset) -> Dataset:
     )
 
 
-def _facts(facts: Facts, n_users: int, ranks: NDArray[np.int64]) -> Facts:
-    users, items = facts[:, 0], facts[:, OBJECT] - n_users
-    return np.column_stack((users, items, n_users + ranks)).astype(np.int32)
-
-
-def _users_and_ratings(dataset: Dataset, scale: NDArray[np.float32]) -> Vocabulary:
-    users = _part(dataset.entities, dataset.subjects, "entity")
-    labelled = dataset.subjects if users.labels else None
-    return Vocabulary((*users.names, *map(_text, scale)), users.labels, "entity", labelled)
-
-
 def _part(entities: Vocabulary, ids: range, kind: str) -> Vocabulary:
     """The vocabulary of some of the entities."""
     names = entities.names[ids.start : ids.stop]
     labels = {entities.name(i): entities.label(i) for i in ids} if entities.labels else {}
     return Vocabulary(names, {n: label for n, label in labels.items() if n != label}, kind)
-
-
-def _text(rating: np.float32) -> str:
-    """The shortest text that represents this number; whole numbers without a point."""
-    return np.format_float_positional(rating, trim="-")

@@ -32,7 +32,7 @@ def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
             source = parquet.ParquetFile(file)
             names = source.schema_arrow.names
             layout = choose_layout(names, str(path), options, named=True)
-            batches = _batches(source, names, layout.used)
+            batches = _batches(source, names, [*layout.places.values()])
             return gather(_arrow_parts(batches, layout, f"{path}: row "), layout)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
@@ -45,17 +45,17 @@ def read_frame(frame: Any, options: ReadOptions) -> FactTable:
     if hasattr(frame, "column_names"):  # of Arrow
         layout = choose_layout(frame.schema.names, "table", options, named=True)
         batches = frame.to_batches() if hasattr(frame, "to_batches") else [frame]
-        chosen = (batch.select(list(layout.used)) for batch in batches)
+        chosen = (batch.select([*layout.places.values()]) for batch in batches)
         return gather(_arrow_parts(chosen, layout, "table: row "), layout)
     names = _column_names(frame)
     layout = choose_layout([str(name) for name in names], "table", options, named=True)
-    columns = {at: _column(frame, names, at) for at in layout.used}
+    columns = {role: _column(frame, names, at) for role, at in layout.places.items()}
     lengths = [len(column) for column in columns.values()]
     if len(set(lengths)) > 1:
         raise WhereofError(f"table: the columns have {lengths} rows; make them equal")
-    part: dict[int, Any] = {at: [_encode(columns[at], layout, at)] for at in layout.texts}
-    if layout.rating is not None:
-        part[layout.rating] = _ratings(_values(columns[layout.rating]), layout, "table: row ", 1)
+    part = {role: [_encode(columns[role], layout, role)] for role in layout.texts}
+    if "rating" in columns:
+        part["rating"] = [_ratings(_values(columns["rating"]), layout, "table: row ", 1)]
     return gather([part], layout)
 
 
@@ -71,45 +71,45 @@ def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
             yield copy
 
 
-def _batches(source: Any, names: Sequence[str], used: Sequence[int]) -> Iterable[Any]:
+def _batches(source: Any, names: Sequence[str], used: list[int]) -> Iterable[Any]:
     """Batches of the used columns; of all columns if a name is ambiguous."""
     # Parquet finds columns by name, and reads a dot in a name as a nested field.
     if len({name.partition(".")[0] for name in names}) == len(names):
         batches: Iterable[Any] = source.iter_batches(_N_ROWS, columns=[names[at] for at in used])
         return batches
-    return (batch.select(list(used)) for batch in source.iter_batches(_N_ROWS))
+    return (batch.select(used) for batch in source.iter_batches(_N_ROWS))
 
 
 def _arrow_parts(batches: Iterable[Any], layout: ColumnLayout, place: str) -> Iterator[Part]:
     """Batches of the used columns, in the order of the layout."""
     row = 1
     for batch in batches:
-        part: dict[int, Any] = {}
-        for at, array in zip(layout.used, batch.columns, strict=True):
-            if at == layout.rating:
+        part: dict[str, list[Any]] = {}
+        for role, array in zip(layout.places, batch.columns, strict=True):
+            if role == "rating":
                 cells = array.to_numpy(zero_copy_only=False).tolist()
-                part[at] = _ratings(cells, layout, place, row)
+                part[role] = [_ratings(cells, layout, place, row)]
             else:
-                part[at] = [_encode_arrow(array, layout, at, place, row)]
+                part[role] = [_encode_arrow(array, layout, role, place, row)]
         yield part
         row += batch.num_rows
 
 
-def _encode_arrow(array: Any, layout: ColumnLayout, at: int, place: str, row: int) -> Any:
+def _encode_arrow(array: Any, layout: ColumnLayout, role: str, place: str, row: int) -> Any:
     """A column of an Arrow batch; `row` is the number of its first row."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()  # a null may be among its values
     if array.null_count:
-        raise layout.empty(f"{place}{row + array.is_null().to_pylist().index(True)}", at)
+        raise layout.empty(f"{place}{row + array.is_null().to_pylist().index(True)}", role)
     if not _is_text(array.type):
         raise WhereofError(
-            f"{place}{row}: column {layout.names[at]} holds {array.type}, neither text nor "
+            f"{place}{row}: column {layout.names[role]} holds {array.type}, neither text nor "
             "whole numbers; convert it first"
         )
     array = array.cast("string")
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(array)), 0)
     if pc.any(blank).as_py():
-        raise layout.empty(f"{place}{row + blank.to_pylist().index(True)}", at)
+        raise layout.empty(f"{place}{row + blank.to_pylist().index(True)}", role)
     return array.dictionary_encode()
 
 
@@ -150,7 +150,7 @@ def _values(column: Any) -> list[Any]:
     return list(column)
 
 
-def _encode(column: Any, layout: ColumnLayout, at: int) -> Any:
+def _encode(column: Any, layout: ColumnLayout, role: str) -> Any:
     """Encode a column of a frame: with Arrow if all cells have one type, else cell by cell."""
     try:
         array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
@@ -158,16 +158,16 @@ def _encode(column: Any, layout: ColumnLayout, at: int) -> Any:
         array = None
     if array is not None and not array.null_count and _is_text(array.type):
         array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
-        return _encode_arrow(array, layout, at, "table: row ", 1)
+        return _encode_arrow(array, layout, role, "table: row ", 1)
     cells = _values(column)
     for row, cell in enumerate(cells, 1):
         if _is_missing(cell):
-            raise layout.empty(f"table: row {row}", at)
+            raise layout.empty(f"table: row {row}", role)
     for row, cell in enumerate(cells, 1):
         if not _is_name(cell):
             raise WhereofError(
-                f"table: row {row}: column {layout.names[at]} has {shown(cell)}, no text or whole "
-                "number; correct it or leave the row out"
+                f"table: row {row}: column {layout.names[role]} has {shown(cell)}, no text or "
+                "whole number; correct it or leave the row out"
             )
     return encode([*map(str, cells)])
 

@@ -1,7 +1,7 @@
 """The meaning of a table's columns: by option, by header, or by position."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from whereof.data.options import ReadOptions
@@ -9,6 +9,8 @@ from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
 
 EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
+PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
+"""The places of a fact, by their number."""
 _SHOWN: Final = 60
 _WORDS: Final = {
     "subject": "subject head h s user customer",
@@ -24,43 +26,34 @@ _EDGE: Final = {"source": "subject", "target": "object"}
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """Positions of columns, counted from 0."""
+    """The meaning of a table's columns. Positions count from 0."""
 
-    columns: tuple[int, ...]
-    """Columns of subject, relation and object, or of subject and object."""
-    rating: int | None
-    source: int | None
-    header: bool
+    places: Mapping[str, int]
+    """The position of each role: subject, relation, object, source, rating, if it is there."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The name of each role's column in messages."""
+    header: bool = False
     """Whether the first row is a header."""
-    names: tuple[str, ...]
-    """Names of the columns in messages."""
     titles: tuple[str, ...] = ()
     """Names of the columns in the header, if there is one."""
     note: str = ""
     """A note if the detected header could also be a fact."""
 
     @property
-    def texts(self) -> tuple[int, ...]:
-        """The columns of names: those of a fact, and its source."""
-        return self.columns if self.source is None else (*self.columns, self.source)
+    def texts(self) -> dict[str, int]:
+        """The positions of names: those of a fact, and its source."""
+        return {role: at for role, at in self.places.items() if role != "rating"}
 
     @property
     def read_as(self) -> dict[str, str]:
         """Column names by role."""
-        words = ("subject", "relation", "object")[:: 1 if len(self.columns) == 3 else 2]
-        places = zip(
-            (*words, "rating", "source"), (*self.columns, self.rating, self.source), strict=True
-        )
-        return {word: self.titles[at] for word, at in places if self.titles and at is not None}
+        roles = [role for role in _WORDS if role in self.places and self.titles]
+        return {role: self.titles[self.places[role]] for role in roles}
 
-    @property
-    def used(self) -> tuple[int, ...]:
-        return self.texts if self.rating is None else (*self.texts, self.rating)
-
-    def empty(self, where: str, at: int) -> WhereofError:
+    def empty(self, where: str, role: str) -> WhereofError:
         """The error for an empty cell."""
         return WhereofError(
-            f"{where}: column {self.names[at]} is empty; correct it or leave the row out"
+            f"{where}: column {self.names[role]} is empty; correct it or leave the row out"
         )
 
     def bad_rating(self, where: str, cell: Any) -> WhereofError:
@@ -87,15 +80,13 @@ def choose_layout(
     columns = tuple(map(row.find, asked)) or row.fact(rating, source)
     if len(columns) == 3 and not options.rating:
         rating = None
-    _check(columns, rating, source, where)
+    places = _places(columns, rating, source, where)
     return ColumnLayout(
-        columns,
-        rating,
-        source,
+        places,
+        names={role: repr(cells[at]) if row.header else str(at + 1) for role, at in places.items()},
         header=row.header and not named,
-        names=tuple(repr(cell) if row.header else str(at) for at, cell in enumerate(cells, 1)),
         titles=tuple(row.cells) if row.header else (),
-        note=row.note((*columns, rating, source)),
+        note=row.note(places.values()),
     )
 
 
@@ -224,7 +215,7 @@ class _Row:
             remedy = "say which with columns, such as 1,2,3 or head,relation,tail"
         return WhereofError(f"{self.where}: {count}, expected {EXPECTED}; {remedy}")
 
-    def note(self, used: tuple[int | None, ...]) -> str:
+    def note(self, used: Collection[int]) -> str:
         """A note for a header of single letters or with unknown words."""
         known = all(self.roles) or not any(self.roles)
         if not self.guessed or (known and is_clear(self.cells)):
@@ -236,13 +227,19 @@ class _Row:
         return f"taken as the header: {', '.join(self.cells)}{lost}"
 
 
-def _check(columns: tuple[int, ...], rating: int | None, source: int | None, where: str) -> None:
+def _places(
+    columns: tuple[int, ...], rating: int | None, source: int | None, where: str
+) -> dict[str, int]:
+    """The position of each role."""
     if len(columns) not in (2, 3):
         raise WhereofError(f"columns names {len(columns)}; give {EXPECTED}")
     if rating is not None and len(columns) == 3:
         raise WhereofError(
             f"{where}: ratings require 2 columns, user and item; name them with columns"
         )
-    used = [at for at in (*columns, rating, source) if at is not None]
-    if len(set(used)) < len(used):
+    found = dict(zip(PLACES[len(columns)], columns, strict=True))
+    others = {"source": source, "rating": rating}
+    found |= {role: at for role, at in others.items() if at is not None}
+    if len({*found.values()}) < len(found):
         raise WhereofError(f"{where}: one column is used twice; choose different columns")
+    return found

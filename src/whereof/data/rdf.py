@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from whereof._extras import need
 from whereof.data.columns import FactTable, Part, encode, gather
-from whereof.data.layout import ColumnLayout
+from whereof.data.layout import PLACES, ColumnLayout
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, read_lines
 from whereof.errors import WhereofError
@@ -18,9 +18,7 @@ _LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
 )
-_LAYOUT: Final = ColumnLayout(
-    columns=(0, 1, 2), rating=None, source=None, header=False, names=("1", "2", "3")
-)
+_LAYOUT: Final = ColumnLayout({place: at for at, place in enumerate(PLACES[3])})
 _N_ROWS: Final = 1 << 17
 
 
@@ -75,7 +73,7 @@ class _Triples:
 
     def read(self, triples: Iterable[Any]) -> FactTable:
         table = gather(self._parts(triples), _LAYOUT)
-        subjects, relations, objects = (c.dictionary.to_pylist() for c in table.columns)
+        subjects, relations, objects = (c.dictionary.to_pylist() for c in table.fact_columns)
         entities = dict.fromkeys([*subjects, *objects])
         n = self._n_left_out
         notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
@@ -89,7 +87,8 @@ class _Triples:
     def _parts(self, triples: Iterable[Any]) -> Iterator[Part]:
         facts = self._facts(triples)
         while some := list(islice(facts, _N_ROWS)):
-            yield {at: [encode(names)] for at, names in enumerate(zip(*some, strict=True))}
+            columns = zip(PLACES[3], zip(*some, strict=True), strict=True)
+            yield {place: [encode(names)] for place, names in columns}
 
     def _facts(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
         for triple in triples:

@@ -45,7 +45,11 @@ def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a file for reading and unpack gzip; errors become one-line messages."""
     try:
         with path.open("rb") as file:
-            yield _unpacked(path, file)
+            start: bytes = cast(Any, file).peek(len(_GZIP))  # a pipe cannot be rewound
+            packed = start.startswith(_GZIP)
+            if start and not packed and path.name.endswith(".gz"):
+                raise WhereofError(f"{path}: not a gzip file; drop .gz from its name if it is text")
+            yield cast(IO[bytes], gzip.GzipFile(fileobj=file) if packed else file)
     except FileNotFoundError:
         raise WhereofError(f"{path}: no such file; check the path") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -57,16 +61,6 @@ def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
         if path.is_dir():
             raise WhereofError(f"{path}: a folder, expected a file; name a file in it") from None
         raise WhereofError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _unpacked(path: FilePath, file: Any) -> IO[bytes]:
-    # peek, because a pipe cannot be rewound.
-    start: bytes = file.peek(len(_GZIP))
-    if start.startswith(_GZIP):
-        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
-    if start and path.name.endswith(".gz"):
-        raise WhereofError(f"{path}: not a gzip file; drop .gz from its name if it is text")
-    return cast(IO[bytes], file)
 
 
 @dataclass(frozen=True)
@@ -113,21 +107,25 @@ def read_rows(path: FilePath, *, comma: bool) -> Iterator[Row]:
 def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable:
     """The facts of a text file."""
     blocks = _blocks(path, comma)
-    first, rest = _first_row(path, blocks, comma)
+    first, block = _first_row(path, blocks, comma)
     where = f"{path}:{first.line}"
     layout = choose_layout(first.cells, where, options)
-    if options.header is None and not layout.header and layout.rating is not None:
-        cell = first.cells[layout.rating]
+    if options.header is None and not layout.header and "rating" in layout.places:
+        cell = first.cells[layout.places["rating"]]
         if to_rating(cell) is None:
             # Most likely the name of the column.
             raise WhereofError(
                 f"{where}: rating {cell!r} is not a finite number; correct it, "
                 f"or say --header if line {first.line} names the columns"
             )
-    facts = [] if layout.header else [first]
-    head = _read_slowly(path, facts, layout, first)
-    parts = (_read_block(path, block, layout, first, comma) for block in chain([rest], blocks))
-    table = gather(chain([head], parts), layout)
+    if layout.header:
+        block = block.below(first.stop)
+    parts = (
+        _read_in_parallel(block.data, layout, len(first.cells), comma)
+        or _read_slowly(path, _rows(path, block, comma), layout, first)
+        for block in chain([block], blocks)
+    )
+    table = gather(parts, layout)
     if not len(table):
         raise WhereofError(f"{path}: no facts below the header; add some")
     notes = (f"line {first.line} {layout.note}",) if layout.note else ()
@@ -179,16 +177,14 @@ def _check(path: FilePath, data: bytes, line: int) -> None:
     text = pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(data)])
     try:
         text.validate(full=True)
-        return
     except pa.ArrowInvalid:
-        pass
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise WhereofError(
-            f"{path}:{_line_at(error.start, data, line)}: not UTF-8 "
-            f"(byte {data[error.start]:#04x}); save the file as UTF-8"
-        ) from None
+        try:
+            data.decode()  # says where
+        except UnicodeDecodeError as error:
+            raise WhereofError(
+                f"{path}:{_line_at(error.start, data, line)}: not UTF-8 "
+                f"(byte {data[error.start]:#04x}); save the file as UTF-8"
+            ) from None
 
 
 def _line_at(at: int, data: bytes, line: int) -> int:
@@ -212,10 +208,10 @@ def _blocks(path: FilePath, comma: bool) -> Iterator[_Lines]:
 
 
 def _first_row(path: FilePath, blocks: Iterable[_Lines], comma: bool) -> tuple[Row, _Lines]:
-    """The first row of a file that is not blank, and the rest of its block."""
+    """The first row of a file that is not blank, and its block."""
     for block in blocks:
         for row in _rows(path, block, comma):
-            return row, block.below(row.stop)
+            return row, block
     raise WhereofError(f"{path}: an empty file; expected lines of {EXPECTED}")
 
 
@@ -243,14 +239,6 @@ def _rows(path: FilePath, block: _Lines, comma: bool) -> Iterator[Row]:
         ) from None
 
 
-def _read_block(
-    path: FilePath, block: _Lines, layout: ColumnLayout, first: Row, comma: bool
-) -> Part:
-    """The used columns of a block, read in parallel or, if that fails, row by row."""
-    part = _read_in_parallel(block.data, layout, len(first.cells), comma)
-    return part or _read_slowly(path, _rows(path, block, comma), layout, first)
-
-
 def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool) -> Part | None:
     """The used columns of a block; None if it must be read row by row."""
     from pyarrow import csv as arrow_csv
@@ -259,9 +247,9 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
     if not data or b"\r" in data or (quoted and not _is_well_quoted(data)):
         return None
     names = [*map(str, range(width))]
-    types = {names[at]: CODES for at in layout.texts}
-    if layout.rating is not None:
-        types[names[layout.rating]] = pa.float64()
+    types = {names[at]: CODES for at in layout.texts.values()}
+    if (rating := layout.places.get("rating")) is not None:
+        types[names[rating]] = pa.float64()
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(data),
@@ -277,14 +265,14 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
         )
     except pa.ArrowInvalid:
         return None
-    part: dict[int, Any] = {at: table[names[at]].chunks for at in layout.texts}
+    part = {role: table[names[at]].chunks for role, at in layout.texts.items()}
     if any(_has_blank(chunk.dictionary) for chunks in part.values() for chunk in chunks):
         return None
-    if layout.rating is not None:
+    if rating is not None:
         with np.errstate(over="ignore"):
-            ratings = [as_numpy(chunk, np.float64) for chunk in table[names[layout.rating]].chunks]
-            part[layout.rating] = np.concatenate(ratings).astype(np.float32)
-        if not np.isfinite(part[layout.rating]).all():
+            ratings = [as_numpy(chunk, np.float64) for chunk in table[names[rating]].chunks]
+            part["rating"] = [each.astype(np.float32) for each in ratings]
+        if not all(np.isfinite(each).all() for each in part["rating"]):
             return None
     return part
 
@@ -307,7 +295,7 @@ def _is_well_quoted(data: bytes) -> bool:
 
 def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, first: Row) -> Part:
     """The used columns of some rows; an error names the line of the first bad row."""
-    columns: dict[int, list[Any]] = {at: [] for at in layout.used}
+    columns: dict[str, list[Any]] = {role: [] for role in layout.places}
     for row in rows:
         where, cells = f"{path}:{row.line}", row.cells
         if len(cells) != len(first.cells):
@@ -315,16 +303,14 @@ def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, firs
             raise WhereofError(
                 f"{where}: {count}, expected {len(first.cells)} as on line {first.line}"
             )
-        for at in layout.texts:
+        for role, at in layout.texts.items():
             if not cells[at].strip():
-                raise layout.empty(where, at)
-            columns[at].append(cells[at])
-        if layout.rating is not None:
-            rating = to_rating(cells[layout.rating])
+                raise layout.empty(where, role)
+            columns[role].append(cells[at])
+        if "rating" in columns:
+            cell = cells[layout.places["rating"]]
+            rating = to_rating(cell)
             if rating is None:
-                raise layout.bad_rating(where, cells[layout.rating])
-            columns[layout.rating].append(rating)
-    part: dict[int, Any] = {at: [encode(columns[at])] for at in layout.texts}
-    if layout.rating is not None:
-        part[layout.rating] = np.array(columns[layout.rating], np.float32)
-    return part
+                raise layout.bad_rating(where, cell)
+            columns["rating"].append(rating)
+    return {role: [cells if role == "rating" else encode(cells)] for role, cells in columns.items()}
