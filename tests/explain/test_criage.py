@@ -63,5 +63,5 @@ def test_another_loss_is_noted() -> None:
 
 @pytest.mark.parametrize("model", sorted(set(MODELS) - set(DOTS)))
 def test_distances_are_refused(model: str) -> None:
-    with pytest.raises(WhereofError, match=f"dot products and {model} is one of distances"):
+    with pytest.raises(WhereofError, match=f"{model} is a distance model"):
         make_run(model).explain("e0", "r0", "e3", method="criage")

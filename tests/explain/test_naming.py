@@ -9,7 +9,7 @@ from trained import train
 import whereof
 from explain.helpers import check_all_facts, random_asks, random_run
 from explain.oracle import Ask
-from whereof.explain.adjacent import find_facts
+from whereof.explain.facts import find_facts
 from whereof.explain.options import ExplainOptions
 
 

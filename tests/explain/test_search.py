@@ -9,8 +9,8 @@ import whereof
 from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
 from whereof.explain.method import rank_influences
+from whereof.explain.methods.rollback import search
 from whereof.explain.rollback import Rollback, Sets
-from whereof.explain.search import search
 from whereof.models import MODELS
 
 FEW = 1 << 15

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -53,8 +52,7 @@ def test_the_answers_are_those_of_one_two_way_query(tmp_path: Path, model: str) 
 def test_any_number_of_threads_gives_the_same(run: whereof.Run, threads: int) -> None:
     data = run.dataset
     names = [data.fact_names(fact)[: 2 + i % 2] for i, fact in enumerate(data.test)]
-    find = partial(find_prediction, data, inverse=True, query=True)
-    answers = list(predict_many(run._trained, names, find, 3, threads))
+    answers = list(predict_many(run._trained, names, 3, threads))
     assert answers == [run.predict(*each, top=3) for each in names]
 
 

@@ -21,7 +21,7 @@ import whereof
 from whereof.errors import Interrupted
 from whereof.explain.explain import explain_many
 from whereof.explain.options import ExplainOptions
-from whereof.predict.lists import find_predictions
+from whereof.predict.prediction import find_predictions
 from whereof.present.bulk import BulkTask, _keep, open_journal, write_explanations
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"

@@ -217,7 +217,7 @@ def retrain(
     """See `Run.retrain`. Bad input is refused before the first retraining."""
     import numpy as np
 
-    from whereof.explain.adjacent import find_facts
+    from whereof.explain.facts import find_facts
 
     engine = take_engine(options)
     if options:

@@ -279,11 +279,9 @@ class Run:
         be answered becomes a `whereof.Failed` with its number (`line`, from 1) and a `message`.
         """
         from whereof.predict.answers import check_top, predict_many
-        from whereof.predict.prediction import find_prediction
 
         check_top(top)
-        find = partial(find_prediction, self.dataset, inverse=self.config.inverse, query=True)
-        return predict_many(self._trained, queries, find, top, new=new)
+        return predict_many(self._trained, queries, top, new=new)
 
     def predict_file(
         self,
@@ -315,7 +313,7 @@ class Run:
             Receives how many queries are answered, and may stop the work.
         """
         from whereof.predict.answers import check_top, in_order, predict
-        from whereof.predict.lists import read_queries
+        from whereof.predict.prediction import read_queries
         from whereof.present.files import write_answers
 
         check_top(top)
@@ -426,7 +424,7 @@ class Run:
         """
         from whereof.explain.explain import explain_many
         from whereof.explain.options import ExplainOptions
-        from whereof.predict.lists import find_predictions
+        from whereof.predict.prediction import find_predictions
         from whereof.present.bulk import BulkTask, write_explanations
 
         chosen = ExplainOptions.from_dict(options)

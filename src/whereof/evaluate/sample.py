@@ -15,14 +15,13 @@ from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Retraining
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, Size
-from whereof.explain.adjacent import filter_facts, find_adjacent
 from whereof.explain.explain import RankedFacts, rank_many, score_answer
+from whereof.explain.facts import filter_facts, find_adjacent
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.answers import Failed
-from whereof.predict.lists import find_predictions
-from whereof.predict.prediction import Listed, Prediction
+from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
 from whereof.retrain import Case, Job, Outcomes

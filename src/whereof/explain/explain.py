@@ -12,8 +12,8 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.explain.adjacent import filter_facts, find_adjacent, find_facts
-from whereof.explain.explanation import Contrast, Describer, ExplainedFact, Explanation, Joint
+from whereof.explain.explanation import Contrast, ExplainedFact, Explanation, Joint
+from whereof.explain.facts import Describer, filter_facts, find_adjacent, find_facts
 from whereof.explain.graph import find_graph
 from whereof.explain.method import Aim, Context, Ranked, get_method, prepare
 from whereof.explain.options import ExplainOptions, as_list
@@ -42,7 +42,8 @@ def explain(
     start = time.perf_counter()
     scored = find_scored(trained, names, options)
     prepared = prepare(get_method(options.method), trained, [scored.prediction], events)
-    return explain_scored(scored, options, retrainer, start, prepared)
+    found = Explainer(scored, options, retrainer, prepared).explanation()
+    return replace(found, seconds=time.perf_counter() - start)
 
 
 def find_scored(
@@ -64,18 +65,6 @@ def score_answer(
     return scored.top_answered() if prediction.target is None else scored
 
 
-def explain_scored(
-    scored: ScoredPrediction,
-    options: ExplainOptions,
-    retrainer: Any = None,
-    start: float | None = None,
-    prepared: Arrays | None = None,
-) -> Explanation:
-    """Explain a scored prediction; `start` is when the work on it began."""
-    start = time.perf_counter() if start is None else start
-    return _Explaining(scored, options, retrainer, prepared).explanation(start)
-
-
 class RankedFacts(NamedTuple):
     """An explanation that contains only fact ids."""
 
@@ -84,22 +73,8 @@ class RankedFacts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def rank_scored(
-    scored: ScoredPrediction, options: ExplainOptions, prepared: Arrays | None = None
-) -> RankedFacts:
-    """Rank the facts of an explanation without naming them, which takes longer than ranking."""
-    return _Explaining(scored, options, prepared=prepared).ranking()
-
-
-def describe_facts(
-    scored: ScoredPrediction, options: ExplainOptions, fact_ids: FactIds, retrainer: Any = None
-) -> tuple[ExplainedFact, ...]:
-    """Records of these facts, even if they share nothing with the prediction."""
-    return _Explaining(scored, options, retrainer).describe(np.sort(fact_ids))
-
-
-class _Explaining:
-    """Builds one explanation."""
+class Explainer:
+    """Explains one scored prediction."""
 
     def __init__(
         self,
@@ -108,18 +83,18 @@ class _Explaining:
         retrainer: Any = None,
         prepared: Arrays | None = None,
     ) -> None:
-        self.scored, self.options, self.method = scored, options, get_method(options.method)
-        self.trained = scored.trained
-        self.method.check(scored.trained)
-        aim = find_aim(scored, options)
-        self.of, self.rival = aim.of, aim.rival
+        self.start, self.scored, self.trained = time.perf_counter(), scored, scored.trained
+        self.options, self.method = options, get_method(options.method)
+        self.method.check(self.trained)
+        self.aim = find_aim(scored, options)
         if prepared is None:
-            prepared = prepare(self.method, scored.trained, [scored.prediction])
-        self.context = Context(aim, options.seed, options.exhaustive, prepared, retrainer)
-        self.rollback = Rollback(scored, aim.of, aim.rival_place(scored))
-        self.describer = Describer(scored, self.rival)
+            prepared = prepare(self.method, self.trained, [scored.prediction])
+        self.context = Context(self.aim, options.seed, options.exhaustive, prepared, retrainer)
+        self.rollback = Rollback(scored, self.aim.of, self.aim.rival)
+        self.describer = Describer(scored, self.aim.rival)
 
-    def explanation(self, start: float) -> Explanation:
+    def explanation(self) -> Explanation:
+        """The facts with their names, and what else the options ask for."""
         options, adjacent = self.options, self._adjacent()
         group = find_facts(self.trained, options.without)
         wanted = group if len(group) else self._filtered(adjacent)
@@ -130,7 +105,7 @@ class _Explaining:
         return Explanation(
             prediction=self.describer.prediction(),
             method=options.method,
-            of=self.of,
+            of=self.aim.of,
             n_adjacent=len(adjacent),
             facts=self.describer.facts(wanted[ranked.chosen], ranked),
             contrast=self._contrast(),
@@ -138,28 +113,30 @@ class _Explaining:
             stability=self._stability(adjacent) if options.stability else None,
             graph=find_graph(self.rollback, self.describer) if options.graph else None,
             notes=(*self._notes(), *ranked.notes),
-            seconds=time.perf_counter() - start,
+            seconds=time.perf_counter() - self.start,
         )
 
     def ranking(self) -> RankedFacts:
+        """The facts without their names, which take longer than ranking."""
         wanted = self._filtered(self._adjacent())
         ranked = self._rank(wanted, self.options.top, opposing=self.options.opposing)
         notes = (*self._notes(), *ranked.notes)
         return RankedFacts(wanted[ranked.chosen], ranked.influences, notes)
 
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
-        ranked = self._rank(fact_ids, None)
-        return self.describer.facts(fact_ids[ranked.chosen], replace(ranked, totals=None))
+        """Records of these facts, even if they share nothing with the prediction."""
+        ranked = self._rank(np.sort(fact_ids), None)
+        return self.describer.facts(np.sort(fact_ids)[ranked.chosen], replace(ranked, totals=None))
 
     def _adjacent(self) -> FactIds:
-        adjacent = find_adjacent(self.trained, self.scored.prediction, self.rival)
+        adjacent = find_adjacent(self.trained, self.scored.prediction, self.aim.rival)
         if not len(adjacent):
             raise WhereofError("no training fact shares an entity or the relation with it")
         return adjacent
 
     def _filtered(self, adjacent: FactIds) -> FactIds:
         wanted = filter_facts(
-            self.trained, self.scored.prediction, adjacent, self.options, self.rival
+            self.trained, self.scored.prediction, adjacent, self.options, self.aim.rival
         )
         if not len(wanted):
             raise WhereofError(
@@ -175,40 +152,38 @@ class _Explaining:
         """The prediction without its strongest supporting facts."""
         fact_ids = self._filtered(adjacent)
         best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]
-        sizes = [size for size in _STEPS if size <= len(best)]
-        return tuple(self._roll_back(best[:size]) for size in sizes)
+        return tuple(self._roll_back(best[:size]) for size in _STEPS if size <= len(best))
 
     def _roll_back(self, fact_ids: FactIds) -> Joint:
         """The prediction without these facts together."""
         after = self.rollback.outcomes(Sets(fact_ids, np.array([0, len(fact_ids)])))
         (stands,) = name_standings(self.trained, after.standings)
-        before = self.scored.candidates.ids[self.scored.top]
         return Joint(
             **vars(stands),
             fact_ids=tuple(map(int, fact_ids)),
             influence=float(after.influences[0]),
             sum_of_single=float(self.rollback.outcomes(Sets.each(fact_ids)).influences.sum()),
-            top_answer_changes=bool(after.standings["top"][0] != before),
+            top_answer_changes=bool(after.standings["top"][0] != self.scored.top),
         )
 
     def _contrast(self) -> Contrast | None:
-        if self.rival is None:
+        rival, entities = self.aim.rival, self.trained.dataset.entities
+        if rival is None:
             return None
-        entities = self.trained.dataset.entities
-        stands = self.scored.answered(self.rival).standing
+        stands = self.scored.answered(rival).standing
         return Contrast(
             **vars(stands),
-            answer=entities.name(self.rival),
-            label=entities.label(self.rival),
+            answer=entities.name(rival),
+            label=entities.label(rival),
             log_ratio=self.scored.standing.score - stands.score,
         )
 
     def _notes(self) -> tuple[str, ...]:
-        notes = list(self.method.notes(self.trained))
+        notes = self.method.notes(self.trained)
         asked = [name for name in ("without", "stability") if getattr(self.options, name)]
         if asked and "groups" not in self.method.can:
-            notes.append(f"{' and '.join(asked)}: computed by rollback")
-        return tuple(notes)
+            notes = (*notes, f"{' and '.join(asked)}: computed by rollback")
+        return notes
 
 
 def explain_many(
@@ -221,7 +196,7 @@ def explain_many(
 
     Options that fit no prediction are refused immediately.
     """
-    return _explain_each(explain_scored, trained, predictions, options, threads)
+    return _explain_each(Explainer.explanation, trained, predictions, options, threads)
 
 
 def rank_many(
@@ -231,46 +206,39 @@ def rank_many(
     threads: int | None = None,
 ) -> Iterator[RankedFacts | Failed]:
     """Like `explain_many`, but returns only the ids of the facts."""
-    return _explain_each(rank_scored, trained, predictions, options, threads)
+    return _explain_each(Explainer.ranking, trained, predictions, options, threads)
 
 
 def _explain_each(
-    answer: Callable[..., _Answer],
+    answer: Callable[[Explainer], _Answer],
     trained: Trained,
     predictions: Iterable[Listed],
     options: ExplainOptions,
     threads: int | None,
 ) -> Iterator[_Answer | Failed]:
     _check(trained, options, threads)
-    data, inverse = trained.dataset, trained.config.inverse
-    predictions, prepared = _prepare_all(trained, predictions, options)
+    data, method = trained.dataset, get_method(options.method)
+    find = partial(Listed.find, dataset=data, inverse=trained.config.inverse, asks=options.asks)
+    prepared: Arrays = {}
+    if method.prepares is not None:  # only then are all predictions read in advance
+        predictions, found = list(predictions), []
+        for listed in predictions:
+            with suppress(WhereofError):  # reported when it is explained
+                found.append(find(listed))
+        prepared = prepare(method, trained, found)
     # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
-    find = lru_cache(maxsize=64)(partial(find_candidates, trained, wanted=options.candidates))
+    candidates_of = lru_cache(64)(partial(find_candidates, trained, wanted=options.candidates))
 
     def explain_one(_: int, listed: Listed) -> _Answer | Failed:
         try:
-            asked = listed.find(data, inverse=inverse, asks=options.asks)
-            candidates = find(asked.asks, asked.relation if options.candidates == "seen" else 0)
-            return answer(score_answer(trained, asked, candidates), options, prepared=prepared)
+            asked = find(listed)
+            relation = asked.relation if options.candidates == "seen" else 0
+            scored = score_answer(trained, asked, candidates_of(asked.asks, relation))
+            return answer(Explainer(scored, options, prepared=prepared))
         except WhereofError as error:
             return Failed(listed.line, listed.names(data), str(error))
 
     return in_order(explain_one, predictions, threads or os.cpu_count() or 1)
-
-
-def _prepare_all(
-    trained: Trained, predictions: Iterable[Listed], options: ExplainOptions
-) -> tuple[Iterable[Listed], Arrays]:
-    """What the method prepares for all predictions; other methods do not read them in advance."""
-    method = get_method(options.method)
-    if method.prepares is None:
-        return predictions, {}
-    predictions, found = list(predictions), []
-    for listed in predictions:
-        with suppress(WhereofError):  # reported when it is explained
-            inverse = trained.config.inverse
-            found.append(listed.find(trained.dataset, inverse=inverse, asks=options.asks))
-    return predictions, prepare(method, trained, found)
 
 
 def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
@@ -296,8 +264,12 @@ def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> No
 
 def find_aim(scored: ScoredPrediction, options: ExplainOptions) -> Aim:
     """The quantity that influence is measured on."""
-    if options.instead_of is not None:
-        return Aim("log_ratio", _find_rival(scored, options.instead_of))
+    name, data = options.instead_of, scored.trained.dataset
+    if name is not None:
+        rival = data.entities.find(name, scored.prediction.candidates(data))
+        if rival == scored.target:
+            raise WhereofError(f"{name!r} is the prediction itself; name another answer")
+        return Aim("log_ratio", scored.answered(rival).target)
     if not scored.trained.learned_ratings:
         return Aim(options.of or "probability")
     if options.of in ("probability", "loss"):
@@ -305,27 +277,15 @@ def find_aim(scored: ScoredPrediction, options: ExplainOptions) -> Aim:
     return Aim("score")
 
 
-def _find_rival(scored: ScoredPrediction, name: str) -> int:
-    """The entity to compare the prediction with."""
-    data = scored.trained.dataset
-    rival = data.entities.find(name, scored.prediction.candidates(data))
-    if rival == scored.target:
-        raise WhereofError(f"{name!r} is the prediction itself; name another answer")
-    return scored.answered(rival).target
-
-
 def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> Candidates:
     """The candidates, given by a word or by names."""
     data = trained.dataset
     if wanted is None or wanted == f"{asks}s":
         return trained.all_candidates(asks)
-    words: dict[str, range] = {
-        "objects": data.objects,
-        "subjects": data.subjects,
-        "entities": range(data.n_entities),
-    }
-    if isinstance(wanted, str) and wanted in words:
-        return trained.candidates(words[wanted])
+    if wanted in ("objects", "subjects"):
+        return trained.candidates(getattr(data, wanted))
+    if wanted == "entities":
+        return trained.candidates(range(data.n_entities))
     if wanted == "seen":
         facts = trained.adjacency.facts_of_relation(relation)
         mine = data.train if data.two_way else data.train[facts]

@@ -1,18 +1,11 @@
 """Records of an explanation."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any
 
 from whereof._extras import need
-from whereof.data.dataset import Dataset
-from whereof.explain.adjacent import PARTS, role_of, shared_parts
-from whereof.explain.method import Ranked
-from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import Standing, name_standings
+from whereof.predict.standing import Standing
 from whereof.registry import render
-from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +63,11 @@ class ExplainedFact(NamedFact):
     """Position in the list, counted from 1."""
     share: float | None
     """Its share of the influence of all facts with the same sign; None if not all were scored."""
-    probability_without: float | None
-    score_without: float | None
-    top_answer_without: str | None
+    probability_without: float | None = None
+    score_without: float | None = None
+    top_answer_without: str | None = None
     """The label is `top_answer_without` in `labels`."""
-    top_answer_changes: bool | None
+    top_answer_changes: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,98 +202,3 @@ def fact_row(fact: dict[str, Any]) -> tuple[Any, ...]:
     cells = fact | {f"{place}_label": fact["labels"][place] for place in _PLACES}
     cells["parts"] = "+".join(fact["parts"])
     return tuple(cells[name] for name in FACT_COLUMNS)
-
-
-class Describer:
-    """Makes named records for one prediction."""
-
-    def __init__(self, scored: ScoredPrediction, rival: int | None = None) -> None:
-        self.scored, self.rival = scored, rival
-        self._dataset = scored.trained.dataset
-
-    def prediction(self) -> NamedPrediction:
-        """The prediction with its standing."""
-        scored, stands = self.scored, vars(self.scored.standing)
-        fact = (scored.subject, scored.relation, scored.object)
-        names = name_fact(self._dataset, fact)
-        return NamedPrediction(
-            **stands | names | {"labels": names["labels"] | stands["labels"]},
-            asks=scored.asks,
-            n_candidates=len(scored.candidates.ids),
-        )
-
-    def facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
-        """The listed facts, in order."""
-        shared = shared_parts(self.scored.trained, self.scored.prediction, fact_ids, self.rival)
-        without = self._without(ranked)
-        return tuple(
-            self._fact(int(fact_id), index, tuple(compress(PARTS, shared[index])), ranked, without)
-            for index, fact_id in enumerate(fact_ids)
-        )
-
-    def _fact(
-        self,
-        fact_id: int,
-        index: int,
-        parts: tuple[str, ...],
-        ranked: Ranked,
-        without: Sequence[Standing | None],
-    ) -> ExplainedFact:
-        influence, stands = float(ranked.influences[index]), without[index]
-        named = describe_fact(self._dataset, fact_id)
-        label = None if stands is None else stands.top_label
-        return ExplainedFact(
-            **named | {"labels": named["labels"] | {"top_answer_without": label}},
-            role=role_of(parts),
-            parts=parts,
-            influence=influence,
-            rank=index + 1,
-            share=_share(influence, ranked.totals),
-            probability_without=None if stands is None else stands.probability,
-            score_without=None if stands is None else stands.score,
-            top_answer_without=None if stands is None else stands.top_answer,
-            top_answer_changes=None if stands is None else self._changes(ranked, index),
-        )
-
-    def _without(self, ranked: Ranked) -> Sequence[Standing | None]:
-        if ranked.standings is None:
-            return [None] * len(ranked.influences)
-        return name_standings(self.scored.trained, ranked.standings)
-
-    def _changes(self, ranked: Ranked, index: int) -> bool:
-        assert ranked.standings is not None
-        before = self.scored.candidates.ids[self.scored.top]
-        top = before if ranked.top_before is None else ranked.top_before
-        return bool(ranked.standings["top"][index] != top)
-
-
-def _share(influence: float, totals: tuple[float, float] | None) -> float | None:
-    if totals is None:
-        return None
-    return influence / (totals[influence <= 0] or 1.0)
-
-
-def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
-    """The fields of a `NamedFact`."""
-    sources, ratings = data.sources, data.ratings
-    return {
-        "fact_id": fact_id,
-        **name_fact(data, data.train[fact_id]),
-        "rating": None if ratings is None else float(ratings.train[fact_id]),
-        "source": None if sources is None else sources.names[sources.codes[fact_id]],
-    }
-
-
-def name_fact(data: Dataset, fact: Sequence[int] | Facts) -> dict[str, Any]:
-    """Names and labels of a fact's subject, relation and object."""
-    subject, *relation, object_ = data.fact_names(fact)
-    return {
-        "subject": subject,
-        "relation": relation[0] if relation else None,
-        "object": object_,
-        "labels": {
-            "subject": data.entities.label(fact[SUBJECT]),
-            "relation": None if data.two_way else data.relations.label(fact[RELATION]),
-            "object": data.entities.label(fact[OBJECT]),
-        },
-    }

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.explain.adjacent import find_adjacent
-from whereof.explain.explanation import Describer, ExplainedFact, Graph, Path
+from whereof.explain.explanation import ExplainedFact, Graph, Path
+from whereof.explain.facts import Describer, find_adjacent
 from whereof.explain.method import Ranked
+from whereof.explain.methods.rollback import search
 from whereof.explain.rollback import Rollback, Sets
-from whereof.explain.search import search
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Standings
 from whereof.types import OBJECT, SUBJECT, FactIds

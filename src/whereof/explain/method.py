@@ -1,6 +1,6 @@
 """The interface of methods: how they estimate influence, what they need and what they can do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -46,17 +46,12 @@ class Aim:
     def __post_init__(self) -> None:
         assert (self.of == "log_ratio") == (self.rival is not None)
 
-    def rival_place(self, scored: ScoredPrediction) -> int | None:
-        """The position of the other answer among the candidates."""
-        return None if self.rival is None else scored.place_of(self.rival)
-
     def slopes(self, scored: ScoredPrediction) -> Numbers:
         """(n_candidates,) derivative of the quantity by every candidate's score."""
-        place, rival = scored.place, self.rival_place(scored)
-        slopes = np.zeros(len(scored.scores))
+        place, slopes = scored.place, np.zeros(len(scored.scores))
         slopes[place] = 1
-        if rival is not None:
-            slopes[rival] -= 1
+        if self.rival is not None:
+            slopes[scored.candidates.places[self.rival]] -= 1
         elif self.of == "loss" and scored.trained.config.loss == "sigmoid":
             slopes[place] = 1 / (1 + np.exp(scored.scores[place]))
         elif self.of != "score":
@@ -171,10 +166,9 @@ def prepare(
         return {}
     asked = sorted(map(repr, predictions)) if method.prepares == "predictions" else []
     digest = blake2b("\n".join(asked).encode(), digest_size=8).hexdigest()
-    found: Mapping[str, NDArray[Any]] = trained.store.get(
+    return trained.store.get(
         f"{method.name}-{digest}", lambda: method.prepare(trained, predictions, events or Events())
     )
-    return found
 
 
 def rank_influences(influences: Numbers, top: int | str | None, *, opposing: bool) -> Ranked:

@@ -16,7 +16,6 @@ class MethodSettings(Settings):
 
     @classmethod
     def check(cls, item: "Field[Any]", value: Any) -> None:
-        """See `Settings`."""
         if item.name != "method" or value not in names(METHODS):
             super().check(item, value)
 

@@ -124,28 +124,19 @@ class CoreScoring:
         return self._rows.dtype if self._kind == DOT else np.dtype(np.float64)
 
     def after(self, changes: Changes) -> Rescored:
-        scored, n_sets = self._scored, len(changes.moved)
-        log_sum, scale = np.empty(n_sets), scored.trained.scorer.scale
+        scored, n_sets, n_candidates = self._scored, len(changes.moved), len(self._rows)
+        before = (scored.contenders, scored.place, scored.trained.scorer.scale)
+        log_sum = np.empty(n_sets)
         tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
-        place, contenders = scored.place, scored.contenders
-        for block, x in self._blocks(changes):
-            log_sums(x, *self._weights, log_sum[block])
-            stand_after(
-                x, contenders, place, scale, changes.target[block], tops[block], ranks[block]
-            )
-        return Rescored(log_sum - self._log_sum_before, tops, ranks)
-
-    def _blocks(self, changes: Changes) -> Iterator[tuple[slice, Any]]:
-        """Blocks of removals, with the change of every candidate's score for each removal."""
-        n_sets, n_candidates = len(changes.moved), len(self._rows)
         size = min(max(_SCORES // n_candidates, _BLOCK), n_sets)
         room = np.empty((size, n_candidates), self.dtype)
         for start in range(0, n_sets, max(size, 1)):
-            block = slice(start, min(start + size, n_sets))
-            x = room[: block.stop - start]
-            chosen = np.arange(block.start, block.stop)
+            chosen = np.arange(start, min(start + size, n_sets))
+            block, x = slice(start, start + size), room[: len(chosen)]
             score_after(self._kind, self._rows, self._scores_before, chosen, changes, x)
-            yield block, x
+            log_sums(x, *self._weights, log_sum[block])
+            stand_after(x, *before, changes.target[block], tops[block], ranks[block])
+        return Rescored(log_sum - self._log_sum_before, tops, ranks)
 
     @property
     def _weights(self) -> tuple[Numbers, Numbers]:
@@ -192,11 +183,11 @@ class Rollback:
     of: str
     """probability, score, loss or log_ratio."""
     rival: int | None = None
-    """For log_ratio: the position of the answer to compare with."""
+    """For log_ratio: the answer to compare with."""
 
     @property
     def has_close_bounds(self) -> bool:
-        return self.scored.trained.scorer.model.match == "dot"
+        return self._view.kind == DOT
 
     @property
     def scores_quickly(self) -> bool:
@@ -212,28 +203,16 @@ class Rollback:
     def _is_sigmoid_loss(self) -> bool:
         return self.of == "loss" and self.scored.trained.config.loss == "sigmoid"
 
-    def changes(self, sets: Sets, target: int | None = None) -> Changes:
+    def changes(self, sets: Sets, view: View | None = None) -> Changes:
         """How each set changes the scores of the candidates."""
-        scored, view = self.scored, self._view
-        if target is not None:
-            view = view._replace(target=target)
+        scored, view = self.scored, view or self._view
         trace, rows = _readable(scored.trained.need_trace(), sets.fact_ids)
-        facts = scored.trained.dataset.train
-        removals = Removals(sets.bounds, sets.fact_ids, rows, facts)
+        removals = Removals(sets.bounds, sets.fact_ids, rows, scored.trained.dataset.train)
         most = 2 * int(np.diff(sets.bounds).max(initial=0))
         out = _room_for_changes(len(sets), most, len(view.query), self._scoring.dtype)
-        scratch = _room_for_one(most, view)
         query = row_function(scored.trained.scorer.model.query, 3, "float64")
-        roll_back(
-            query,
-            view,
-            removals,
-            trace,
-            scored.probabilities,
-            self._mean_row,
-            scratch,
-            out,
-        )
+        before, scratch = (scored.probabilities, self._mean_row), _room_for_one(most, view)
+        roll_back(query, view, removals, trace, *before, scratch, out)
         return out
 
     def bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
@@ -269,12 +248,9 @@ class Rollback:
         out["score"] = before + scale * (changes.target + changes.offset)
         out["rank"] = after.ranks
         out["top"] = out["top_released"] = scored.candidates.ids[after.tops]
-        influences = (
-            self._direct(sets, changes)
-            if self.is_direct
-            else self._influence(changes, after.log_sums)
-        )
-        return RolledBack(influences, out)
+        if self.is_direct:
+            return RolledBack(self._direct(sets, changes), out)
+        return RolledBack(self._influence(changes, after.log_sums), out)
 
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
         log_ratio = changes.target - log_sum
@@ -291,7 +267,8 @@ class Rollback:
     def _direct(self, sets: Sets, changes: Changes) -> Numbers:
         scale = self.scored.trained.scorer.scale
         if self.of == "log_ratio":
-            other = self.changes(sets, target=self.rival)
+            rival = int(self.scored.candidates.places[self.rival])
+            other = self.changes(sets, self._view._replace(target=rival))
             return np.asarray(scale * (other.target - changes.target))
         change = scale * (changes.target + changes.offset)
         if self._is_sigmoid_loss:
@@ -306,13 +283,13 @@ class Rollback:
     @cached_property
     def _view(self) -> View:
         scored, trained = self.scored, self.scored.trained
-        slots = trained.slots
+        slots, rows = trained.slots, trained.parameters
         return View(
             kind=MATCH_IDS[trained.scorer.model.match],
             given=scored.given,
             relation=-1 if trained.dataset.two_way else scored.relation,
-            given_row=scored.given_vector,
-            relation_row=scored.relation_vector,
+            given_row=np.asarray(rows.entity_rows[scored.given], np.float64),
+            relation_row=np.asarray(rows.relation_rows[scored.relation_row], np.float64),
             query=scored.query,
             rows=scored.candidates.rows,
             places=scored.candidates.places,
@@ -358,21 +335,14 @@ def _readable(
 def _room_for_changes(
     n_sets: int, most: int, query_width: int, dtype: "np.dtype[np.floating]"
 ) -> Changes:
-    def numbers() -> Numbers:
-        return np.zeros(n_sets)
-
+    numbers = ("size", "mean", "target", "offset", "correction", "correction_size")
     return Changes(
         queries=np.empty((n_sets, query_width), dtype),
         moved=np.empty(n_sets, np.bool_),
-        size=numbers(),
-        mean=numbers(),
-        target=numbers(),
-        offset=numbers(),
         n_own=np.zeros(n_sets, np.int64),
         own=np.empty((n_sets, most), np.int32),
         own_changes=np.empty((n_sets, most)),
-        correction=numbers(),
-        correction_size=numbers(),
+        **{name: np.zeros(n_sets) for name in numbers},
     )
 
 

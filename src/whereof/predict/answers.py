@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.predict.prediction import Prediction
+from whereof.predict.prediction import Prediction, find_prediction
 from whereof.predict.scored import SPLITS, ScoredPrediction, Trained
 from whereof.types import Numbers
 
@@ -51,12 +51,7 @@ class Answers:
     answers: tuple[Answer, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "query": dict(self.query),
-            "labels": dict(self.labels),
-            "asks": self.asks,
-            "answers": [dict(vars(answer)) for answer in self.answers],
-        }
+        return vars(self) | {"answers": [dict(vars(answer)) for answer in self.answers]}
 
 
 @dataclass(frozen=True)
@@ -100,8 +95,8 @@ def predict(
         (None if split < 0 else SPLITS[split] for split in scored.splits[places].tolist()),
     )
     return Answers(
-        _spell(trained, prediction, Vocabulary.name),
-        _spell(trained, prediction, Vocabulary.label),
+        prediction.spell(trained.dataset),
+        prediction.spell(trained.dataset, Vocabulary.label),
         prediction.asks,
         tuple(map(Answer, *columns)),
     )
@@ -109,22 +104,25 @@ def predict(
 
 def predict_many(
     trained: Trained,
-    predictions: Iterable[_Asked],
-    find: Callable[[_Asked], Prediction],
+    queries: Iterable[Any],
     top: int | None,
     threads: int | None = None,
     *,
     new: bool = False,
 ) -> Iterator[Answers | Failed]:
     """Answers in order, some computed in advance; an invalid query gives `Failed`."""
+    data, inverse = trained.dataset, trained.config.inverse
 
-    def answer(line: int, asked: _Asked) -> Answers | Failed:
+    def answer(line: int, names: Any) -> Answers | Failed:
         try:
-            return predict(trained, find(asked), top, new=new)
+            asked = find_prediction(data, names, inverse=inverse, query=True)
+            return predict(trained, asked, top, new=new)
         except WhereofError as error:
-            return Failed(line, names_of(asked), str(error))
+            given = [names] if isinstance(names, str) else names
+            spelled = tuple(None if name is None else str(name) for name in given)
+            return Failed(line, spelled, str(error))
 
-    return in_order(answer, predictions, threads or os.cpu_count() or 1)
+    return in_order(answer, queries, threads or os.cpu_count() or 1)
 
 
 def in_order(
@@ -141,13 +139,6 @@ def in_order(
             yield ahead.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def names_of(asked: Any) -> tuple[str | None, ...]:
-    """The names of a question, as far as given."""
-    if isinstance(asked, str) or not hasattr(asked, "__iter__"):
-        return (str(asked),)
-    return tuple(None if name is None else str(name) for name in asked)
 
 
 def _best(scored: ScoredPrediction, top: int | None, *, new: bool) -> NDArray[np.int64]:
@@ -172,15 +163,3 @@ def _ranks(scores: Numbers, new: NDArray[np.bool_]) -> NDArray[np.int64]:
     n_new = np.append(0, np.cumsum(new))  # among the first 0, 1, 2, ...
     n_higher = np.searchsorted(-scores, -scores, side="left")
     return 1 + n_new[n_higher]
-
-
-def _spell(
-    trained: Trained, prediction: Prediction, word: Callable[[Vocabulary, int], str]
-) -> dict[str, str | None]:
-    """The places of a prediction, as names or labels."""
-    data = trained.dataset
-    return {
-        "subject": None if prediction.subject is None else word(data.entities, prediction.subject),
-        "relation": None if data.two_way else word(data.relations, prediction.relation),
-        "object": None if prediction.object is None else word(data.entities, prediction.object),
-    }

@@ -1,19 +1,25 @@
-"""A prediction by ids, and how to find it by names."""
+"""A prediction by ids, and how to find predictions: by names, in a file or in a split."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whereof.data.dataset import Dataset
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT
 
+if TYPE_CHECKING:
+    from whereof.predict.scored import Trained
+
 OPEN = "_"
 """Marks the open place."""
-
 _SPLITS = ("test", "valid", "train")
+_MANY = 20
+"""The maximum number of bad lines to count: finding similar names is slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,19 @@ class Prediction:
 
     def names(self, dataset: Dataset) -> tuple[str | None, ...]:
         """Names of subject, relation and object; two-way data has no relation."""
-        name = dataset.entities.name
-        subject = None if self.subject is None else name(self.subject)
-        object_ = None if self.object is None else name(self.object)
-        relation = () if dataset.two_way else (dataset.relations.name(self.relation),)
-        return (subject, *relation, object_)
+        subject, relation, object_ = self.spell(dataset).values()
+        return (subject, object_) if dataset.two_way else (subject, relation, object_)
+
+    def spell(
+        self, dataset: Dataset, word: Callable[[Vocabulary, int], str] = Vocabulary.name
+    ) -> dict[str, str | None]:
+        """The name or label of each place; None for an open place, and without relations."""
+        entities = dataset.entities
+        return {
+            "subject": None if self.subject is None else word(entities, self.subject),
+            "relation": None if dataset.two_way else word(dataset.relations, self.relation),
+            "object": None if self.object is None else word(entities, self.object),
+        }
 
 
 def find_prediction(
@@ -173,3 +187,62 @@ def predictions_of_split(
         Listed(line, Prediction.of(row[0], row[1], row[2] if true else None, asks))
         for line, row in enumerate(rows, 1)
     ]
+
+
+def read_list(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row, separated by TAB, or by comma in a .csv file.
+
+    An empty cell is an open place.
+    """
+    from whereof.data.text import read_rows  # loads pyarrow
+
+    comma = path.name.lower().removesuffix(".gz").endswith(".csv")
+    for row in read_rows(path, comma=comma):
+        if any(row.cells):
+            yield row.line, [cell or OPEN for cell in row.cells]
+
+
+def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Prediction]:
+    """Read queries; all names are looked up before any query is answered."""
+    queries: list[Prediction] = []
+    faults: list[str] = []
+    for number, cells in read_list(path):
+        try:
+            queries.append(find_prediction(dataset, cells, inverse=inverse, query=True))
+        except WhereofError as error:
+            faults.append(f"{path}:{number}: {error}")
+        if len(faults) > _MANY:
+            break
+    if faults:
+        n_others = len(faults) - 1
+        count = f"{n_others}{' or more' if n_others == _MANY else ''} other bad"
+        others = f" ({count} line{'s' * (n_others > 1)})" if n_others else ""
+        raise WhereofError(faults[0] + others)
+    if not queries:
+        raise WhereofError(
+            f"{path}: the file contains no query; write one per line, with names separated by TAB"
+        )
+    return queries
+
+
+def find_predictions(
+    trained: "Trained", predictions: str | Path, split: str, limit: int | None, asks: str
+) -> list[Listed]:
+    """The first predictions of a split, `top` or `true`, or of a file.
+
+    What is wrong with a line of a file is reported when its prediction is explained.
+    """
+    if limit is not None and (isinstance(limit, bool) or limit < 1):
+        raise WhereofError(f"limit is {limit!r}; give a number from 1 on")
+    if predictions in ("top", "true"):
+        inverse, true = trained.config.inverse, predictions == "true"
+        found = predictions_of_split(trained.dataset, split, asks, inverse=inverse, true=true)
+        return found[:limit]
+    path = Path(predictions)
+    listed = [Listed(number, tuple(cells)) for number, cells in read_list(path)]
+    if not listed:
+        raise WhereofError(
+            f"{path}: the file contains no prediction; write one per line, "
+            "with names separated by TAB"
+        )
+    return listed[:limit]

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from whereof.data.dataset import Dataset
 from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
-from whereof.models import Widths
 from whereof.models.scoring import Scorer
 from whereof.predict.prediction import Prediction
 from whereof.predict.standing import (
+    STANDING,
     Ranking,
     Standing,
     make_queries,
+    name_standings,
     rank_all,
     score_all,
     softmax,
@@ -154,13 +155,9 @@ class Trained:
         return Parameters(self.scorer.entity_rows, self.scorer.relation_rows)
 
     @cached_property
-    def widths(self) -> Widths:
-        return self.scorer.model.widths(self.config.dim)
-
-    @cached_property
     def slots(self) -> tuple[slice, ...]:
         """A fact's parts of the trace: subject, relation, object, inverse relation."""
-        return self.widths.slots(1 + self.config.inverse)
+        return self.scorer.model.widths(self.config.dim).slots(1 + self.config.inverse)
 
     @property
     def learned_ratings(self) -> bool:
@@ -301,14 +298,6 @@ class ScoredPrediction:
         """The number of the relation's row."""
         return self.prediction.relation_row(self.trained.dataset)
 
-    @property
-    def given_vector(self) -> Numbers:
-        return np.asarray(self.trained.scorer.entity_rows[self.given], np.float64)
-
-    @property
-    def relation_vector(self) -> Numbers:
-        return np.asarray(self.trained.scorer.relation_rows[self.relation_row], np.float64)
-
     @cached_property
     def query(self) -> Numbers:
         """(query width,) the query vector."""
@@ -325,7 +314,6 @@ class ScoredPrediction:
 
     @cached_property
     def scores(self) -> Numbers:
-        """(n_candidates,)."""
         scorer = self.trained.scorer
         return np.asarray(self.plain_scores * scorer.scale + scorer.offset)
 
@@ -363,11 +351,7 @@ class ScoredPrediction:
     @property
     def place(self) -> int:
         """The position of the answer among the candidates."""
-        return self.place_of(self.target)
-
-    def place_of(self, entity: int) -> int:
-        """The position of an entity among the candidates, or -1."""
-        return int(self.candidates.places[entity])
+        return int(self.candidates.places[self.target])
 
     @property
     def probability(self) -> float:
@@ -382,6 +366,7 @@ class ScoredPrediction:
 
     @cached_property
     def _rank_and_top(self) -> tuple[int, int]:
+        """The rank, and the entity that is the top answer."""
         known = np.flatnonzero(~self.new)
         known = known[known != self.place].astype(np.int64)
         ranking = Ranking(
@@ -392,29 +377,19 @@ class ScoredPrediction:
             np.array([[0, len(known)]]),
         )
         rank, top, _ = rank_all(self.plain_scores[None], ranking)[0].tolist()
-        return rank, top
+        return rank, int(self.candidates.ids[top])
 
     @property
     def top(self) -> int:
-        """The position of the top answer among the candidates."""
+        """The entity that is the top answer."""
         return self._rank_and_top[1]
 
     @property
     def standing(self) -> Standing:
         """With all facts."""
         rank, top = self._rank_and_top
-        return self.stand(self.probability, float(self.scores[self.place]), rank, top)
-
-    def stand(self, probability: float, score: float, rank: int, top: int) -> Standing:
-        """A standing of this prediction; top is the position of its top answer."""
-        entities, answer = self.trained.dataset.entities, self.candidates.ids[top]
-        return Standing(
-            self.shown(probability),
-            float(score),
-            int(rank),
-            entities.name(answer),
-            {"top_answer": entities.label(answer)},
-        )
+        stands = (self.probability, self.scores[self.place], rank, top, top)
+        return name_standings(self.trained, np.array([stands], STANDING))[0]
 
     def shown(self, probability: float) -> float | None:
         """A probability; None for a rating model."""

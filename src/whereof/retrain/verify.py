@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.adjacent import find_facts
-from whereof.explain.explain import describe_facts, explain_scored, find_scored
-from whereof.explain.explanation import Describer, ExplainedFact, describe_fact
+from whereof.explain.explain import Explainer, find_scored
+from whereof.explain.explanation import ExplainedFact
+from whereof.explain.facts import Describer, describe_fact, find_facts
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
@@ -93,7 +93,7 @@ class _Verifying:
         if self.options.facts is not None:
             return self._named(find_facts(self.trained, self.options.facts)), ()
         options = self.asked.replace(top=self.options.top)
-        explanation = explain_scored(self.scored, options, self.case)
+        explanation = Explainer(self.scored, options, self.case).explanation()
         if not explanation.facts:
             raise WhereofError(
                 f"{self.asked.method} finds no fact that supports the prediction; "
@@ -105,8 +105,8 @@ class _Verifying:
         if not len(fact_ids):
             raise WhereofError("facts is empty; give ids or names, or leave it out")
         if self.trained.trace is not None or "trace" not in self.method.needs:
-            found = describe_facts(self.scored, self.asked, fact_ids, self.case)
-            return tuple(map(self._as_removed, found))
+            explainer = Explainer(self.scored, self.asked, self.case)
+            return tuple(map(self._as_removed, explainer.describe(fact_ids)))
         data = self.trained.dataset
         return tuple(
             RemovedFact(**describe_fact(data, fact), influence=None) for fact in fact_ids.tolist()

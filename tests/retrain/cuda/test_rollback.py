@@ -15,9 +15,9 @@ from trained import train
 import whereof
 from whereof.explain.explain import explain_many, find_scored
 from whereof.explain.explanation import Explanation
+from whereof.explain.methods.rollback import search
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, RolledBack, Sets
-from whereof.explain.search import search
 from whereof.models import MODELS
 from whereof.predict.prediction import list_predictions
 from whereof.predict.scored import Trained

@@ -30,7 +30,6 @@ class GradientDot(Method):
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """See `Method`."""
         gradient = gradient_of(scored, context.aim)
         return -Losses.of(scored.trained).products(fact_ids, gradient)
 
@@ -44,7 +43,6 @@ class GradientCos(Method):
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """See `Method`."""
         gradient, losses = gradient_of(scored, context.aim), Losses.of(scored.trained)
         size = np.sqrt(sum(float(np.vdot(part, part)) for part in gradient))
         lengths = losses.norms(fact_ids) * size
@@ -68,7 +66,6 @@ class TracIn(Method):
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def check(self, trained: Trained) -> None:
-        """See `Method`."""
         if not trained.read_checkpoints():
             raise WhereofError(
                 "method tracin needs checkpoints and this run kept none; train it with "
@@ -76,7 +73,6 @@ class TracIn(Method):
             )
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """See `Method`."""
         trained, config = scored.trained, scored.trained.config
         checkpoints, nothing = trained.read_checkpoints(), np.zeros(0, np.bool_)
         n_directions = 1 + config.inverse

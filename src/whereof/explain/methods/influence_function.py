@@ -54,7 +54,6 @@ class InfluenceFunction(Method):
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """See `Method`."""
         trained = scored.trained
         gradient = flatten(gradient_of(scored, context.aim))
         if len(gradient) <= MOST_DENSE:

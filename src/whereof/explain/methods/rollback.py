@@ -1,8 +1,15 @@
-"""Gradient rollback: subtract what a fact changed in training, and look at the prediction."""
+"""Gradient rollback: subtract what a fact changed in training, and look at the prediction.
 
-from whereof.explain.method import Context, Method, Ranked
-from whereof.explain.rollback import Rollback, Sets
-from whereof.explain.search import search
+The most influential facts are found exactly: by scoring all, or those that bounds cannot exclude.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.explain.method import Context, Method, Ranked, rank_influences
+from whereof.explain.rollback import Rollback, RolledBack, Sets
 from whereof.predict.scored import ScoredPrediction
 from whereof.types import FactIds, Numbers
 
@@ -10,6 +17,12 @@ PAPER = (
     "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
     "Rollback, AAAI 2021"
 )
+_BATCH = 16
+"""Number of sets to score before the threshold for the next ones is updated."""
+_FAR = 600.0
+"""If scores differ more than this, some probabilities are too small for the bounds."""
+_FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
+"""Up to this number of facts, bounds cost more than they save."""
 
 
 class RollbackMethod(Method):
@@ -23,7 +36,8 @@ class RollbackMethod(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         """(n_facts,) the quantity less what it is after the fact is rolled back."""
-        return self._rollback(scored, context).outcomes(Sets.each(fact_ids)).influences
+        rollback = Rollback(scored, context.aim.of, context.aim.rival)
+        return rollback.outcomes(Sets.each(fact_ids)).influences
 
     def rank(
         self,
@@ -34,13 +48,9 @@ class RollbackMethod(Method):
         *,
         opposing: bool = False,
     ) -> Ranked:
-        """See `Method`."""
-        rollback, sets = self._rollback(scored, context), Sets.each(fact_ids)
-        return search(rollback, sets, top, opposing=opposing, exhaustive=context.exhaustive)
-
-    def _rollback(self, scored: ScoredPrediction, context: Context) -> Rollback:
-        aim = context.aim
-        return Rollback(scored, aim.of, aim.rival_place(scored))
+        rollback = Rollback(scored, context.aim.of, context.aim.rival)
+        exhaustive = context.exhaustive
+        return search(rollback, Sets.each(fact_ids), top, opposing=opposing, exhaustive=exhaustive)
 
 
 class SameAnswerRollback(RollbackMethod):
@@ -52,3 +62,82 @@ class SameAnswerRollback(RollbackMethod):
 
 
 ROLLBACK, ROLLBACK_O = RollbackMethod(), SameAnswerRollback()
+
+
+def search(
+    rollback: Rollback,
+    sets: Sets,
+    top: int | str | None,
+    *,
+    opposing: bool = False,
+    exhaustive: bool = False,
+) -> Ranked:
+    """The strongest sets of facts, by the fastest exact way."""
+    scores = rollback.scored.scores
+    few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
+    if rollback.is_direct:
+        ranked = rank_influences(rollback.direct(sets), top, opposing=opposing)
+        return replace(ranked, standings=rollback.outcomes(sets.take(ranked.chosen)).standings)
+    exhaustive |= few or rollback.scores_quickly or bool(np.ptp(scores) > _FAR)
+    if not isinstance(top, int) or exhaustive:
+        return rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
+    return _find_strongest(rollback, sets, top, opposing=opposing)
+
+
+def rank_outcomes(outcomes: RolledBack, top: int | str | None, *, opposing: bool) -> Ranked:
+    """Order of the influences, with the standing of the prediction without each set."""
+    ranked = rank_influences(outcomes.influences, top, opposing=opposing)
+    return replace(ranked, standings=outcomes.standings[ranked.chosen])
+
+
+def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool) -> Ranked:
+    """The same result as ranking all exact influences, but few of them are computed.
+
+    Sets are scored in the order of their upper bounds, until no remaining set can reach the `top`
+    best so far.
+    """
+    queue, upper = _queue(rollback, sets, top, opposing=opposing)
+    scored: list[NDArray[np.int64]] = []
+    parts: list[RolledBack] = []
+    for start in range(0, max(len(queue), 1), _BATCH):
+        found = np.concatenate([part.influences for part in parts]) if parts else np.empty(0)
+        if start and upper[start] < _bar(-found if opposing else found, top):
+            break
+        scored.append(np.sort(queue[start : start + _BATCH]))  # read traces in file order
+        parts.append(rollback.outcomes(sets.take(scored[-1])))
+    chosen = np.concatenate(scored)
+    in_order = np.argsort(chosen)
+    joined = RolledBack(*map(np.concatenate, zip(*parts, strict=True)))
+    ranked = rank_outcomes(joined.take(in_order), top, opposing=opposing)
+    totals = ranked.totals if len(chosen) == len(sets) else None
+    return replace(ranked, chosen=chosen[in_order][ranked.chosen], totals=totals)
+
+
+def _queue(
+    rollback: Rollback, sets: Sets, top: int, *, opposing: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The sets that can be among the `top` best, with their upper bounds, descending."""
+    lower, upper = _signed_bounds(rollback, sets, opposing=opposing)
+    reach = np.flatnonzero(upper >= _bar(lower, top))
+    if rollback.has_close_bounds and len(reach) > top:
+        close = _signed_bounds(rollback, sets.take(reach), opposing=opposing, close=True)
+        upper[reach] = np.minimum(upper[reach], close[1])
+        reach = reach[upper[reach] >= _bar(np.maximum(lower[reach], close[0]), top)]
+    queue = reach[np.argsort(-upper[reach], kind="stable")]
+    return queue, upper[queue]
+
+
+def _signed_bounds(
+    rollback: Rollback, sets: Sets, *, opposing: bool, close: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of the influence, with opposite sign for opposing facts."""
+    lower, upper = rollback.bounds(sets, close=close)
+    lower, upper = np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
+    return (-upper, -lower) if opposing else (lower, upper)
+
+
+def _bar(values: NDArray[np.float64], top: int) -> float:
+    """The threshold that a set must reach to be among the `top` best."""
+    if len(values) < top:
+        return 0.0
+    return max(float(np.partition(values, -top)[-top]), 0.0)

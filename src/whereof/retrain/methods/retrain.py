@@ -30,7 +30,6 @@ class Retrain(Method):
     can = frozenset({"contrast", "standings", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """See `Method`."""
         ranked = self.rank(scored, fact_ids, context, None)
         influences = np.empty(len(fact_ids))
         influences[ranked.chosen] = ranked.influences
@@ -45,7 +44,6 @@ class Retrain(Method):
         *,
         opposing: bool = False,
     ) -> Ranked:
-        """See `Method`."""
         case, aim, asks = context.retrainer, context.aim, scored.asks
         if not isinstance(case, Case):
             raise WhereofError("method retrain needs to retrain the run; use Run.explain")

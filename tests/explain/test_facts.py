@@ -112,7 +112,7 @@ def _negative(influence: float) -> bool:
 
 
 def test_nothing_left_and_nothing_adjacent_are_said(nations: whereof.Run) -> None:
-    with pytest.raises(whereof.WhereofError, match=r"none of the \d+ adjacent facts is left"):
+    with pytest.raises(whereof.WhereofError, match=r"none of the \d+ adjacent facts passes"):
         nations.explain("egypt", "embassy", "usa", relation="treaties", role="relation")
     alone = whereof.Run.from_arrays(
         model="distmult",

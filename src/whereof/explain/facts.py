@@ -1,19 +1,22 @@
-"""Select facts: those that share something with a prediction, or named ones."""
+"""The facts of a prediction: those that share something with it, named ones, and their records."""
 
 import csv
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, compress, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.dataset import Dataset
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.explain.method import get_method
+from whereof.explain.explanation import ExplainedFact, NamedPrediction
+from whereof.explain.method import Ranked, get_method
 from whereof.explain.options import ExplainOptions, as_list
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import Trained
+from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.predict.standing import name_standings
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 _MOST_PARTS = 12
@@ -43,13 +46,6 @@ def shared_parts(
     return shared
 
 
-def role_of(parts: Sequence[str]) -> str:
-    """One word for what a fact shares with a prediction: a part, several, or none."""
-    if len(parts) > 1:
-        return "several"
-    return parts[0] if parts else "none"
-
-
 def filter_facts(
     trained: Trained,
     prediction: Prediction,
@@ -77,6 +73,69 @@ def filter_facts(
         ids = [data.entities.find(str(name)) for name in entities]
         fact_ids = fact_ids[np.isin(data.train[fact_ids][:, [SUBJECT, OBJECT]], ids).any(axis=1)]
     return fact_ids
+
+
+class Describer:
+    """Makes named records for one prediction."""
+
+    def __init__(self, scored: ScoredPrediction, rival: int | None = None) -> None:
+        self.scored, self.rival = scored, rival
+
+    def prediction(self) -> NamedPrediction:
+        """The prediction with its standing."""
+        scored, stands = self.scored, vars(self.scored.standing)
+        names = _names(scored.trained.dataset, scored.prediction)
+        return NamedPrediction(
+            **stands | names | {"labels": names["labels"] | stands["labels"]},
+            asks=scored.asks,
+            n_candidates=len(scored.candidates.ids),
+        )
+
+    def facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+        """The listed facts, in order."""
+        trained, totals = self.scored.trained, ranked.totals
+        shared = shared_parts(trained, self.scored.prediction, fact_ids, self.rival)
+        found = []
+        for index, fact_id in enumerate(fact_ids.tolist()):
+            named, after = describe_fact(trained.dataset, fact_id), self._after(ranked, index)
+            named["labels"]["top_answer_without"] = after.pop("label", None)
+            parts = tuple(compress(PARTS, shared[index]))
+            role = "several" if len(parts) > 1 else "".join(parts) or "none"
+            influence = float(ranked.influences[index])
+            share = None if totals is None else influence / (totals[influence <= 0] or 1.0)
+            ranks = {"influence": influence, "rank": index + 1, "share": share}
+            fields: dict[str, Any] = named | after | ranks
+            found.append(ExplainedFact(**fields, role=role, parts=parts))
+        return tuple(found)
+
+    def _after(self, ranked: Ranked, index: int) -> dict[str, Any]:
+        """The fields of the standing without a fact, if the method computes it."""
+        if ranked.standings is None:
+            return {}
+        (stands,) = name_standings(self.scored.trained, ranked.standings[index : index + 1])
+        before = self.scored.top if ranked.top_before is None else ranked.top_before
+        return {
+            "probability_without": stands.probability,
+            "score_without": stands.score,
+            "top_answer_without": stands.top_answer,
+            "top_answer_changes": bool(ranked.standings["top"][index] != before),
+            "label": stands.labels["top_answer"],
+        }
+
+
+def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
+    """The fields of a `NamedFact`."""
+    sources, ratings = data.sources, data.ratings
+    return {
+        "fact_id": fact_id,
+        **_names(data, Prediction(*data.train[fact_id].tolist())),
+        "rating": None if ratings is None else float(ratings.train[fact_id]),
+        "source": None if sources is None else sources.names[sources.codes[fact_id]],
+    }
+
+
+def _names(data: Dataset, triple: Prediction) -> dict[str, Any]:
+    return {**triple.spell(data), "labels": triple.spell(data, Vocabulary.label)}
 
 
 def find_facts(trained: Trained, wanted: Any) -> FactIds:
