@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from training.helpers import make_facts
 import whereof
 from whereof.api.retraining import open_case
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Task, protocols
+from whereof.evaluate.protocol import Task, protocols
 from whereof.evaluate.sample import Sample
 from whereof.events import Events
 from whereof.explain.explain import score_answer
@@ -69,11 +70,12 @@ def sampled(
 
 def run_protocol(
     name: str, samples: Sequence[Sample], variants: Any = None, **options: Any
-) -> Found:
-    """The results of one protocol on samples."""
+) -> SimpleNamespace:
+    """The results and the retrainings of one protocol on samples."""
     asked = EvaluateOptions(protocols=name, **options)
     (protocol,) = protocols([name])
-    return protocol.run(Task(asked, samples, variants or {}))
+    task = Task(name, asked, samples, variants or {})
+    return SimpleNamespace(results=protocol.run(task), retrainings=tuple(task.retrainings))
 
 
 def retrain(sample: Sample, removed: Sequence[int]) -> Parameters:

@@ -279,7 +279,7 @@ def _find(case: "Case", predictions: Sequence[Sequence[str | None]]) -> "Predict
 
 def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evaluation":
     """See `Run.evaluate`."""
-    from whereof.evaluate.evaluating import About, check_possible, evaluate
+    from whereof.evaluate.evaluate import check_possible, evaluate
     from whereof.evaluate.options import EvaluateOptions
     from whereof.evaluate.protocol import protocols
 
@@ -299,8 +299,8 @@ def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evalu
             }
             for each in protocols(asked.protocols)
         }
-        about = About(str(run.path), run.dataset.name)
-        found = evaluate(cases, asked, about, variants, where.threads)
+        names = str(run.path), run.dataset.name
+        found = evaluate(cases, asked, names, variants, where.threads)
         _keep(run, found, opened.events)
     return found
 

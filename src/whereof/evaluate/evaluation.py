@@ -40,7 +40,6 @@ class Retraining:
     object: str
     asks: str
     removed: tuple[int, ...]
-    """Fact ids."""
     original: float | None
     """Probability in the control; None for ratings, where the score counts."""
     predicted: float | None
@@ -146,9 +145,7 @@ class Evaluation:
         The ending says how: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
         """
         write_retrainings = registry.load(registry.RENDERERS, "retrainings-file", object)
-        names = [item.name for item in fields(Retraining)]
-        rows = ({name: getattr(row, name) for name in names} for row in self.retrainings)
-        write_retrainings(Path(path), rows, force=force)
+        write_retrainings(Path(path), map(vars, self.retrainings), force=force)
 
     @property
     def rated(self) -> bool:

@@ -5,9 +5,20 @@ pages and documents treat all protocols in the same way.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_origin, get_type_hints
+from itertools import zip_longest
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
 
 from whereof import registry
 from whereof.chart import Chart
@@ -17,17 +28,17 @@ if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation, Retraining
     from whereof.evaluate.options import EvaluateOptions
     from whereof.evaluate.sample import Sample
-    from whereof.retrain import Job
+    from whereof.predict.standing import Standings
+    from whereof.retrain.engine import Job
     from whereof.settings import Settings
-    from whereof.types import Numbers
+    from whereof.types import FactIds, Numbers
 
 MethodName = Annotated[str, Column("method", "method")]
 Size = Annotated[int | str, Column("k", "k", "count")]
 """The number of facts that are removed, or `all` that support."""
 
 
-@dataclass(frozen=True)
-class SampleSize:
+class SampleSize(NamedTuple):
     """How large a sample of predictions is."""
 
     n_predictions: int
@@ -37,8 +48,7 @@ class SampleSize:
     """Distinct facts that are adjacent to some prediction."""
 
 
-@dataclass(frozen=True)
-class Retrainings:
+class Retrainings(NamedTuple):
     """The largest number of retrainings that one model needs, by what they remove."""
 
     adjacent: int = 0
@@ -51,13 +61,16 @@ class Retrainings:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The input of a protocol."""
+    """The input of a protocol, and its list of single retrainings."""
 
+    name: str
     options: "EvaluateOptions"
     seeds: Sequence["Sample"]
     """The same predictions under every seed of the model."""
-    variants: Mapping[str, Sequence["Sample"]]
+    variants: Mapping[str, Sequence["Sample"]] = field(default_factory=dict)
     """By name, the samples of runs with other settings; see `Protocol.variants`."""
+    retrainings: list["Retraining"] = field(default_factory=list)
+    """Rows of the file of retrainings."""
 
     @property
     def samples(self) -> list["Sample"]:
@@ -65,15 +78,28 @@ class Task:
         variants = [sample for mine in self.variants.values() for sample in mine]
         return variants or list(self.seeds)
 
+    def record(
+        self,
+        sample: "Sample",
+        jobs: Iterable["Job"],
+        control: "Standings",
+        standings: Iterable["Standings"],
+        *,
+        method: str,
+        k: int | str,
+        sets: Iterable["FactIds"] = (),
+        predicted: Iterable[float | None] = (),
+    ) -> None:
+        """List every prediction after every job.
 
-@dataclass(frozen=True)
-class Found:
-    """What a protocol returns."""
-
-    results: Mapping[str, Any]
-    """By field of the document; see `Protocol.fields`."""
-    retrainings: tuple["Retraining", ...] = ()
-    """The single retrainings behind them, as rows of a file."""
+        Each job may have its facts in the method's order, and a predicted output.
+        """
+        for job, found, facts, output in zip_longest(jobs, standings, sets, predicted):
+            removed = job.removed if facts is None else facts
+            for number, after in zip(job.which.tolist(), found, strict=True):
+                before = control[number]
+                row = sample.record(self.name, method, k, number, removed, before, after, output)
+                self.retrainings.append(row)
 
 
 class Protocol:
@@ -110,8 +136,8 @@ class Protocol:
         """Retrainings that are known beforehand; those of all protocols run in one batch."""
         return []
 
-    def run(self, task: Task) -> Found:
-        """Retrain and measure."""
+    def run(self, task: Task) -> Mapping[str, Any]:
+        """Retrain and measure; the result has a value for every field."""
         raise NotImplementedError
 
     def arrays(self, found: "Evaluation") -> Mapping[str, "Numbers"]:
@@ -162,12 +188,8 @@ def no_results() -> dict[str, Any]:
 def count_retrainings(names: Iterable[str], options: "EvaluateOptions", size: SampleSize) -> int:
     """The largest number of retrainings of one model, the control included."""
     counts = [each.count(options, size) for each in protocols([*names])]
-    totals = {
-        item.name: sum(getattr(each, item.name) for each in counts) for item in fields(Retrainings)
-    }
-    adjacent = min(totals["adjacent"], size.n_adjacent)
-    n_retrainings: int = 1 + min(adjacent + totals["single"], size.n_facts) + totals["sets"]
-    return n_retrainings
+    adjacent, single, sets = map(int, np.sum([Retrainings(), *counts], axis=0))
+    return 1 + min(min(adjacent, size.n_adjacent) + single, size.n_facts) + sets
 
 
 def table_of(

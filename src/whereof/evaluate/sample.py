@@ -20,7 +20,6 @@ from whereof.explain.facts import filter_facts, find_adjacent
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
-from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
@@ -45,9 +44,9 @@ class Sample:
         self.notes: dict[str, None] = {}  # remarks of explanations, each once
         self.asked: set[str] = set()  # keys of all requested retrainings
         self.trained: set[str] = set()  # keys of those that were not in the journal
-        self._ranked: dict[tuple[str, Size], tuple[FactIds, ...]] = {}
+        self._ranked: dict[str, tuple[int, Sequence[FactIds]]] = {}  # how many, and the facts
+        self._supports: dict[str, Sequence[FactIds]] = {}
         self._influences: dict[str, Numbers] = {}
-        self._adjacent_influences: dict[str, tuple[Numbers, ...]] = {}
 
     @cached_property
     def arrays(self) -> Predictions:
@@ -63,11 +62,6 @@ class Sample:
     def n_adjacent(self) -> NDArray[np.int64]:
         """(n_predictions,) facts that share an entity or the relation with each."""
         return np.array([len(self.adjacent(number)) for number in range(len(self))], np.int64)
-
-    @property
-    def queries(self) -> Sequence[Prediction]:
-        """The query of each prediction."""
-        return [each.answered(None) for each in self.predictions]
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -130,22 +124,21 @@ class Sample:
     def record(
         self,
         protocol: str,
+        method: str,
+        k: Size,
         number: int,
         removed: FactIds,
         before: Standings,
         after: Standings,
-        *,
-        method: str,
-        k: str,
-        predicted: float | None = None,
+        predicted: float | None,
     ) -> Retraining:
         """One prediction after one retraining; `before` and `after` are one record each."""
         trained, name = self.case.trained, self.case.trained.dataset.entities.name
         rated = trained.learned_ratings
         return Retraining(
-            *(protocol, method, k, self.case.seed, trained.config.constraint),
+            *(protocol, method, str(k), self.case.seed, trained.config.constraint),
             *self.name(number),
-            removed=tuple(np.asarray(removed, np.int64).tolist()),
+            removed=tuple(removed.tolist()),
             original=None if rated else float(before["probability"]),
             predicted=None if rated else predicted,
             actual=None if rated else float(after["probability"]),
@@ -187,17 +180,13 @@ class Sample:
         they support or not, and fewer only where the method has no more. The first call for a
         method measures `seconds`: the time for one explanation on one thread.
         """
-        if (method, top) not in self._ranked:
-            longer = self._cut(method, top)
-            self._ranked[method, top] = tuple(longer or self._compute(method, top))
-        return self._ranked[method, top]
-
-    def _cut(self, method: str, top: int | str) -> Sequence[FactIds]:
-        """The first facts of longer lists, if they were computed before."""
-        for (name, size), longer in self._ranked.items():
-            if name == method and isinstance(size, int) and isinstance(top, int) and size > top:
-                return [ids[:top] for ids in longer]
-        return ()
+        if isinstance(top, str):
+            if method not in self._supports:
+                self._supports[method] = self._compute(method, top)
+            return self._supports[method]
+        if self._ranked.get(method, (0, ()))[0] < top:
+            self._ranked[method] = top, self._compute(method, top)
+        return [ids[:top] for ids in self._ranked[method][1]]
 
     def _compute(self, method: str, top: int | str) -> Sequence[FactIds]:
         numbers = range(len(self))
@@ -218,18 +207,14 @@ class Sample:
     def influences(self, method: str) -> Numbers:
         """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""
         if method not in self._influences:
-            self._influences[method] = np.zeros((len(self), self.n_facts))
-            for row, mine in zip(self._influences[method], self._rows(method), strict=True):
-                row[:] = mine
+            kind = np.dtype((np.float64, self.n_facts))
+            self._influences[method] = np.fromiter(self._rows(method), kind, len(self))
         return self._influences[method]
 
-    def adjacent_influences(self, method: str) -> tuple[Numbers, ...]:
+    def adjacent_influences(self, method: str) -> Iterator[Numbers]:
         """Per prediction, those of its adjacent facts."""
-        if method not in self._adjacent_influences:
-            rows = self._influences[method] if method in self._influences else self._rows(method)
-            near = tuple(row[self.adjacent(number)] for number, row in enumerate(rows))
-            self._adjacent_influences[method] = near
-        return self._adjacent_influences[method]
+        rows = self._influences[method] if method in self._influences else self._rows(method)
+        return (row[self.adjacent(number)] for number, row in enumerate(rows))
 
     def _rows(self, method: str) -> Iterator[Numbers]:
         """Per prediction, (n_facts,)."""
@@ -245,24 +230,19 @@ class Sample:
         self, numbers: Sequence[int], method: str, top: int | str | None
     ) -> Iterator[RankedFacts]:
         """Explanations; empty for predictions without facts that the method considers."""
+        trained = self.case.trained
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
-        answers = rank_many(self.case.trained, listed, options, self.threads)
+        answers = rank_many(trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
-            if isinstance(found, Failed):
-                self._check_nothing_there(number, method, found)
-                yield RankedFacts(np.zeros(0, np.int64), np.zeros(0), ())
+            if isinstance(found, RankedFacts):
+                self.notes.update(dict.fromkeys(found.notes))
+                yield found
                 continue
-            self.notes.update(dict.fromkeys(found.notes))
-            yield found
-
-    def _check_nothing_there(self, number: int, method: str, failed: Failed) -> None:
-        """Raise an error, unless the prediction has no facts that the method considers."""
-        trained, prediction = self.case.trained, self.predictions[number]
-        options = ExplainOptions(method=method)
-        if len(filter_facts(trained, prediction, self.adjacent(number), options)):
-            named = method in failed.message
-            raise WhereofError(failed.message if named else f"{method}: {failed.message}")
+            prediction, said = self.predictions[number], found.message
+            if len(filter_facts(trained, prediction, self.adjacent(number), options)):
+                raise WhereofError(said if method in said else f"{method}: {said}")
+            yield RankedFacts(np.zeros(0, np.int64), np.zeros(0), ())
 
 
 def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sample:
@@ -276,7 +256,10 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     listed = find_predictions(trained, wanted, options.split, None, "object")
     found: dict[Prediction, int] = {}
     others = list[int]()
-    for number in _order(len(listed), options):
+    numbers: Iterable[int] = range(len(listed))
+    if options.limit is not None:
+        numbers = np.random.default_rng(options.seed).permutation(len(listed)).tolist()
+    for number in numbers:
         prediction = _prediction(trained, listed[number], wanted)
         if prediction is None:
             continue
@@ -291,13 +274,6 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     if not found:
         raise _nothing(least, most, others)
     return Sample(case, tuple(sorted(found, key=found.__getitem__)), threads, options.seed)
-
-
-def _order(n_listed: int, options: EvaluateOptions) -> Iterable[int]:
-    """In order or, with a limit, at random."""
-    if options.limit is None:
-        return range(n_listed)
-    return map(int, np.random.default_rng(options.seed).permutation(n_listed))
 
 
 def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | None:

@@ -291,4 +291,5 @@ def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> lis
     truth = find_truth(sample, options)
     # Explanations are computed where the run's own are: on the GPU, or on the CPU.
     traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
-    return list(find_orders(Sample(traced, sample.predictions), "rollback", truth))
+    estimates = Sample(traced, sample.predictions).adjacent_influences("rollback")
+    return find_orders(sample, estimates, truth)

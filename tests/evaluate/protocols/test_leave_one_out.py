@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from evaluate.small import (
 )
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found
 from whereof.evaluate.protocols.leave_one_out import _share_of_best, find_truth
 from whereof.evaluate.sample import Sample
 from whereof.predict.prediction import Prediction
@@ -36,7 +36,7 @@ ALL = EvaluateOptions(protocols="leave-one-out", methods=METHODS)
 Small = Callable[..., whereof.Run]
 
 
-def leave_one_out(samples: Sequence[Sample], **options: Any) -> Found:
+def leave_one_out(samples: Sequence[Sample], **options: Any) -> SimpleNamespace:
     return run_protocol("leave-one-out", samples, **{"methods": METHODS} | options)
 
 
@@ -189,12 +189,12 @@ def test_of_adjacent_facts_nothing_is_kept_of_others(tmp_path: Path) -> None:
     (truth,) = found.true_influences
     n_adjacent = [order.n_adjacent for order in found.leave_one_out[0].orders]
     assert truth.matrix is None
-    assert np.bincount(truth.array["prediction"]).tolist() == n_adjacent
+    assert np.bincount(truth.pairs["prediction"]).tolist() == n_adjacent
     assert sum(n_adjacent) < 2 * N_FACTS
     assert run.path is not None
     (kept,) = find_evaluations(run.path)
     pairs = np.load(kept.with_name(f"{kept.stem}-seed-5.npy"))
-    assert np.array_equal(pairs, truth.array)
+    assert np.array_equal(pairs, truth.pairs)
     for order, number in zip(found.leave_one_out[0].orders, range(2), strict=True):
         mine = pairs[pairs["prediction"] == number]
         best = mine[mine["influence"].argmax()]

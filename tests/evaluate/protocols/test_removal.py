@@ -204,6 +204,6 @@ def test_a_model_of_ratings_is_told_by_its_scores(ratings: whereof.Run) -> None:
 def test_one_ask_for_all_cells(run: whereof.Run) -> None:
     with case_of(run) as case:
         options = EvaluateOptions(limit=2, seed=5, k="1,2")
-        found = _remove(pick(case, options), options)
+        found = _remove(pick(case, options), Task("removal", options, []))
     assert list(found.after) == [(m, k) for m in ("rollback", "random") for k in (1, 2)]
     assert found.sizes(("rollback", 2)).tolist() == [2, 2]

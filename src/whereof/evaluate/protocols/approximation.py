@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof.chart import Chart, Points
-from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Task, table_of
+from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task, table_of
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
 from whereof.retrain import Job
@@ -17,8 +18,6 @@ from whereof.table import Column, Table
 from whereof.units import is_number, show
 
 _METHOD = "rollback"
-_Point = tuple[float, float, float]
-"""Original, predicted and actual probability."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,10 @@ class Approximation:
     """Of the predicted and the actual change, which is harder."""
     lipschitz: Annotated[float, Column("", "Lipschitz", "number")]
     """The largest slope of the score during training; the mean over seeds."""
-    points: tuple[_Point, ...] = field(repr=False)
+    points: tuple[tuple[float, float, float], ...] = field(repr=False)
     """Original, predicted and actual probability."""
     pearson_probability_interval: Interval | None = None
     pearson_probability_seeds: tuple[float, ...] = ()
-    """One value per seed."""
     pearson_change_interval: Interval | None = None
     pearson_change_seeds: tuple[float, ...] = ()
     lipschitz_seeds: tuple[float, ...] = ()
@@ -66,35 +64,34 @@ class ApproximationProtocol(Protocol):
         firsts = sample.rank(_METHOD, 1)
         return [Job.of(ids, [number]) for number, ids in enumerate(firsts) if len(ids)]
 
-    def run(self, task: Task) -> Found:
+    def run(self, task: Task) -> Mapping[str, Any]:
         """One row per constraint; points of all seeds are put together."""
         own = {task.seeds[0].case.trained.config.constraint: task.seeds}
-        rows, records = [], []
-        for constraint, samples in (task.variants or own).items():
-            found = [[*self._points(sample, task.options)] for sample in samples]
-            points = [[point for point, _ in mine] for mine in found]
-            rows.append(_row(constraint, samples, points, task.options.seed))
-            records += [record for mine in found for _, record in mine]
-        return Found({"approximation": tuple(rows)}, tuple(records))
-
-    def _points(
-        self, sample: Sample, options: EvaluateOptions
-    ) -> Iterator[tuple[_Point, Retraining]]:
-        """The points of one seed, each with its retraining."""
-        jobs = self.jobs(sample, options)
-        outcomes = sample.ask(jobs)
-        original = sample.outputs(outcomes.control)
-        for job, standings in zip(jobs, outcomes.jobs, strict=True):
-            number = int(job.which[0])
-            predicted = float(sample.rolled_back(number, [job.removed])[0])
-            record = sample.record(
-                *(self.name, number, job.removed, outcomes.control[number], standings[0]),
-                method=_METHOD,
-                k="1",
-                predicted=predicted,
+        return {
+            "approximation": tuple(
+                _row(constraint, samples, [self._points(sample, task) for sample in samples], task)
+                for constraint, samples in (task.variants or own).items()
             )
-            actual = float(sample.outputs(standings)[0])
-            yield (float(original[number]), predicted, actual), record
+        }
+
+    def _points(self, sample: Sample, task: Task) -> NDArray[np.float64]:
+        """(n, 3) original, predicted and actual probability of one seed."""
+        jobs = self.jobs(sample, task.options)
+        outcomes = sample.ask(jobs)
+        numbers = [int(job.which[0]) for job in jobs]
+        predicted = [
+            float(sample.rolled_back(number, [job.removed])[0])
+            for number, job in zip(numbers, jobs, strict=True)
+        ]
+        task.record(
+            *(sample, jobs, outcomes.control, outcomes.jobs),
+            method=_METHOD,
+            k=1,
+            predicted=predicted,
+        )
+        original = sample.outputs(outcomes.control)[numbers]
+        actual = [sample.outputs(standings)[0] for standings in outcomes.jobs]
+        return np.array([original, predicted, actual], np.float64).T
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         note = (
@@ -146,21 +143,20 @@ PROTOCOL = ApproximationProtocol()
 
 
 def _row(
-    constraint: str, samples: Sequence[Sample], points: Sequence[Sequence[_Point]], seed: int
+    constraint: str, samples: Sequence[Sample], points: Sequence[NDArray[np.float64]], task: Task
 ) -> Approximation:
     """One constraint; the points are those of every seed."""
-    seeds = [np.array(mine, np.float64).reshape(-1, 3) for mine in points]
-    original, predicted, actual = np.concatenate(seeds).T
-    values = [mine[:, 1:] for mine in seeds]
-    changes = [mine[:, 1:] - mine[:, :1] for mine in seeds]
+    seed, every = task.options.seed, np.concatenate(points)
+    values = [mine[:, 1:] for mine in points]
+    changes = [mine[:, 1:] - mine[:, :1] for mine in points]
     slopes = tuple(float(sample.case.result["lipschitz"]) for sample in samples)
     return Approximation(
         constraint=constraint,
-        n_points=len(original),
-        pearson_probability=pearson(predicted, actual),
-        pearson_change=pearson(predicted - original, actual - original),
+        n_points=len(every),
+        pearson_probability=pearson(*np.concatenate(values).T),
+        pearson_change=pearson(*np.concatenate(changes).T),
         lipschitz=float(np.mean(slopes)),
-        points=tuple(point for mine in points for point in mine),
+        points=tuple((row[0], row[1], row[2]) for row in every.tolist()),
         pearson_probability_interval=pearson_interval(values, seed),
         pearson_probability_seeds=tuple(pearson(*mine.T) for mine in values),
         pearson_change_interval=pearson_interval(changes, seed),

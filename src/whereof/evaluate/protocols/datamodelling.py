@@ -12,10 +12,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import (
-    Found,
     MethodName,
     Protocol,
     Retrainings,
@@ -70,31 +69,20 @@ class DatamodellingProtocol(Protocol):
         halves = draw_halves(sample.n_facts, options.subsets, options.seed)
         return [Job.of(np.flatnonzero(row), range(len(sample))) for row in halves]
 
-    def run(self, task: Task) -> Found:
+    def run(self, task: Task) -> Mapping[str, Any]:
         """The same halves for all seeds and methods.
 
         Outputs are probabilities. The literature takes the margin log(p / (1 - p)), which grows
         with p, so the ranks and the correlation are the same.
         """
-        options = task.options
-        halves = draw_halves(task.seeds[0].n_facts, options.subsets, options.seed)
-        actual: list[Numbers] = []
-        records: list[Retraining] = []
+        actual = []
         for sample in task.seeds:
-            jobs = self.jobs(sample, options)
+            jobs = self.jobs(sample, task.options)
             outcomes = sample.ask(jobs)
             actual.append(np.array([sample.outputs(each) for each in outcomes.jobs]))
-            records += (
-                sample.record(
-                    *(self.name, number, job.removed, outcomes.control[number], after),
-                    method="",
-                    k="half",
-                )
-                for job, standings in zip(jobs, outcomes.jobs, strict=True)
-                for number, after in enumerate(standings)
-            )
-        rows = (_score(method, task, halves, actual) for method in options.methods)
-        return Found({"datamodelling": tuple(rows)}, tuple(records))
+            task.record(sample, jobs, outcomes.control, outcomes.jobs, method="", k="half")
+        rows = (_score(method, task, actual) for method in task.options.methods)
+        return {"datamodelling": tuple(rows)}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         note = (
@@ -127,19 +115,18 @@ def draw_halves(n_facts: int, n_subsets: int, seed: int) -> NDArray[np.bool_]:
     return removed
 
 
-def _score(
-    method: str, task: Task, removed: NDArray[np.bool_], actual: Sequence[Numbers]
-) -> Datamodelling:
+def _score(method: str, task: Task, actual: Sequence[Numbers]) -> Datamodelling:
     """One method, over all seeds."""
-    scores = []
+    scores, options = [], task.options
+    removed = draw_halves(task.seeds[0].n_facts, options.subsets, options.seed)
     for sample, found in zip(task.seeds, actual, strict=True):
         predicted = _without_rounding(sample.influences(method) @ ~removed.T)
-        scores.append(np.array([spearman(*pair) for pair in zip(predicted, found.T, strict=True)]))
+        scores.append(np.array([*map(spearman, predicted, found.T)]))
     return Datamodelling(
         method=method,
         score=seeds_mean(scores),
-        interval=bootstrap_interval(scores, task.options.seed),
-        n_subsets=len(removed),
+        interval=bootstrap_interval(scores, options.seed),
+        n_subsets=options.subsets,
         n_predictions=mean_size(task.seeds),
         n_seeds=len(task.seeds),
     )

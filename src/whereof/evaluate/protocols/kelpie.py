@@ -11,10 +11,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import (
-    Found,
     MethodName,
     Protocol,
     Retrainings,
@@ -27,13 +26,14 @@ from whereof.evaluate.sample import Sample, facts_text
 from whereof.evaluate.statistics import mean_size
 from whereof.retrain import Job
 from whereof.table import Column, Table
-from whereof.types import FactIds
 from whereof.units import count, is_number, show
 
 LIMIT = 100
 """Predictions of a seed that are looked at."""
 _Key = tuple[str, Size]
 """A method and a size."""
+_Fall = tuple[int, NDArray[np.int32]]
+"""The number of removed facts, and (2, n_predictions) ranks before and after."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,6 @@ class Kelpie:
     mrr_fall: Annotated[float, Column("", "fall", "percent")]
 
 
-@dataclass(frozen=True, eq=False)
-class _Fall:
-    """One retraining without all explanations of a method and size."""
-
-    n_removed: int
-    ranks: NDArray[np.int32]
-    """(2, n_predictions) before and after."""
-
-
 class KelpieProtocol(Protocol):
     """See `docs/protocols/kelpie.md`."""
 
@@ -77,7 +68,7 @@ class KelpieProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         return Retrainings(sets=len(options.methods) * len(options.sizes))
 
-    def run(self, task: Task) -> Found:
+    def run(self, task: Task) -> Mapping[str, Any]:
         """The mean over seeds of the fall of Hits@1 and MRR, for every method and size.
 
         The first 100 predictions that the control ranks first are taken from each seed. A seed
@@ -85,15 +76,18 @@ class KelpieProtocol(Protocol):
         """
         options = task.options
         falls: dict[_Key, list[_Fall]] = {
-            (m, k): [] for m in options.methods for k in options.sizes
+            (method, k): [] for method in options.methods for k in options.sizes
         }
-        records: list[Retraining] = []
         for sample in task.seeds:
-            which = np.flatnonzero(sample.ask([]).control["rank"] == 1)[:LIMIT]
-            if len(which):
-                records += _retrain(sample, which, _unions(sample, which, options), falls)
-        rows = (_row(method, k, found) for (method, k), found in falls.items() if found)
-        return Found({"kelpie": tuple(rows)}, tuple(records))
+            control = sample.ask([]).control
+            which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
+            jobs = _jobs(sample, which, options)
+            standings = sample.ask([*jobs.values()]).jobs
+            for (method, k), job, after in zip(jobs, jobs.values(), standings, strict=True):
+                ranks = np.stack([control["rank"][which], after["rank"]])
+                falls[method, k].append((len(job.removed), ranks))
+                task.record(sample, [job], control, [after], method=method, k=k)
+        return {"kelpie": tuple(_row(*key, found) for key, found in falls.items() if found)}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         note = "Before and after one retraining per seed without the facts of all explanations."
@@ -112,53 +106,27 @@ class KelpieProtocol(Protocol):
 PROTOCOL = KelpieProtocol()
 
 
-def _unions(
-    sample: Sample, which: NDArray[np.int64], options: EvaluateOptions
-) -> dict[_Key, FactIds]:
-    """The facts of all explanations together, where some facts are left."""
-    unions = {}
-    for method in options.methods:
+def _jobs(sample: Sample, which: NDArray[np.int64], options: EvaluateOptions) -> dict[_Key, Job]:
+    """By method and size, the removal of all explanations together, where some facts are left."""
+    jobs = {}
+    for method in options.methods if len(which) else ():
         for k, chosen in sample.choose(method, options.sizes).items():
-            union = np.unique(np.concatenate([chosen[number] for number in which]))
-            if len(union) < sample.n_facts:
-                unions[method, k] = union
-    return unions
-
-
-def _retrain(
-    sample: Sample,
-    which: NDArray[np.int64],
-    unions: Mapping[_Key, FactIds],
-    falls: Mapping[_Key, list[_Fall]],
-) -> list[Retraining]:
-    """One retraining for every method and size of a seed; adds to the falls."""
-    jobs = [Job.of(union, which) for union in unions.values()]
-    outcomes = sample.ask(jobs)
-    control = outcomes.control
-    records = []
-    for (method, k), job, standings in zip(unions, jobs, outcomes.jobs, strict=True):
-        ranks = np.stack([control["rank"][which], standings["rank"]])
-        falls[method, k].append(_Fall(len(job.removed), ranks))
-        records += [
-            sample.record(
-                *(PROTOCOL.name, number, job.removed, control[number], after),
-                method=method,
-                k=str(k),
-            )
-            for number, after in zip(which.tolist(), standings, strict=True)
-        ]
-    return records
+            job = Job.of(np.concatenate([chosen[number] for number in which]), which)
+            if len(job.removed) < sample.n_facts:
+                jobs[method, k] = job
+    return jobs
 
 
 def _row(method: str, k: Size, falls: Sequence[_Fall]) -> Kelpie:
-    hits = np.mean([(fall.ranks == 1).mean(axis=1) for fall in falls], axis=0)  # before and after
-    mrr = np.mean([(1 / fall.ranks).mean(axis=1) for fall in falls], axis=0)
+    sizes, ranks = zip(*falls, strict=True)
+    hits = np.mean([(mine == 1).mean(axis=1) for mine in ranks], axis=0)  # before and after
+    mrr = np.mean([(1 / mine).mean(axis=1) for mine in ranks], axis=0)
     return Kelpie(
         method=method,
         k=k,
-        n_predictions=mean_size([fall.ranks[0] for fall in falls]),
+        n_predictions=mean_size([mine[0] for mine in ranks]),
         n_seeds=len(falls),
-        removed_mean=float(np.mean([fall.n_removed for fall in falls])),
+        removed_mean=float(np.mean(sizes)),
         hits1_before=float(hits[0]),
         hits1_after=float(hits[1]),
         hits1_fall=float(hits[0] - hits[1]),

@@ -4,9 +4,9 @@ The journal of a run keeps every retraining, so true influences are measured onc
 method later.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from whereof.chart import Bar, Chart
 from whereof.evaluate.evaluation import UNWRITTEN, Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import (
-    Found,
     MethodName,
     Protocol,
     Retrainings,
@@ -107,15 +106,8 @@ class TrueInfluences:
     pairs: Any = field(default=None, repr=False, metadata=UNWRITTEN)
     """(n_pairs,) of `PAIR`: the same, for every prediction and each fact adjacent to it."""
 
-    @property
-    def array(self) -> NDArray[Any] | None:
-        """The matrix or the pairs; None where only the document was read."""
-        found: NDArray[Any] | None = self.pairs if self.matrix is None else self.matrix
-        return found
 
-
-@dataclass(frozen=True, eq=False)
-class Truth:
+class Truth(NamedTuple):
     """What the predictions of one seed lose without facts, each removed alone."""
 
     original: Numbers
@@ -156,16 +148,19 @@ class LeaveOneOutProtocol(Protocol):
         every = np.arange(len(sample))
         return [Job.of([fact], every) for fact in range(sample.n_facts)]
 
-    def run(self, task: Task) -> Found:
+    def run(self, task: Task) -> Mapping[str, Any]:
         """Single retrainings are not listed: facts times predictions are too many."""
         truths = [find_truth(sample, task.options) for sample in task.seeds]
         rows = (_judge(method, task, truths) for method in task.options.methods)
         named = map(_true_influences, task.seeds, truths)
-        return Found({"leave_one_out": tuple(rows), "true_influences": tuple(named)})
+        return {"leave_one_out": tuple(rows), "true_influences": tuple(named)}
 
     def arrays(self, found: Evaluation) -> Mapping[str, Numbers]:
-        truths = found.true_influences
-        return {f"seed-{each.seed}": each.array for each in truths if each.array is not None}
+        arrays = {
+            f"seed-{each.seed}": each.pairs if each.matrix is None else each.matrix
+            for each in found.true_influences
+        }
+        return {name: array for name, array in arrays.items() if array is not None}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         which = "adjacent facts" if found.options.get("adjacent_only") else "every fact"
@@ -253,13 +248,13 @@ def _true_influences(sample: Sample, truth: Truth) -> TrueInfluences:
     return TrueInfluences(sample.case.seed, names, pairs=pairs)
 
 
-def find_orders(sample: Sample, method: str, truth: Truth) -> list[Order]:
-    """How a method orders the adjacent facts of every prediction that has some."""
-    estimates = sample.adjacent_influences(method)
+def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> list[Order]:
+    """How a method orders the adjacent facts of every prediction that has some.
+
+    estimates: for every prediction, those of its adjacent facts.
+    """
     return [
-        _order(sample, truth, number, estimates[number])
-        for number, ids in enumerate(truth.adjacent)
-        if len(ids)
+        _order(sample, truth, number, mine) for number, mine in enumerate(estimates) if len(mine)
     ]
 
 
@@ -286,15 +281,15 @@ def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
     """One method, over all seeds."""
     seed, everywhere, shares, orders = task.options.seed, [], [], []
     for sample, truth in zip(task.seeds, truths, strict=True):
+        every = () if truth.matrix is None else sample.influences(method)
+        near = [*sample.adjacent_influences(method)]
+        orders.append(find_orders(sample, near, truth))
         if truth.matrix is None:
-            estimates, drops = sample.adjacent_influences(method), truth.drops
-            rhos = np.full(len(sample), np.nan)
+            everywhere.append(np.full(len(sample), np.nan))
+            shares.append(np.array([*map(_share_of_best, near, truth.drops)]))
         else:
-            estimates, drops = tuple(sample.influences(method)), tuple(truth.matrix.T)
-            rhos = np.array([*map(spearman, estimates, drops)])
-        everywhere.append(rhos)
-        shares.append(np.array([*map(_share_of_best, estimates, drops)]))
-        orders.append(find_orders(sample, method, truth))
+            everywhere.append(np.array([*map(spearman, every, truth.matrix.T)]))
+            shares.append(np.array([*map(_share_of_best, every, truth.matrix.T)]))
     adjacent = [np.array([order.rho for order in mine]) for mine in orders]
     return LeaveOneOut(
         method=method,

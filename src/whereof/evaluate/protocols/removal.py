@@ -4,16 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.chart import Bar, Box, Chart, Strip
-from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import (
-    Found,
     MethodName,
     Protocol,
     Retrainings,
@@ -101,8 +100,7 @@ class Change:
     removed_mean: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Removed:
+class _Removed(NamedTuple):
     """A sample's predictions after every removal."""
 
     sample: Sample
@@ -113,8 +111,7 @@ class _Removed:
     def measured(self, metric: str, cell: Choice) -> Numbers:
         """(n_predictions,) 1 where the probability fell (pd), or the top answer changed."""
         if metric == "pd":
-            fell = self.left(cell) < self.sample.outputs(self.control)
-            return np.asarray(fell, np.float64)
+            return (self.left(cell) < self.sample.outputs(self.control)).astype(np.float64)
         top = "top_released" if metric == "tc_released" else "top"
         return np.asarray(self.after[cell][top] != self.control["top"], np.float64)
 
@@ -124,7 +121,7 @@ class _Removed:
 
     def sizes(self, cell: Choice) -> NDArray[np.int64]:
         """(n_predictions,) the number of removed facts."""
-        return np.array([len(ids) for ids in self.sets[cell]], np.int64)
+        return np.array([*map(len, self.sets[cell])], np.int64)
 
 
 class RemovalProtocol(Protocol):
@@ -149,16 +146,15 @@ class RemovalProtocol(Protocol):
         return Retrainings(adjacent=n_cells * (1 in options.sizes), sets=n_cells * n_sets)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        return _jobs(_choose_sets(sample, options))
+        return [job for jobs in _jobs(_choose(sample, options)).values() for job in jobs]
 
-    def run(self, task: Task) -> Found:
-        options, found = task.options, [_remove(sample, task.options) for sample in task.seeds]
-        results = {
-            "removal": tuple(_row(found, cell, options.seed) for cell in found[0].sets),
-            "significance": tuple(_compare(found, options)),
-            "changes": tuple(_changes(found, options)),
+    def run(self, task: Task) -> Mapping[str, Any]:
+        found = [_remove(sample, task) for sample in task.seeds]
+        return {
+            "removal": tuple(_row(found, cell, task.options.seed) for cell in found[0].sets),
+            "significance": tuple(_compare(found, task.options)),
+            "changes": tuple(_changes(found, task.options)),
         }
-        return Found(results, tuple(row for each in found for row in _records(each)))
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         baseline = found.options.get("baseline")
@@ -216,7 +212,7 @@ class RemovalProtocol(Protocol):
 PROTOCOL = RemovalProtocol()
 
 
-def _choose_sets(sample: Sample, options: EvaluateOptions) -> dict[Choice, Sequence[FactIds]]:
+def _choose(sample: Sample, options: EvaluateOptions) -> dict[Choice, Sequence[FactIds]]:
     return {
         (method, k): ids
         for method in options.methods
@@ -224,15 +220,27 @@ def _choose_sets(sample: Sample, options: EvaluateOptions) -> dict[Choice, Seque
     }
 
 
-def _jobs(sets: Mapping[Choice, Sequence[FactIds]]) -> list[Job]:
-    return [Job.of(ids, [i]) for found in sets.values() for i, ids in enumerate(found)]
+def _jobs(sets: Mapping[Choice, Sequence[FactIds]]) -> dict[Choice, list[Job]]:
+    return {
+        cell: [Job.of(ids, [number]) for number, ids in enumerate(mine)]
+        for cell, mine in sets.items()
+    }
 
 
-def _remove(sample: Sample, options: EvaluateOptions) -> _Removed:
-    sets = _choose_sets(sample, options)
-    outcomes = sample.ask(_jobs(sets))
-    standings = np.concatenate(outcomes.jobs).reshape(len(sets), -1)
-    return _Removed(sample, outcomes.control, sets, dict(zip(sets, standings, strict=True)))
+def _remove(sample: Sample, task: Task) -> _Removed:
+    sets = _choose(sample, task.options)
+    jobs = _jobs(sets)
+    outcomes = sample.ask([job for mine in jobs.values() for job in mine])
+    standings = np.concatenate(outcomes.jobs).reshape(len(sets), len(sample), 1)
+    for (method, k), after in zip(sets, standings, strict=True):
+        task.record(
+            *(sample, jobs[method, k], outcomes.control, after),
+            method=method,
+            k=k,
+            sets=sets[method, k],
+            predicted=sample.predicted(method, sets[method, k]),
+        )
+    return _Removed(sample, outcomes.control, sets, dict(zip(sets, standings[..., 0], strict=True)))
 
 
 def _row(found: Sequence[_Removed], cell: Choice, seed: int) -> Removal:
@@ -274,7 +282,7 @@ def _pairs(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[tupl
 
 
 def _compare(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Significance]:
-    queries = [each.sample.queries for each in found]
+    queries = [[made.answered(None) for made in each.sample.predictions] for each in found]
     for mine, other in _pairs(found, options):
         for metric in _METRICS:
             differences = [
@@ -294,20 +302,6 @@ def _changes(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Ch
         lower = np.concatenate([each.left(other) - each.left(mine) for each in found])
         removed = float(np.concatenate([each.sizes(mine) for each in found]).mean())
         yield Change(mine[0], other[0], mine[1], spread(lower), removed)
-
-
-def _records(found: _Removed) -> Iterator[Retraining]:
-    """One row for every cell and prediction."""
-    sample = found.sample
-    for (method, k), sets in found.sets.items():
-        predicted = sample.predicted(method, sets)
-        for number, (ids, after) in enumerate(zip(sets, found.after[method, k], strict=True)):
-            yield sample.record(
-                *("removal", number, ids, found.control[number], after),
-                method=method,
-                k=str(k),
-                predicted=predicted[number],
-            )
 
 
 def _starred(found: Evaluation, table: Table) -> Table:

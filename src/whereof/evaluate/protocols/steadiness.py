@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Task
+from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task
 from whereof.evaluate.sample import Sample, draws_at_random
 from whereof.evaluate.statistics import Interval, bootstrap_interval, seeds_mean
 from whereof.retrain import Job
@@ -46,10 +46,9 @@ class SteadinessProtocol(Protocol):
         fact_ids = random.choice(sample.n_facts, n_removals, replace=False)
         return [Job.of([fact_id], np.arange(len(sample))) for fact_id in fact_ids]
 
-    def run(self, task: Task) -> Found:
+    def run(self, task: Task) -> Mapping[str, Any]:
         """The interval draws seeds, and removals within each."""
         changed, moved = [], []
-        records: list[Retraining] = []
         for sample in task.seeds:
             jobs = self.jobs(sample, task.options)
             outcomes = sample.ask(jobs)
@@ -57,22 +56,14 @@ class SteadinessProtocol(Protocol):
             changed.append((after["top"] != control["top"]).mean(axis=1))
             far = np.abs(sample.outputs(after) - sample.outputs(control))
             moved.append(far.mean(axis=1))
-            records += (
-                sample.record(
-                    *(self.name, number, job.removed, control[number], standing),
-                    method="random",
-                    k="1",
-                )
-                for job, standings in zip(jobs, after, strict=True)
-                for number, standing in enumerate(standings)
-            )
+            task.record(sample, jobs, control, after, method="random", k=1)
         row = Steadiness(
             n_removals=sum(map(len, changed)),
             changed=seeds_mean(changed),
             interval=bootstrap_interval(changed, task.options.seed),
             mean_change=seeds_mean(moved),
         )
-        return Found({"steadiness": row}, tuple(records))
+        return {"steadiness": row}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         row = found.steadiness

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Found, Protocol, Retrainings, SampleSize, Task, table_of
+from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task, table_of
 from whereof.evaluate.sample import Sample
 from whereof.retrain import Job, Retrainer
 from whereof.table import Column, Table
@@ -148,7 +148,7 @@ class TheoryProtocol(Protocol):
             for fact_id in ids
         ]
 
-    def run(self, task: Task) -> Found:
+    def run(self, task: Task) -> Mapping[str, Any]:
         """Constants, bounds, errors and normaliser.
 
         Over several seeds, the largest constants and the longest training, so that the bounds hold
@@ -183,7 +183,7 @@ class TheoryProtocol(Protocol):
             normaliser_std=float(normalisers.std()) if len(normalisers) else None,
             score_std=float(scores.std()) if len(scores) else None,
         )
-        return Found({"theory": row})
+        return {"theory": row}
 
     def _errors(self, sample: Sample, options: EvaluateOptions) -> NDArray[np.float64]:
         """(n_pairs, 2) distance of rollback, and of the original, to the retrained model."""
