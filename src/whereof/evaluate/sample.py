@@ -211,10 +211,10 @@ class Sample:
             self._influences[method] = np.fromiter(self._rows(method), kind, len(self))
         return self._influences[method]
 
-    def adjacent_influences(self, method: str) -> Iterator[Numbers]:
+    def adjacent_influences(self, method: str) -> list[Numbers]:
         """Per prediction, those of its adjacent facts."""
         rows = self._influences[method] if method in self._influences else self._rows(method)
-        return (row[self.adjacent(number)] for number, row in enumerate(rows))
+        return [row[self.adjacent(number)] for number, row in enumerate(rows)]
 
     def _rows(self, method: str) -> Iterator[Numbers]:
         """Per prediction, (n_facts,)."""

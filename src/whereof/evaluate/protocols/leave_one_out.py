@@ -282,7 +282,7 @@ def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
     seed, everywhere, shares, orders = task.options.seed, [], [], []
     for sample, truth in zip(task.seeds, truths, strict=True):
         every = () if truth.matrix is None else sample.influences(method)
-        near = [*sample.adjacent_influences(method)]
+        near = sample.adjacent_influences(method)
         orders.append(find_orders(sample, near, truth))
         if truth.matrix is None:
             everywhere.append(np.full(len(sample), np.nan))
