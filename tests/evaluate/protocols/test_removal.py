@@ -9,6 +9,7 @@ import pytest
 import whereof
 from evaluate.helpers import Naive, case_of
 from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import Task
 from whereof.evaluate.protocols.removal import _remove
 from whereof.evaluate.sample import pick
 
