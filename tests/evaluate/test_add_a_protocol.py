@@ -74,6 +74,11 @@ def test_the_command_and_the_document_know_it(names: dict[str, Any]) -> None:
     assert isinstance(again.sufficiency[0], names["Sufficiency"])
     assert again.to_dict() == document
     text = CliRunner().invoke(cli, arguments).stdout
+    Path("options.toml").write_text("[evaluate]\nlimit = 4\nk = [1, 10]\nsettings = {rank = 3}\n")
+    told = ["evaluate", "sufficiency-run", "--protocols", "sufficiency", "--config", "options.toml"]
+    same = json.loads(CliRunner().invoke(cli, [*told, "--json"]).stdout)
+    assert same["sufficiency"] == document["sufficiency"]
+    assert same["options"]["settings"] == {"rank": 3}
     assert text.index("Only the explanation is kept") < text.index("Steadiness")
     assert "survived: share of predictions" in text
 

@@ -116,8 +116,8 @@ _CALLBACKS = {
 SEVERAL = {"relation": "NAME", "entity": "NAME", "without": "FACT", "facts": "FACT"}
 """Settings that may be repeated, and what each time."""
 
-LISTED = ("candidates", "methods", "k", "protocols", "constraints")
-"""Settings that are one text on the command line; in a file they may be a list."""
+LISTED = ("candidates", "methods", "k", "protocols", "constraints", "settings")
+"""Settings that are one text on the command line; in a file they may be a list or a table."""
 
 _COMPLETIONS = {"model": complete_model}
 
@@ -258,10 +258,14 @@ def _defaults(
     values: dict[str, Any], command: str, options: dict[str, dict[str, str]]
 ) -> dict[str, Any]:
     """The options of a command in a file: the top level, overridden by the command's table."""
-    tables = {name: value for name, value in values.items() if isinstance(value, dict)}
+    every, mine = ChainMap(*options.values()), options[command]
+    tables = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, dict) and name not in every
+    }
     for name in tables:
         _find(name, options, "table", f"choose from {', '.join(options)}")
-    every, mine = ChainMap(*options.values()), options[command]
     remedy = f"see whereof {command} --help"
     own, top = tables.get(command, {}), [key for key in values if key not in tables]
     found = [(_find(key, every, "option", remedy), values[key]) for key in top]
