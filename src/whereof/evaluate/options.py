@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from whereof import registry
 from whereof.errors import WhereofError
-from whereof.registry import METHODS, names
 from whereof.settings import Settings, choice, number
 from whereof.training import TrainConfig
 
@@ -70,20 +69,20 @@ class EvaluateOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._settle("methods", _methods(_listed("methods", self.methods)))
-        self._settle("k", tuple(dict.fromkeys(map(_size, _listed("k", self.k)))))
-        names, asked = registry.names(registry.PROTOCOLS), _listed("protocols", self.protocols)
-        asked = names if asked == ("all",) else asked
-        self._settle("protocols", _known("protocol", asked, names))
-        self._check_baseline()
-        if self.constraints is not None:
-            self._settle("constraints", _listed("constraints", self.constraints))
-            for constraint in self.constraints:
-                TrainConfig(constraint=constraint)  # refuses a bad one
-        self._check_owners()
-        if self.settings is not None:
-            self._settle("settings", _pairs(self.settings))
-            self._check_settings()
+        lists = ("methods", "k", "protocols", "constraints")
+        found: dict[str, Any] = {name: _listed(name, getattr(self, name)) for name in lists}
+        found["k"] = tuple(dict.fromkeys(map(_size, found["k"])))
+        if found["protocols"] == ("all",):
+            found["protocols"] = registry.names(registry.PROTOCOLS)
+        if isinstance(self.settings, str):
+            found["settings"] = _pairs(self.settings)
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        self._check_methods()
+        _check_known("protocol", self.protocols, registry.names(registry.PROTOCOLS))
+        for constraint in self.constraints or ():
+            TrainConfig(constraint=constraint)  # refuses a bad one
+        self._check_protocols()
         self._check_predictions()
 
     @property
@@ -98,49 +97,47 @@ class EvaluateOptions(Settings):
 
     def own(self, table: type[_Own]) -> _Own:
         """The settings of a protocol's own table; see `Protocol.settings`."""
-        given = self.settings if isinstance(self.settings, dict) else {}
         import msgspec
 
+        given = self.settings if isinstance(self.settings, dict) else {}
         mine = {name: value for name, value in given.items() if name in table.names()}
         try:
             return msgspec.convert(mine, table, strict=False)
         except msgspec.ValidationError as error:
             raise WhereofError(f"settings: {error}") from None
 
-    def _settle(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
-    def _check_baseline(self) -> None:
+    def _check_methods(self) -> None:
         from whereof.evaluate.sample import draws_at_random
 
+        allowed = evaluated()
+        for method in self.methods:
+            if method in registry.names(registry.METHODS) and method not in allowed:
+                raise WhereofError(
+                    f"method {method!r} retrains, so there is nothing to compare it with; "
+                    f"choose from {', '.join(allowed)}"
+                )
+        _check_known("method", self.methods, allowed)
         if self.baseline is None:
             at_random = (name for name in self.methods if draws_at_random(name))
-            self._settle("baseline", next(at_random, self.methods[0]))
+            object.__setattr__(self, "baseline", next(at_random, self.methods[0]))
         if self.baseline not in self.methods:
             names = ", ".join(self.methods)
             raise WhereofError(f"baseline {self.baseline!r} is not among the methods: {names}")
 
-    def _check_owners(self) -> None:
-        """Raise an error for an option that belongs to a protocol that does not run."""
+    def _check_protocols(self) -> None:
+        """Raise an error for an option or a setting of a protocol that does not run."""
         from whereof.evaluate.protocol import protocols
 
         for protocol in protocols():
-            for name in protocol.options:
-                if getattr(self, name) in (None, False) or protocol.name in self.protocols:
-                    continue
-                if getattr(type(self), name) in (None, False):
+            for name in protocol.options if protocol.name not in self.protocols else ():
+                default = getattr(type(self), name)
+                if default in (None, False) and getattr(self, name) != default:
                     raise WhereofError(
                         f"{name} requires the protocol {protocol.name}; add it to the protocols"
                     )
-
-    def _check_settings(self) -> None:
-        from whereof.evaluate.protocol import protocols
-
         tables = [each.settings for each in protocols(self.protocols) if each.settings]
         allowed = [name for table in tables for name in table.names()]
-        for name in self.settings or ():
-            if name not in allowed:
-                raise registry.unknown("setting of the protocols", name, allowed)
+        _check_known("setting of the protocols", self.settings or (), allowed)
         for table in tables:
             self.own(table)
 
@@ -155,39 +152,26 @@ class EvaluateOptions(Settings):
             raise WhereofError("split requires predictions top or true; leave it out")
 
 
-def _methods(words: Sequence[str]) -> tuple[str, ...]:
-    for method in words:
-        if method in names(METHODS) and method not in evaluated():
-            raise WhereofError(
-                f"method {method!r} retrains, so there is nothing to compare it with; "
-                f"choose from {', '.join(evaluated())}"
-            )
-    return _known("method", words, evaluated())
-
-
-def _listed(name: str, value: _Words | int) -> tuple[str, ...]:
+def _listed(name: str, value: Any) -> tuple[str, ...] | None:
     """A list of distinct words, given as a list or separated by commas."""
-    several = value if isinstance(value, list | tuple) else [value]
-    words: Iterable[Any] = value.split(",") if isinstance(value, str) else several
+    if value is None:
+        return None
+    words = value if isinstance(value, list | tuple) else str(value).split(",")
     found = tuple(dict.fromkeys(word for each in words if (word := str(each).strip())))
     if not found:
         raise WhereofError(f"{name} is empty; name one or more, separated by commas")
     return found
 
 
-def _known(noun: str, words: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """Check that all words are allowed."""
+def _check_known(noun: str, words: Iterable[str], allowed: Sequence[str]) -> None:
     for word in words:
         if word not in allowed:
             raise registry.unknown(noun, word, allowed)
-    return tuple(words)
 
 
-def _pairs(value: str | dict[str, Any]) -> dict[str, Any]:
+def _pairs(value: str) -> dict[str, str]:
     """A dict from NAME=VALUE pairs separated by commas."""
-    if isinstance(value, dict):
-        return value
-    parts = [part.partition("=") for part in _listed("settings", value)]
+    parts = [part.partition("=") for part in _listed("settings", value) or ()]
     for name, equals, _ in parts:
         if not equals:
             raise WhereofError(f"settings has {name!r}; give NAME=VALUE, separated by commas")
@@ -195,15 +179,14 @@ def _pairs(value: str | dict[str, Any]) -> dict[str, Any]:
 
 
 def _size(word: str) -> int | str:
-    if word == "all":
-        return "all"
-    if not word.isdecimal() or int(word) < 1:
+    if word != "all" and (not word.isdecimal() or int(word) < 1):
         raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, separated by commas")
-    return int(word)
+    return word if word == "all" else int(word)
 
 
 def evaluated() -> tuple[str, ...]:
     """Methods that estimate. Methods that retrain are not evaluated: they give the truth."""
     from whereof.explain.method import get_method  # compiled code is loaded when needed
 
-    return tuple(name for name in names(METHODS) if "retraining" not in get_method(name).needs)
+    names = registry.names(registry.METHODS)
+    return tuple(name for name in names if "retraining" not in get_method(name).needs)

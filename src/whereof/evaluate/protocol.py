@@ -122,7 +122,7 @@ class Protocol:
     options: ClassVar[tuple[str, ...]] = ()
     """Fields of `EvaluateOptions` that only this protocol reads."""
     settings: ClassVar["type[Settings] | None"] = None
-    """A table of further options, which `--set NAME=VALUE` gives."""
+    """A table of further options, given by `--settings NAME=VALUE`."""
 
     def variants(self, options: "EvaluateOptions") -> Mapping[str, Mapping[str, Any]]:
         """By name, changed settings; such runs are trained and evaluated instead."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,14 @@ def seeds_mean(values: Sequence[Numbers]) -> float:
     """
     kept = _kept(values)
     return float(np.mean([seed.mean() for seed in kept])) if kept else float("nan")
+
+
+def over_seeds(
+    values: Sequence[NDArray[Any]], seed: int
+) -> tuple[float, Interval | None, tuple[float, ...]]:
+    """The mean over seeds, its interval, and the mean of every seed."""
+    means = tuple(float(mine.mean()) for mine in values)
+    return seeds_mean(values), bootstrap_interval(values, seed), means
 
 
 def bootstrap_interval(

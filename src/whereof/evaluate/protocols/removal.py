@@ -25,10 +25,9 @@ from whereof.evaluate.sample import Sample, facts_text
 from whereof.evaluate.statistics import (
     Interval,
     Spread,
-    bootstrap_interval,
     mean_size,
+    over_seeds,
     randomisation_p,
-    seeds_mean,
     spread,
 )
 from whereof.predict.standing import Standings
@@ -245,33 +244,20 @@ def _remove(sample: Sample, task: Task) -> _Removed:
 
 def _row(found: Sequence[_Removed], cell: Choice, seed: int) -> Removal:
     """One method and size, over all seeds."""
-    pd, tc, released = (
-        [each.measured(metric, cell) for each in found] for metric in (*_METRICS, "tc_released")
-    )
+    measures: dict[str, Any] = {}
+    for metric in (*_METRICS, "tc_released"):
+        mean, interval, seeds = over_seeds([each.measured(metric, cell) for each in found], seed)
+        measures |= {metric: mean, f"{metric}_interval": interval, f"{metric}_seeds": seeds}
     sizes = [each.sizes(cell) for each in found]
     return Removal(
-        method=cell[0],
-        k=cell[1],
-        pd=seeds_mean(pd),
-        pd_interval=bootstrap_interval(pd, seed),
-        pd_seeds=_means(pd),
-        tc=seeds_mean(tc),
-        tc_interval=bootstrap_interval(tc, seed),
-        tc_seeds=_means(tc),
-        tc_released=seeds_mean(released),
-        n_predictions=mean_size(pd),
+        *cell,
+        **measures,
+        n_predictions=mean_size(sizes),
         n_seeds=len(found),
         removed_mean=float(np.concatenate(sizes).mean()),
         removed_std=float(np.concatenate(sizes).std()),
-        tc_released_interval=bootstrap_interval(released, seed),
-        tc_released_seeds=_means(released),
-        removed_seeds=_means(sizes),
+        removed_seeds=tuple(float(mine.mean()) for mine in sizes),
     )
-
-
-def _means(values: Sequence[NDArray[Any]]) -> tuple[float, ...]:
-    """One mean per seed."""
-    return tuple(float(mine.mean()) for mine in values)
 
 
 def _pairs(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[tuple[Choice, Choice]]:
@@ -288,12 +274,10 @@ def _compare(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Si
             differences = [
                 each.measured(metric, mine) - each.measured(metric, other) for each in found
             ]
+            difference, interval, seeds = over_seeds(differences, options.seed)
+            p_value = randomisation_p(differences, options.seed, queries=queries)
             yield Significance(
-                *(mine[0], other[0], mine[1], metric),
-                difference=seeds_mean(differences),
-                p_value=randomisation_p(differences, options.seed, queries=queries),
-                interval=bootstrap_interval(differences, options.seed),
-                seeds=_means(differences),
+                *(mine[0], other[0], mine[1], metric), difference, p_value, interval, seeds
             )
 
 
