@@ -12,7 +12,8 @@ from whereof.api.retraining import machine_of, open_case, sibling
 from whereof.events import Events
 from whereof.explain.explain import find_scored
 from whereof.explain.options import ExplainOptions
-from whereof.retrain import EngineOptions, Job, choose_engine
+from whereof.retrain.engine import Job, choose_engine
+from whereof.retrain.options import EngineOptions
 
 ENGINE = choose_engine(EngineOptions(threads=1))
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from whereof.explain.explanation import Explanation
     from whereof.explain.options import ExplainOptions
     from whereof.predict.answers import Failed
-    from whereof.retrain import EngineOptions, Verdict, VerifyOptions
+    from whereof.retrain.options import EngineOptions, VerifyOptions
+    from whereof.retrain.verdict import Verdict
     from whereof.training import MachineOptions, TrainConfig
 
 __all__ = [
@@ -47,7 +48,7 @@ __getattr__ = lazily(
     __name__,
     {
         "Dataset": "whereof.data.dataset",
-        "EngineOptions": "whereof.retrain",
+        "EngineOptions": "whereof.retrain.options",
         "EvaluateOptions": "whereof.evaluate.options",
         "Evaluation": "whereof.evaluate.evaluation",
         "Events": "whereof.events",
@@ -59,8 +60,8 @@ __getattr__ = lazily(
         "Retrained": "whereof.api",
         "Run": "whereof.api",
         "TrainConfig": "whereof.training",
-        "Verdict": "whereof.retrain",
-        "VerifyOptions": "whereof.retrain",
+        "Verdict": "whereof.retrain.verdict",
+        "VerifyOptions": "whereof.retrain.options",
         "read": "whereof.data.read:read_dataset",
         "resume": "whereof.api",
         "train": "whereof.api",

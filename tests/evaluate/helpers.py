@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import whereof
-from whereof.api.retraining import open_case, recipe_of
+from whereof.api.retraining import open_case
 from whereof.events import Events
-from whereof.retrain import Case, EngineOptions, choose_engine
+from whereof.retrain.engine import choose_engine
+from whereof.retrain.options import EngineOptions
+from whereof.retrain.retrainer import Case
 from whereof.training.results import Parameters
 from whereof.types import Facts
 
@@ -24,7 +26,7 @@ class Naive:
     """Removes facts, retrains and scores, one prediction at a time, for DistMult and objects."""
 
     def __init__(self, run: whereof.Run) -> None:
-        self.data, self.recipe = run.dataset, recipe_of(run)
+        self.data, self.recipe = run.dataset, run._recipe
         self.trained: dict[tuple[int, ...], Parameters] = {}
 
     def scores(self, removed: list[int], subject: int, relation: int) -> NDArray[np.float64]:

@@ -19,7 +19,8 @@ from whereof.evaluate.sample import Sample
 from whereof.events import Events
 from whereof.explain.explain import score_answer
 from whereof.predict.prediction import predictions_of_split
-from whereof.retrain import EngineOptions, choose_engine
+from whereof.retrain.engine import choose_engine
+from whereof.retrain.options import EngineOptions
 from whereof.training.results import Parameters
 
 Array = NDArray[np.float64]

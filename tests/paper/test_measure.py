@@ -27,7 +27,8 @@ from whereof.paper.plan import PaperOptions, Part, lazy_settings
 from whereof.paper.published import EXAMPLES
 from whereof.paper.runs import Runs, make_budget
 from whereof.predict.scored import ScoredPrediction
-from whereof.retrain import EngineOptions, choose_engine
+from whereof.retrain.engine import choose_engine
+from whereof.retrain.options import EngineOptions
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "fb15k-237"
 FOUND = {

@@ -2,7 +2,7 @@ import pytest
 
 from whereof.errors import WhereofError
 from whereof.paper.plan import PaperOptions, plan
-from whereof.retrain import EngineOptions
+from whereof.retrain.options import EngineOptions
 
 
 def test_nations_has_every_part() -> None:

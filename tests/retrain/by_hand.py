@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import whereof
-from whereof.api.retraining import recipe_of
 from whereof.api.run import make_scorer
 from whereof.predict.answers import predict
 from whereof.predict.prediction import find_prediction
@@ -19,7 +18,7 @@ STAND = ("probability", "score", "rank", "top_answer")
 
 
 def rows_without(run: whereof.Run, fact_ids: Sequence[int]) -> Parameters:
-    return recipe_of(run).retrain(np.array(sorted(fact_ids), np.int64))
+    return run._recipe.retrain(np.array(sorted(fact_ids), np.int64))
 
 
 def stands_without(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from whereof.retrain import Engine
+from whereof.retrain.engine import Engine
 from whereof.retrain.local import LocalEngine
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import trained
 
 import whereof
-from whereof.api.retraining import recipe_of
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain import Engine, Job, Journal, Retrainer
+from whereof.retrain.engine import Engine, Job
+from whereof.retrain.journal import Journal
 from whereof.retrain.recipe import Recipe
+from whereof.retrain.retrainer import Retrainer
 from whereof.training.results import Parameters
 
 
@@ -38,7 +39,7 @@ def subject_of(run: whereof.Run, n: int = 4) -> Subject:
     places = [Prediction(int(s), int(r), int(o)) for s, r, o in run.dataset.train[:n]]
     if run.config.inverse:
         places += [replace(p, asks="subject") for p in places]
-    return Subject(recipe_of(run), Predictions.of(run._trained, places))
+    return Subject(run._recipe, Predictions.of(run._trained, places))
 
 
 def make_subject(folder: Path, **settings: Any) -> Subject:

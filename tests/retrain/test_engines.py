@@ -13,8 +13,9 @@ import trained
 import whereof
 from retrain.helpers import Subject, make_subject, never, subject_of
 from whereof.errors import Diverged, Interrupted
-from whereof.retrain import Engine, EngineOptions, Job, choose_engine
+from whereof.retrain.engine import Engine, Job, choose_engine
 from whereof.retrain.local import LocalEngine, processor_name
+from whereof.retrain.options import EngineOptions
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 

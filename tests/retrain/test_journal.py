@@ -18,7 +18,8 @@ import whereof
 from retrain.helpers import Counting, Subject, make_subject, retrainer, subject_of
 from whereof.errors import Interrupted
 from whereof.predict.standing import STANDING
-from whereof.retrain import Engine, Job, Journal, open_journal, recipe_key
+from whereof.retrain.engine import Engine, Job
+from whereof.retrain.journal import Journal, open_journal, recipe_key
 from whereof.retrain.local import LocalEngine
 
 ALL = [0, 1, 2, 3]
@@ -211,7 +212,8 @@ from pathlib import Path
 from retrain.helpers import subject_of, retrainer
 import whereof
 from whereof.events import Advanced, Events
-from whereof.retrain import Job, open_journal
+from whereof.retrain.engine import Job
+from whereof.retrain.journal import open_journal
 from whereof.retrain.local import LocalEngine
 
 class Hang(Events):

@@ -11,7 +11,8 @@ import pytest
 
 import whereof
 from retrain.helpers import make_subject, never
-from whereof.retrain import EngineOptions, Job, choose_engine
+from whereof.retrain.engine import Job, choose_engine
+from whereof.retrain.options import EngineOptions
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 from whereof.types import FactIds
@@ -23,7 +24,8 @@ import signal, sys
 import ray
 from retrain.helpers import make_subject, never
 from pathlib import Path
-from whereof.retrain import EngineOptions, Job, choose_engine
+from whereof.retrain.engine import Job, choose_engine
+from whereof.retrain.options import EngineOptions
 
 if __name__ == "__main__":
     before = signal.getsignal(signal.SIGTERM)
@@ -115,7 +117,8 @@ def test_machines_that_differ_are_refused(cluster: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "rubbish", ""])
 def test_an_address_without_a_cluster_is_one_line(address: str) -> None:
     code = (
-        "from whereof.retrain import EngineOptions, choose_engine\n"
+        "from whereof.retrain.engine import choose_engine\n"
+        "from whereof.retrain.options import EngineOptions\n"
         "from whereof.errors import WhereofError\n"
         f"try: choose_engine(EngineOptions(engine='ray', ray_address={address!r}))\n"
         "except WhereofError as error: print(error)"

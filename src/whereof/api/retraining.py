@@ -14,7 +14,6 @@ from whereof.api.run import Run
 from whereof.api.training import resume, train_config
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events, Note, TrainingStarted, Validated, Without
-from whereof.run.arrays import ArrayRun
 from whereof.run.folder import RunFolder
 from whereof.training import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
@@ -23,14 +22,16 @@ if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
     from whereof.predict.standing import Predictions, Standing
-    from whereof.retrain import Case, Engine, EngineOptions, Verdict
-    from whereof.retrain.recipe import Recipe
+    from whereof.retrain.engine import Engine
+    from whereof.retrain.options import EngineOptions
+    from whereof.retrain.retrainer import Case
+    from whereof.retrain.verdict import Verdict
     from whereof.types import FactIds
 
 
 def take_engine(options: dict[str, Any]) -> "EngineOptions":
     """The options of the engine, taken out of all options."""
-    from whereof.retrain import EngineOptions
+    from whereof.retrain.options import EngineOptions
 
     names = [name for name in EngineOptions.names() if name in options]
     return EngineOptions(**{name: options.pop(name) for name in names})
@@ -44,13 +45,13 @@ def machine_of(engine: "EngineOptions") -> MachineOptions:
 @contextmanager
 def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iterator["Cases"]:
     """A run and its siblings, retrained by one engine, which is closed at the end."""
-    from whereof.retrain import choose_engine, settle_engine
+    from whereof.retrain.engine import choose_engine, settle_engine
 
-    settled = settle_engine(engine, recipe_of(run).problem)
+    settled = settle_engine(engine, run._recipe.problem)
     with ExitStack() as stack:
         chosen = stack.enter_context(closing(choose_engine(settled)))
         try:
-            yield Cases(stack, run, chosen, events or Events(), machine_of(settled))
+            yield Cases(stack, run, chosen, events or Events(), settled)
         except Interrupted:
             raise Interrupted("interrupted; the same command continues where it stopped") from None
 
@@ -63,7 +64,7 @@ class Cases:
     run: Run
     engine: "Engine"
     events: Events
-    machine: MachineOptions
+    options: "EngineOptions"
     opened: "dict[Path | None, Case]" = field(default_factory=dict)
 
     def own(self) -> "Case":
@@ -78,7 +79,9 @@ class Cases:
     def _case(self, changes: dict[str, Any]) -> "Case":
         own = self.run.config
         changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
-        return self._open(sibling(self.run, self.events, self.machine, **changes))
+        if not changes:
+            return self._open(self.run)
+        return self._open(sibling(self.run, self.events, machine_of(self.options), **changes))
 
     def _open(self, run: Run) -> "Case":
         if run.path is None or run.path not in self.opened:
@@ -90,29 +93,14 @@ class Cases:
 @contextmanager
 def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
     """A run with its retrainer, whose journal is in the run's folder."""
-    from whereof.retrain import Case, Retrainer, open_journal, recipe_key
+    from whereof.retrain.journal import open_journal, recipe_key
+    from whereof.retrain.retrainer import Case, Retrainer
 
-    recipe = recipe_of(run)
-    path = _journal_path(run, recipe_key(recipe, engine), events)
+    path = _journal_path(run, recipe_key(run._recipe, engine), events)
     with open_journal(path) as journal:
-        retrainer = Retrainer(recipe, engine, journal, events)
-        trained = run._trained_on(engine.device)
-        yield Case(trained, retrainer, run._folder.result)
-
-
-def recipe_of(run: Run) -> "Recipe":
-    """How a run is retrained."""
-    from whereof.retrain.recipe import Recipe
-    from whereof.training.problem import Problem
-
-    if isinstance(run._folder, ArrayRun):
-        raise WhereofError(
-            "a run from arrays cannot be retrained: how it was trained is not known; "
-            "train one with whereof"
-        )
-    problem, result = Problem.of(run.dataset, run.config), run._folder.result
-    whole_epochs = result["best_epoch"] * len(problem.facts)
-    return Recipe(problem, result.get("best_facts", whole_epochs))
+        retrainer = Retrainer(run._recipe, engine, journal, events)
+        assert isinstance(run._folder, RunFolder)  # others have no recipe
+        yield Case(run._trained_on(engine.device), retrainer, run._folder.manifest.result)
 
 
 def _journal_path(run: Run, key: str, events: Events) -> Path | None:
@@ -259,7 +247,7 @@ def _standings(
     case: "Case", sets: "Sequence[FactIds]", predictions: "Predictions"
 ) -> Iterator[Retrained]:
     from whereof.predict.standing import name_standings
-    from whereof.retrain import Job
+    from whereof.retrain.engine import Job
 
     every = range(len(predictions))
     found = case.retrainer.ask(predictions, [Job.of(facts, every) for facts in sets])

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from whereof.predict.scored import Trained
     from whereof.present.bulk import WrittenExplanations
     from whereof.present.files import Written
-    from whereof.retrain import Verdict
+    from whereof.retrain.recipe import Recipe
+    from whereof.retrain.verdict import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
 
@@ -170,8 +171,9 @@ class Run:
         from whereof.explain.method import get_method
         from whereof.training import MachineOptions
 
-        if MachineOptions(device=device).device == "cpu":
+        if device == "cpu":
             return self._trained
+        MachineOptions(device=device)  # refuses an unknown one
         if "device" not in get_method(method).can:
             able = [
                 name
@@ -180,6 +182,21 @@ class Run:
             ]
             raise WhereofError(f"--device cuda requires --method {' or '.join(able)}, not {method}")
         return self._trained_on_card
+
+    @cached_property
+    def _recipe(self) -> "Recipe":
+        """How the run is retrained."""
+        from whereof.retrain.recipe import Recipe
+        from whereof.training.problem import Problem
+
+        if isinstance(self._folder, ArrayRun):
+            raise WhereofError(
+                "a run from arrays cannot be retrained: how it was trained is not known; "
+                "train one with whereof"
+            )
+        problem, result = Problem.of(self.dataset, self.config), self._folder.result
+        whole_epochs = result["best_epoch"] * len(problem.facts)
+        return Recipe(problem, result.get("best_facts", whole_epochs))
 
     @cached_property
     def _trained_on_card(self) -> "Trained":

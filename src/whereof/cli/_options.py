@@ -16,7 +16,7 @@ from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.explain.options import ExplainOptions
-from whereof.retrain import EngineOptions, VerifyOptions
+from whereof.retrain.options import EngineOptions, VerifyOptions
 from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig
 from whereof.training.defaults import CHOSEN

@@ -69,7 +69,7 @@ def command(
     from whereof.paper.plan import PaperOptions
     from whereof.paper.write import HOW_TO_READ, reproduce
     from whereof.present.terminal import console, heading, show
-    from whereof.retrain import EngineOptions
+    from whereof.retrain.options import EngineOptions
 
     names = tuple(name for each in models.split(",") if (name := each.strip()))
     engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})

@@ -16,7 +16,7 @@ from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
 from whereof.explain.method import get_method
 from whereof.predict.standing import stand_alike
-from whereof.retrain.case import Case
+from whereof.retrain.retrainer import Case
 
 Variants = Mapping[str, Mapping[str, Sequence[Case]]]
 """By protocol and name: the cases of its variants, one per seed."""

@@ -23,7 +23,8 @@ from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain import Case, Job, Outcomes
+from whereof.retrain.engine import Job
+from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
 

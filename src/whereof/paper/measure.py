@@ -25,7 +25,8 @@ from whereof.paper.figures import Count
 from whereof.paper.plan import FIRST_SEED, PaperOptions, Part, plan
 from whereof.paper.published import EXAMPLES, MODELS, PublishedExample
 from whereof.paper.runs import Runs
-from whereof.retrain import Case, Engine
+from whereof.retrain.engine import Engine
+from whereof.retrain.retrainer import Case
 from whereof.run.files import write_text
 
 _FORMAT = 1

@@ -12,7 +12,7 @@ from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.paper.published import CRIAGE_SIZES, DATASETS, MODELS, SIZES, Published
-from whereof.retrain import EngineOptions
+from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings
 from whereof.training import TrainConfig
 

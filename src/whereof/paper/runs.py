@@ -16,7 +16,8 @@ from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.paper.plan import FIRST_SEED, PaperOptions, Part
-from whereof.retrain import Engine, EngineOptions
+from whereof.retrain.engine import Engine
+from whereof.retrain.options import EngineOptions
 from whereof.retrain.recipe import Recipe
 from whereof.run.folder import RunFolder
 from whereof.training import asks_for_objects, choose_config

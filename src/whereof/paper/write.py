@@ -25,7 +25,7 @@ from whereof.present.charts import chart_svg
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.text import markdown
-from whereof.retrain import choose_engine, settle_engine
+from whereof.retrain.engine import choose_engine, settle_engine
 from whereof.run.files import write_text
 from whereof.table import Column
 

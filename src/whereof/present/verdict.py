@@ -8,7 +8,7 @@ from rich.text import Text
 
 from whereof.present.names import fact_text, is_rated, label_of, places_of, these_facts
 from whereof.present.terminal import heading, on_one_line, show
-from whereof.retrain import Verdict
+from whereof.retrain.verdict import Verdict
 from whereof.table import Cell, Column, Table, count
 from whereof.units import percent
 from whereof.units import show as text

@@ -1,14 +1,17 @@
 """Retraining with the journal: each set of removed facts is trained once."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
+from whereof.predict.prediction import Prediction
+from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
 from whereof.retrain.engine import Engine, Job
 from whereof.retrain.journal import Journal
@@ -121,3 +124,30 @@ def _merge(jobs: Sequence[Job]) -> list[Job]:
         which = job.which if before is None else np.union1d(before.which, job.which)
         merged[job.key] = Job(job.removed, np.unique(which))
     return list(merged.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A trained run with its retrainer; with several seeds, each is one."""
+
+    trained: Trained
+    retrainer: Retrainer
+    result: Mapping[str, Any]
+    """The result of training: norms, Lipschitz constant and more."""
+
+    @property
+    def seed(self) -> int:
+        return self.trained.config.seed
+
+    def leave_out(self, predictions: Predictions, fact_ids: FactIds) -> Outcomes:
+        """Standings after retraining without each fact alone."""
+        which = np.arange(len(predictions))
+        return self.retrainer.ask(predictions, [Job.of([fact], which) for fact in fact_ids])
+
+    def predictions(self, predictions: Iterable[Prediction]) -> Predictions:
+        """Predictions in the form that retraining takes."""
+        return Predictions.of(self.trained, predictions)
+
+    def stand(self, predictions: Predictions) -> Standings:
+        """Standings in the run as it was stored."""
+        return predictions.stand(self.trained.parameters)

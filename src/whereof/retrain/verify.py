@@ -16,9 +16,9 @@ from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Predictions, Standing, Standings, name_standings, stand_alike
-from whereof.retrain import Job, Outcomes, Retrainer
-from whereof.retrain.case import Case
+from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
+from whereof.retrain.retrainer import Case, Outcomes, Retrainer
 from whereof.retrain.verdict import EachFact, OfSeed, RemovedFact, Summary, Verdict
 from whereof.types import FactIds
 

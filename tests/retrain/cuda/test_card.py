@@ -12,8 +12,9 @@ from training.helpers import make_problem
 import whereof
 import whereof.retrain.cuda.engine
 from retrain.cuda.conftest import MakeCard
-from whereof.retrain import EngineOptions, choose_engine, settle_engine
 from whereof.retrain.cuda.card import open_card
+from whereof.retrain.engine import choose_engine, settle_engine
+from whereof.retrain.options import EngineOptions
 from whereof.training.problem import Problem
 
 CUPY = """

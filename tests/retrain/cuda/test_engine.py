@@ -14,12 +14,14 @@ from retrain.cuda.conftest import MakeCard
 from retrain.cuda.helpers import NOTHING, check_rows
 from retrain.helpers import Subject, make_subject, never, retrainer, subject_of
 from whereof.errors import Diverged, Interrupted
-from whereof.retrain import Engine, Job, Journal, Outcomes, open_journal
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.engine import _SCORE_BYTES, CudaEngine
 from whereof.retrain.cuda.memory import Memory
+from whereof.retrain.engine import Engine, Job
+from whereof.retrain.journal import Journal, open_journal
 from whereof.retrain.local import LocalEngine
 from whereof.retrain.recipe import Recipe
+from whereof.retrain.retrainer import Outcomes
 from whereof.training.results import Parameters
 
 JOBS = [Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], []), Job.of([7], [1, 0, 3])]

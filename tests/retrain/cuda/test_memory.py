@@ -10,9 +10,9 @@ from retrain.cuda.conftest import MakeCard
 from retrain.cuda.helpers import trained_fleet
 from retrain.cuda.test_engine import free_for
 from retrain.helpers import make_subject, never
-from whereof.retrain import Job
 from whereof.retrain.cuda.engine import CudaEngine
 from whereof.retrain.cuda.layout import Sizes, plan_layout
+from whereof.retrain.engine import Job
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

@@ -13,10 +13,10 @@ from retrain.cuda.helpers import bits_of, n_facts_in_all, run_fleet
 from retrain.cuda.test_bits import each_setting
 from retrain.cuda.test_engine import free_for
 from retrain.helpers import Subject, make_subject, never
-from whereof.retrain import Job
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.engine import CudaEngine
 from whereof.retrain.cuda.fleet import Fleet, make_waves, prefix_lengths
+from whereof.retrain.engine import Job
 from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters

@@ -13,7 +13,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task, table_of
 from whereof.evaluate.sample import Sample
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
-from whereof.retrain import Job
+from whereof.retrain.engine import Job
 from whereof.table import Column, Table
 from whereof.units import is_number, show
 

@@ -30,7 +30,7 @@ from whereof.evaluate.statistics import (
     seeds_mean,
     spearman,
 )
-from whereof.retrain import Job
+from whereof.retrain.engine import Job
 from whereof.table import Column, Table
 from whereof.types import Numbers
 from whereof.units import is_number, show

@@ -24,7 +24,7 @@ from whereof.evaluate.protocol import (
 )
 from whereof.evaluate.sample import Sample, facts_text
 from whereof.evaluate.statistics import mean_size
-from whereof.retrain import Job
+from whereof.retrain.engine import Job
 from whereof.table import Column, Table
 from whereof.units import count, is_number, show
 

@@ -30,7 +30,7 @@ from whereof.evaluate.statistics import (
     seeds_mean,
     spearman,
 )
-from whereof.retrain import Job
+from whereof.retrain.engine import Job
 from whereof.table import Column, Table
 from whereof.types import FactIds, Numbers
 from whereof.units import count, is_number, show

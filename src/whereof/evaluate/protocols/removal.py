@@ -31,7 +31,7 @@ from whereof.evaluate.statistics import (
     spread,
 )
 from whereof.predict.standing import Standings
-from whereof.retrain import Job
+from whereof.retrain.engine import Job
 from whereof.table import Cell, Column, Table
 from whereof.types import FactIds, Numbers
 from whereof.units import count, is_number, show

@@ -18,7 +18,8 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task, table_of
 from whereof.evaluate.sample import Sample
-from whereof.retrain import Job, Retrainer
+from whereof.retrain.engine import Job
+from whereof.retrain.retrainer import Retrainer
 from whereof.table import Column, Table
 from whereof.training.timeline import Timeline
 from whereof.types import RELATION, SUBJECT, FactIds, Numbers, Rows

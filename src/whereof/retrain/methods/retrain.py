@@ -8,7 +8,7 @@ from whereof.errors import WhereofError
 from whereof.explain.method import Context, Method, Ranked, rank_influences
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Standings, stand_alike
-from whereof.retrain.case import Case
+from whereof.retrain.retrainer import Case
 from whereof.types import FactIds, Numbers
 
 _DIFFERS = (
