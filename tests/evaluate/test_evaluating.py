@@ -12,7 +12,8 @@ from listening import Recorded
 from trained import train
 
 import whereof
-from whereof.evaluate.evaluation import Retraining, plain
+from whereof.evaluate.evaluation import plain
+from whereof.evaluate.sample import Retraining
 from whereof.evaluate.statistics import randomisation_p
 from whereof.run.evaluations import find_evaluations
 

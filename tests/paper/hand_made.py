@@ -3,13 +3,14 @@
 import math
 from typing import Any
 
-from whereof.evaluate.evaluation import Evaluation, Retraining, convert, plain
+from whereof.evaluate.evaluation import Evaluation, convert, plain
 from whereof.evaluate.protocol import no_results
 from whereof.evaluate.protocols.approximation import Approximation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut, Order
 from whereof.evaluate.protocols.removal import Change, Removal, Significance
 from whereof.evaluate.protocols.steadiness import Steadiness
 from whereof.evaluate.protocols.theory import Theory
+from whereof.evaluate.sample import Retraining
 from whereof.evaluate.statistics import Spread
 from whereof.paper.measure import PartResult
 

@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from whereof import WhereofError
-from whereof.evaluate.evaluation import Evaluation, Retraining
+from whereof.evaluate.evaluation import Evaluation
+from whereof.evaluate.sample import Retraining
 from whereof.run.evaluations import find_evaluations, save_evaluation
 
 ROW = Retraining(

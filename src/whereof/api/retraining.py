@@ -267,7 +267,7 @@ def _find(case: "Case", predictions: Sequence[Sequence[str | None]]) -> "Predict
 
 def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evaluation":
     """See `Run.evaluate`."""
-    from whereof.evaluate.evaluate import check_possible, evaluate
+    from whereof.evaluate.evaluation import check_possible, evaluate
     from whereof.evaluate.options import EvaluateOptions
     from whereof.evaluate.protocol import protocols
 

@@ -1,19 +1,34 @@
-"""The results of an evaluation: typed, by protocol, to JSON and back."""
+"""Evaluations: run protocols on samples for every seed; typed results, to JSON and back."""
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+import numpy as np
 
 from whereof import registry
 from whereof.chart import Chart
 from whereof.errors import WhereofError
-from whereof.evaluate.protocol import no_results, protocols, result_fields
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import (
+    Task,
+    count_retrainings,
+    no_results,
+    protocols,
+    result_fields,
+)
+from whereof.evaluate.sample import Retraining, Sample, pick
+from whereof.evaluate.statistics import mean_size
+from whereof.events import Foreseen
+from whereof.explain.method import get_method
+from whereof.predict.standing import stand_alike
+from whereof.retrain.retrainer import Case
 from whereof.table import Column, Table
 from whereof.units import count, show
 
@@ -24,35 +39,6 @@ UNWRITTEN: Mapping[str, bool] = {"written": False}
 """Metadata of a field of a result that is not part of the document."""
 
 _Kind = TypeVar("_Kind")
-
-
-@dataclass(frozen=True)
-class Retraining:
-    """One prediction after one retraining: a row of the file of retrainings."""
-
-    protocol: str
-    method: str
-    k: str
-    seed: int
-    constraint: str
-    subject: str
-    relation: str | None
-    object: str
-    asks: str
-    removed: tuple[int, ...]
-    original: float | None
-    """Probability in the control; None for ratings, where the score counts."""
-    predicted: float | None
-    """The method's own prediction of the probability; None for methods without one."""
-    actual: float | None
-    original_score: float
-    actual_score: float
-    rank_before: int
-    rank_after: int
-    top_before: str
-    top_after: str
-    top_released: str
-    """The top answer after, if an answer that only a removed fact had counts as new."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +193,105 @@ class Evaluation:
         """Arrays to keep beside the document, by the end of their name."""
         ran = (each for each in protocols() if each.ran(self))
         return {name: array for each in ran for name, array in each.arrays(self).items()}
+
+
+def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
+    """Explain one prediction with every method, to find out early if the run lacks something."""
+    asked = protocols(options.protocols)
+    chosen = options.methods if any(each.by_method for each in asked) else ()
+    needed = dict.fromkeys([*chosen, *(name for each in asked for name in each.uses)])
+    if case.trained.trace is None:
+        traced = [name for name in needed if "trace" in get_method(name).needs]
+        lacking = [each.name for each in asked if set(each.uses) & set(traced)]
+        lacking += [name for name in traced if name in chosen]
+        if lacking:
+            raise WhereofError(
+                f"this run has no trace, and {', '.join(lacking)} need one; train it "
+                "without --no-trace, or evaluate what needs none: methods gradient-dot,random and "
+                "k 1,10"
+            )
+    sample = pick(case, replace(options, limit=1), threads)
+    for method in needed:
+        sample.rank(method, 1)
+    if any(each.by_size for each in asked):
+        for method in options.methods:
+            sample.choose(method, options.sizes)
+
+
+def evaluate(
+    cases: Sequence[Case],
+    options: EvaluateOptions,
+    names: tuple[str, str],
+    variants: Mapping[str, Mapping[str, Sequence[Case]]],
+    threads: int | None = None,
+) -> Evaluation:
+    """Run the protocols on the cases of all seeds and on their variants.
+
+    names: of the run and its dataset. variants: by protocol and name, one case per seed.
+    """
+    start = time.perf_counter()
+    every = [case for mine in variants.values() for each in mine.values() for case in each]
+    picked = {case: pick(case, options, threads) for case in dict.fromkeys([*cases, *every])}
+    seeds, samples = [picked[case] for case in cases], [*picked.values()]
+    asked = protocols(options.protocols)
+    tasks = []
+    for each in asked:
+        mine = variants.get(each.name, {}).items()
+        others = {name: [picked[case] for case in its_cases] for name, its_cases in mine}
+        tasks.append(Task(each.name, options, seeds, others))
+    _retrain(tasks, samples, options)
+    results = no_results()
+    for each, task in zip(asked, tasks, strict=True):
+        results |= each.run(task)
+    config, n_adjacent = cases[0].trained.config, np.concatenate([s.n_adjacent for s in seeds])
+    # The journal has the controls, unless no protocol retrained anything.
+    same = [stand_alike(sample.stored, sample.ask([]).control) for sample in samples]
+    n_retrainings = sum(len(sample.asked) for sample in samples)
+    methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
+    seconds = {
+        name: tuple(each.seconds[name] for each in samples if name in each.seconds)
+        for name in methods
+    }
+    return Evaluation(
+        *names,
+        model=config.model,
+        config=config.to_dict(),
+        seeds=tuple(case.seed for case in cases),
+        predictions=Path(options.predictions).name,
+        split=options.split,
+        options=options.to_dict(),
+        n_predictions=mean_size(seeds),
+        n_adjacent_mean=float(n_adjacent.mean()),
+        n_adjacent_std=float(n_adjacent.std()),
+        results=results,
+        explain_seconds={name: float(np.mean(each)) for name, each in seconds.items()} or None,
+        explain_seconds_seeds=seconds or None,
+        control_matches_run=all(same),
+        n_retrainings=n_retrainings,
+        n_known=n_retrainings - sum(len(sample.trained) for sample in samples),
+        seconds=time.perf_counter() - start,
+        notes=tuple(dict.fromkeys(note for sample in samples for note in sample.notes)),
+        retrainings=tuple(row for task in tasks for row in task.retrainings),
+    )
+
+
+def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: EvaluateOptions) -> None:
+    """Announce all retrainings, then do those known beforehand: large batches are faster."""
+    asked = {
+        sample: protocols([task.name for task in tasks if sample in task.samples])
+        for sample in samples
+    }
+    n_retrainings = sum(
+        count_retrainings([each.name for each in mine], options, sample.size)
+        for sample, mine in asked.items()
+    )
+    retrainer = samples[0].case.retrainer
+    seconds = retrainer.seconds_for(n_retrainings)
+    retrainer.events.emit(Foreseen(n_retrainings, seconds, retrainer.engine.at_once))
+    for sample, mine in asked.items():
+        jobs = [job for each in mine for job in each.jobs(sample, options)]
+        if jobs:
+            sample.ask(jobs)
 
 
 def plain(value: Any) -> Any:

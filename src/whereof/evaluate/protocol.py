@@ -18,16 +18,14 @@ from typing import (
     get_type_hints,
 )
 
-import numpy as np
-
 from whereof import registry
 from whereof.chart import Chart
 from whereof.table import Column, Table
 
 if TYPE_CHECKING:
-    from whereof.evaluate.evaluation import Evaluation, Retraining
+    from whereof.evaluate.evaluation import Evaluation
     from whereof.evaluate.options import EvaluateOptions
-    from whereof.evaluate.sample import Sample
+    from whereof.evaluate.sample import Retraining, Sample
     from whereof.predict.standing import Standings
     from whereof.retrain.engine import Job
     from whereof.settings import Settings
@@ -188,7 +186,7 @@ def no_results() -> dict[str, Any]:
 def count_retrainings(names: Iterable[str], options: "EvaluateOptions", size: SampleSize) -> int:
     """The largest number of retrainings of one model, the control included."""
     counts = [each.count(options, size) for each in protocols([*names])]
-    adjacent, single, sets = map(int, np.sum([Retrainings(), *counts], axis=0))
+    adjacent, single, sets = map(sum, zip(Retrainings(), *counts, strict=True))
     return 1 + min(min(adjacent, size.n_adjacent) + single, size.n_facts) + sets
 
 

@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from whereof import registry
 from whereof.errors import WhereofError
-from whereof.evaluate.evaluation import Retraining
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, Size
 from whereof.explain.explain import RankedFacts, rank_many, score_answer
@@ -27,6 +27,35 @@ from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """One prediction after one retraining: a row of the file of retrainings."""
+
+    protocol: str
+    method: str
+    k: str
+    seed: int
+    constraint: str
+    subject: str
+    relation: str | None
+    object: str
+    asks: str
+    removed: tuple[int, ...]
+    original: float | None
+    """Probability in the control; None for ratings, where the score counts."""
+    predicted: float | None
+    """The method's own prediction of the probability; None for methods without one."""
+    actual: float | None
+    original_score: float
+    actual_score: float
+    rank_before: int
+    rank_after: int
+    top_before: str
+    top_after: str
+    top_released: str
+    """The top answer after, if an answer that only a removed fact had counts as new."""
 
 
 class Sample:

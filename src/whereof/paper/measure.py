@@ -14,11 +14,11 @@ from whereof._version import __version__
 from whereof.api import Run
 from whereof.api.retraining import open_case
 from whereof.errors import WhereofError
-from whereof.evaluate.evaluation import Evaluation, Retraining, convert, plain
+from whereof.evaluate.evaluation import Evaluation, convert, plain
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocols.leave_one_out import Order, find_orders, find_truth
 from whereof.evaluate.protocols.removal import Significance
-from whereof.evaluate.sample import Sample, pick
+from whereof.evaluate.sample import Retraining, Sample, pick
 from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.paper.figures import Count
