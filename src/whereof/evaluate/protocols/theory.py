@@ -7,6 +7,7 @@ beside the errors, as in the paper, and prove nothing. L and beta are those of t
 """
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -22,7 +23,7 @@ from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
 from whereof.table import Column, Table
 from whereof.training.timeline import Timeline
-from whereof.types import RELATION, SUBJECT, FactIds, Numbers, Rows
+from whereof.types import RELATION, SUBJECT, FactIds, Numbers
 from whereof.units import count, is_number, show
 
 _METHODS = ("rollback", "random")
@@ -63,7 +64,7 @@ def stability_bound(L: float, beta: float, c: float, n_facts: int, n_steps: int)
         - math.log(n_facts - 1)
         + (math.log(c) + 2 * math.log(L) + power * math.log(n_steps)) / (power + 1)
     )
-    return _exp(log_bound)
+    return math.exp(log_bound) if log_bound < math.log(sys.float_info.max) else math.inf
 
 
 def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> float:
@@ -295,17 +296,6 @@ def _normalisers(sample: Sample) -> tuple[Numbers, Numbers]:
     chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _MOST_FACTS)).astype(int))
     facts = facts[chosen]
     queries, places = np.unique(facts[:, [SUBJECT, RELATION]], axis=0, return_inverse=True)
-    sums = [_log_sum(scorer.scores(subject, relation, objects)) for subject, relation in queries]
+    scores = (scorer.scores(subject, relation, objects) for subject, relation in queries)
+    sums = [np.logaddexp.reduce(mine.astype(np.float64)) for mine in scores]
     return np.array(sums)[places.ravel()], scorer.fact_scores(facts).astype(np.float64)
-
-
-def _log_sum(scores: Rows) -> float:
-    return float(np.logaddexp.reduce(scores.astype(np.float64)))
-
-
-def _exp(value: float) -> float:
-    """e^value, or infinity where that is too large."""
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
