@@ -21,7 +21,7 @@ from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.models import Model
-from whereof.run.arrays import ArrayRun, Arrays, gather_arrays
+from whereof.run.arrays import ArrayRun, gather_arrays
 from whereof.run.folder import RunFolder
 from whereof.training import TrainConfig
 from whereof.training.results import Parameters
@@ -96,7 +96,7 @@ class Run:
             The number of entities that are subjects only, such as users. They come first; the
             others, such as items, are objects only. By default, every entity may be either.
         """
-        arrays = Arrays(
+        arrays = gather_arrays(
             model=model,
             entities=entities,
             relations=relations,
@@ -108,7 +108,7 @@ class Run:
             labels=labels,
             n_subjects=n_subjects,
         )
-        return cls(gather_arrays(arrays))
+        return cls(arrays)
 
     @classmethod
     def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:

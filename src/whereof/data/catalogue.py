@@ -108,12 +108,11 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
     """
     if entry.bundled:
         return Place("bundled", resources.files("whereof.data").joinpath(entry.name))
-    if root := data_dir or os.environ.get("WHEREOF_DATA"):
-        folder = Path(root).expanduser() / entry.name
-        if is_folder(folder):
-            return Place("copy", folder)
-    if not data_dir and is_folder(folder := cache_folder() / entry.name):
-        return Place("cached", folder)
+    given = data_dir or os.environ.get("WHEREOF_DATA")
+    for kind, root in {"copy": given, "cached": None if data_dir else cache_folder()}.items():
+        folder = Path(root or "").expanduser() / entry.name
+        if root and os.path.isdir(folder):  # noqa: PTH112 (Path refuses a name that is too long)
+            return Place(kind, folder)
     return Place("absent")
 
 
@@ -151,11 +150,3 @@ def cache_folder() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "whereof"
     return Path.home() / ".cache" / "whereof"
-
-
-def is_folder(path: Path) -> bool:
-    """Whether the folder exists; False for an impossible name (too long, or with a NUL)."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from whereof.data.build import build_dataset, hold_out
-from whereof.data.catalogue import CATALOGUE, find_folder, is_folder
+from whereof.data.catalogue import CATALOGUE, find_folder
 from whereof.data.columns import FactTable
 from whereof.data.dataset import Dataset, ratings_as_objects
 from whereof.data.frames import read_frame, read_parquet
@@ -132,11 +132,12 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     text = _STDIN if str(source) == "-" else str(source)
     path = Path(text)
     entry = CATALOGUE.get(text.lower())
-    # An empty text is not a path, although Path("") is the working folder.
-    if text and _is_file(path):
+    # Path refuses impossible names, such as one with a NUL; os.path says that there is none.
+    exists = os.path.exists(text)  # noqa: PTH110
+    if exists and not path.is_dir():  # a file, or a pipe
         name = path.name.removesuffix(".gz").removesuffix(_extension(path.name))
         return _read_files(name, {"train": path}, options)
-    if text and is_folder(path) and (entry is None or _pick(path, ("train",), _FACTS)):
+    if exists and (entry is None or _pick(path, ("train",), _FACTS)):
         name = path.name if path.name not in ("", "..") else path.resolve().name
         return _read_files(name, _folder_files(path), options)
     if entry is not None:
@@ -150,14 +151,6 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
         f"{text!r} is neither a file, a folder nor a catalogue name; {hint}"
         f"the catalogue has {', '.join(CATALOGUE)}"
     )
-
-
-def _is_file(path: Path) -> bool:
-    """Whether something other than a folder exists here: a file, a pipe, /dev/stdin."""
-    try:
-        return path.exists() and not path.is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 def _extension(name: str) -> str:

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,45 +65,44 @@ class ArrayRun:
         return {"name": data.name, **sizes}
 
 
-@dataclass(frozen=True, eq=False)
-class Arrays:
-    """Arrays of a trained model; see `Run.from_arrays`."""
-
-    model: str
-    entities: Sequence[Any]
-    relations: Sequence[Any] | None
-    facts: ArrayLike
-    entity_rows: ArrayLike
-    relation_rows: ArrayLike | None
-    trace: Any
-    loss: str
-    labels: Mapping[str, str] | None
-    n_subjects: int | None = None
-
-
-def gather_arrays(arrays: Arrays) -> ArrayRun:
-    """Check the arrays and make a run of them."""
-    rows = _floats(arrays.entity_rows, "entity_rows")
+def gather_arrays(
+    *,
+    model: str,
+    entities: Sequence[Any],
+    relations: Sequence[Any] | None,
+    facts: ArrayLike,
+    entity_rows: ArrayLike,
+    relation_rows: ArrayLike | None,
+    trace: Any,
+    loss: str,
+    labels: Mapping[str, str] | None,
+    n_subjects: int | None,
+) -> ArrayRun:
+    """Check the arrays of a trained model and make a run of them; see `Run.from_arrays`."""
+    rows = _floats(entity_rows, "entity_rows")
     n_entities, width = rows.shape
-    if n_entities != len(arrays.entities):
-        raise WhereofError(f"entity_rows has {n_entities} rows for {len(arrays.entities)} entities")
-    model = find_model(arrays.model)
-    relations = [] if arrays.relations is None else [str(name) for name in arrays.relations]
-    model.check_columns(two_way=not relations)
-    dim = _find_dim(model, width)
-    widths = model.widths(dim)
-    relation_rows = _relation_rows(arrays.relation_rows, len(relations), widths, rows.dtype)
-    data = _dataset(arrays, relations)
+    if n_entities != len(entities):
+        raise WhereofError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
+    scoring = find_model(model)
+    related = [] if relations is None else [*map(str, relations)]
+    scoring.check_columns(two_way=not related)
+    dims = (dim for dim in range(1, width + 1) if scoring.widths(dim).entity == width)
+    dim = next(dims, None)
+    if dim is None:
+        raise WhereofError(f"no {model} has entity rows of width {width}")
+    widths = scoring.widths(dim)
+    its_relation_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
+    data = _dataset([*map(str, entities)], related, facts, labels or {}, n_subjects)
     config = TrainConfig(
-        model=arrays.model,
+        model=model,
         dim=dim,
-        inverse=len(relation_rows) == 2 * max(len(relations), 1),
+        inverse=len(its_relation_rows) == 2 * max(len(related), 1),
         precision=rows.dtype.name,
-        loss=arrays.loss,
-        trace=arrays.trace is not None,
+        loss=loss,
+        trace=trace is not None,
     )
-    slots = _slots(arrays.trace, data.n_facts, widths, 1 + config.inverse)
-    return ArrayRun(data, config, (rows, relation_rows), slots)
+    slots = _slots(trace, data.n_facts, widths, 1 + config.inverse)
+    return ArrayRun(data, config, (rows, its_relation_rows), slots)
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
@@ -117,14 +115,6 @@ def _floats(values: ArrayLike, name: str) -> Rows:
     if not np.isfinite(array).all():
         raise WhereofError(f"{name} has numbers that are not finite")
     return np.ascontiguousarray(array)
-
-
-def _find_dim(model: Model, width: int) -> int:
-    """The dimension that gives entity rows this width."""
-    for dim in range(1, width + 1):
-        if model.widths(dim).entity == width:
-            return dim
-    raise WhereofError(f"no {model.name} has entity rows of width {width}")
 
 
 def _relation_rows(
@@ -147,36 +137,35 @@ def _relation_rows(
     return rows
 
 
-def _dataset(arrays: Arrays, relations: list[str]) -> Dataset:
-    names, labels = tuple(map(str, arrays.entities)), arrays.labels or {}
-    facts = _fact_ids(arrays.facts, len(names), len(relations))
-    subjects, objects = _places(arrays)
+def _dataset(
+    names: list[str],
+    relations: list[str],
+    facts: ArrayLike,
+    labels: Mapping[str, str],
+    n_subjects: int | None,
+) -> Dataset:
+    ids = _fact_ids(facts, len(names), len(relations))
+    subjects = objects = range(len(names))
+    if n_subjects is not None:
+        if not 0 < n_subjects < len(names):
+            raise WhereofError(f"n_subjects is {n_subjects}; choose 1 to {len(names) - 1}")
+        subjects, objects = range(n_subjects), range(n_subjects, len(names))
     # A subject and an object may have the same name if no entity is both.
-    parts = [names] if objects == subjects else [names[: objects.start], names[objects.start :]]
+    parts = [names] if objects == subjects else [names[:n_subjects], names[n_subjects:]]
     for kind, some in (*(("entities", part) for part in parts), ("relations", relations)):
         if len(set(some)) != len(some):
             raise WhereofError(f"{kind} has a name twice; give every row its own name")
     nothing = np.empty((0, 3), np.int32)
     return Dataset(
         name="arrays",
-        entities=Vocabulary(names, labels),
+        entities=Vocabulary(tuple(names), labels),
         relations=Vocabulary(tuple(relations), labels, kind="relation"),
-        train=facts,
+        train=ids,
         valid=nothing,
         test=nothing,
         subjects=subjects,
         objects=objects,
     )
-
-
-def _places(arrays: Arrays) -> tuple[range, range]:
-    """The entities that can be subjects, and those that can be objects."""
-    n_entities, n_subjects = len(arrays.entities), arrays.n_subjects
-    if n_subjects is None:
-        return range(n_entities), range(n_entities)
-    if not 0 < n_subjects < n_entities:
-        raise WhereofError(f"n_subjects is {n_subjects}; choose 1 to {n_entities - 1}")
-    return range(n_subjects), range(n_subjects, n_entities)
 
 
 def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
@@ -212,14 +201,20 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
         parts = [part.reshape(len(part), -1) if part.size else part for part in parts]
         parts = [part for part in parts if part.shape != (n_facts, 0)]
         shapes = [part.shape for part in parts]
-        if shapes != [(n_facts, width) for width in wanted]:
-            raise _other_trace(f"{len(shapes)} slots of {shapes[:4]}", n_facts, wanted)
-        return np.concatenate(parts, axis=1)
-    array = _native(trace)
-    as_slots = (n_facts, len(wanted), wanted[0]) if len(set(wanted)) == 1 else None
-    if array.shape not in (as_slots, (n_facts, sum(wanted))):
-        raise _other_trace(f"of shape {array.shape}", n_facts, wanted)
-    return array.reshape(n_facts, sum(wanted))
+        if shapes == [(n_facts, width) for width in wanted]:
+            return np.concatenate(parts, axis=1)
+        found = f"{len(shapes)} slots of {shapes[:4]}"
+    else:
+        array = _native(trace)
+        as_slots = (n_facts, len(wanted), wanted[0]) if len(set(wanted)) == 1 else None
+        if array.shape in (as_slots, (n_facts, sum(wanted))):
+            return array.reshape(n_facts, sum(wanted))
+        found = f"of shape {array.shape}"
+    slots = ", ".join(str((n_facts, width)) for width in wanted)
+    raise WhereofError(
+        f"the trace is {found}; these facts need slots of {slots}: the trace belongs to other "
+        "data or another model"
+    )
 
 
 def _native(values: Any) -> NDArray[Any]:
@@ -233,11 +228,3 @@ def _native(values: Any) -> NDArray[Any]:
     if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
         return array.astype(np.float64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def _other_trace(shape: str, n_facts: int, wanted: list[int]) -> WhereofError:
-    slots = ", ".join(str((n_facts, width)) for width in wanted)
-    return WhereofError(
-        f"the trace is {shape}; these facts need slots of {slots}: the trace belongs to other "
-        "data or another model"
-    )

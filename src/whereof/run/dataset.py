@@ -16,7 +16,10 @@ from whereof.run.manifest import Manifest
 
 _VOCABULARIES = ("entities", "relations")
 SPLITS = ("train", "valid", "test")
-_ADJACENCY = tuple(field.name for field in fields(Adjacency))
+_ADJACENCY = {
+    field.name: f"adjacency-{field.name.replace('_', '-')}.npy" for field in fields(Adjacency)
+}
+"""The file of each array of the index."""
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -32,7 +35,9 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     if dataset.sources is not None:
         write_json(folder / "sources.json", list(dataset.sources.names))
         write_array(folder / "sources.npy", dataset.sources.codes)
-    write_adjacency(folder, dataset)
+    index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
+    for name, file in _ADJACENCY.items():
+        write_array(folder / file, getattr(index, name))
     return {
         "name": dataset.name,
         "hash": dataset.hash,
@@ -74,16 +79,9 @@ def _labels(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def write_adjacency(folder: Path, dataset: Dataset) -> None:
-    """Write the index of the facts of every entity and relation."""
-    index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
-    for name in _ADJACENCY:
-        write_array(folder / f"adjacency-{name.replace('_', '-')}.npy", getattr(index, name))
-
-
 def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
     """The index of a run, memory-mapped. Runs without one are indexed again."""
-    files = [folder / f"adjacency-{name.replace('_', '-')}.npy" for name in _ADJACENCY]
+    files = [folder / file for file in _ADJACENCY.values()]
     if not all(file.is_file() for file in files):
         return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
     return Adjacency(*(np.load(file, mmap_mode="r", allow_pickle=False) for file in files))
@@ -93,6 +91,12 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
     """The dataset of a run whose files were checked."""
     train, valid, test = _read_arrays(folder, "")
     labels = read_json(folder / about["labels"]) if "labels" in about else {}
+    ratings = sources = None
+    if (folder / "ratings-train.npy").is_file():
+        ratings = Ratings(*_read_arrays(folder, "ratings-"))
+    if (folder / "sources.json").is_file():
+        codes = np.load(folder / "sources.npy", allow_pickle=False)
+        sources = Sources(codes, read_json(folder / "sources.json"))
     return Dataset(
         name=about["name"],
         entities=_read_vocabulary(folder, "entities", labels),
@@ -103,8 +107,8 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
         subjects=range(*about["subjects"]),
         objects=range(*about["objects"]),
         notes=tuple(about["notes"]),
-        ratings=_read_ratings(folder),
-        sources=_read_sources(folder),
+        ratings=ratings,
+        sources=sources,
         read=about.get("read", {}),
     )
 
@@ -112,19 +116,6 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
 def _read_arrays(folder: Path, prefix: str) -> list[NDArray[Any]]:
     """Read one array for each split."""
     return [np.load(folder / f"{prefix}{split}.npy", allow_pickle=False) for split in SPLITS]
-
-
-def _read_ratings(folder: Path) -> Ratings | None:
-    if not (folder / "ratings-train.npy").is_file():
-        return None
-    return Ratings(*_read_arrays(folder, "ratings-"))
-
-
-def _read_sources(folder: Path) -> Sources | None:
-    if not (folder / "sources.json").is_file():
-        return None
-    codes = np.load(folder / "sources.npy", allow_pickle=False)
-    return Sources(codes, read_json(folder / "sources.json"))
 
 
 def _read_vocabulary(folder: Path, name: str, labels: dict[str, Any]) -> Vocabulary:

@@ -21,8 +21,6 @@ try:
 except ImportError:  # Windows has no such locks: there, two processes are not kept apart
     fcntl = None  # type: ignore[assignment]
 
-_CHUNK = 1 << 22
-
 
 @contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[None]:
@@ -166,8 +164,8 @@ def link(source: Path, target: Path) -> None:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """The size and checksum of a file."""
-    return {"bytes": path.stat().st_size, "sha256": checksum(path)}
+    """The size and SHA-256 of a file."""
+    return {"bytes": path.stat().st_size, "sha256": _checksum(path)}
 
 
 def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
@@ -184,14 +182,10 @@ def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
 
 def check_content(path: Path, about: dict[str, Any]) -> None:
     """Refuse a file whose content has changed."""
-    if checksum(path) != about["sha256"]:
+    if _checksum(path) != about["sha256"]:
         raise WhereofError(f"{path} was altered: its checksum does not match")
 
 
-def checksum(path: Path) -> str:
-    """SHA-256, in hex."""
-    digest = hashlib.sha256()
+def _checksum(path: Path) -> str:
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        if not is_folder(folder):
+        if not os.path.isdir(folder):  # noqa: PTH112 (Path refuses a name that is too long)
             raise WhereofError(f"no run at {folder}; make one with: whereof train DATA -o {folder}")
         if not (folder / NAME).is_file():
             raise WhereofError(f"{folder} is not a run: it has no {NAME}")
@@ -59,7 +60,11 @@ class Manifest:
 
     def check_files(self, folder: Path, *, afresh: bool = False) -> None:
         """Check size and checksum of every file; unchanged files only once, unless `afresh`."""
-        seen = {} if afresh else _read_checked(folder)
+        seen: Any = None
+        if not afresh:
+            with contextlib.suppress(OSError, ValueError):
+                seen = json.loads((folder / _CHECKED).read_text(encoding="utf-8"))
+        seen = seen if isinstance(seen, dict) else {}
         stamps = {}
         for name, about in self.files.items():
             stat = check_size(folder / name, about)
@@ -68,30 +73,9 @@ class Manifest:
             if seen.get(name) != stamps[name]:
                 check_content(folder / name, about)
         if stamps != seen:
-            _write_checked(folder, stamps)
-
-
-def is_folder(path: Path) -> bool:
-    """Whether a folder exists; False for a name that the disk refuses."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
+            with contextlib.suppress(OSError):  # the folder may be read-only
+                write_json(folder / _CHECKED, stamps)
 
 
 def _digest(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-def _read_checked(folder: Path) -> dict[str, Any]:
-    try:
-        seen = json.loads((folder / _CHECKED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return seen if isinstance(seen, dict) else {}
-
-
-def _write_checked(folder: Path, stamps: dict[str, Any]) -> None:
-    """Remember what was checked, if the folder can be written."""
-    with contextlib.suppress(OSError):
-        write_json(folder / _CHECKED, stamps)

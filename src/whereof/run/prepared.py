@@ -1,14 +1,16 @@
 """What methods prepare once for many predictions, kept in a run: one .npz file a key."""
 
-import contextlib
-import secrets
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from whereof.errors import WhereofError
+from whereof.run.files import draft_of
 
 _FOLDER = "prepared"
 
@@ -25,12 +27,5 @@ def read_prepared(run: Path, key: str) -> dict[str, NDArray[Any]] | None:
 def write_prepared(run: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Keep the arrays of a key; a folder that cannot be written keeps nothing."""
     path = run / _FOLDER / f"{key}.npz"
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
-        try:
-            with draft.open("wb") as file:
-                np.savez(file, **dict(arrays))  # type: ignore[arg-type]
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+    with suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as file:
+        np.savez(file, **dict(arrays))  # type: ignore[arg-type]
