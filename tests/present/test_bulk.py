@@ -22,7 +22,7 @@ from whereof.errors import Interrupted
 from whereof.explain.explain import explain_many
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import find_predictions
-from whereof.present.bulk import BulkTask, _keep, open_journal, write_explanations
+from whereof.present.bulk import _keep, open_journal, write_explanations
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
 
@@ -168,7 +168,7 @@ def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None
     about = {"run": run._folder.fingerprint, "device": "cuda"}
     explain = partial(explain_many, run._trained, options=options)
     with pytest.raises(whereof.WhereofError, match="has another device: finish it as it was begun"):
-        write_explanations(explain, questions, options, BulkTask(out), **about)
+        write_explanations(explain, questions, options, out, **about)
 
 
 def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:
@@ -196,12 +196,12 @@ def test_overwriting_goes_on_too(run: whereof.Run, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_two_processes_do_not_write_one_file(run: whereof.Run, tmp_path: Path) -> None:
-    task = BulkTask(tmp_path / "e.jsonl")
+    out = tmp_path / "e.jsonl"
     with (
-        open_journal(task, {"run": "a"}),
+        open_journal(out, {"run": "a"}),
         pytest.raises(whereof.WhereofError, match="being written by another process"),
     ):
-        run.explain_file("true", task.path)
+        run.explain_file("true", out)
 
 
 def test_bad_lines_are_records(run: whereof.Run, predictions: Path) -> None:
@@ -279,7 +279,7 @@ def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
 ) -> None:
     explanation = run.explain("egypt", "embassy", "usa")
     facts = (replace(explanation.facts[0], influence=math.inf),)
-    with open_journal(BulkTask(tmp_path / "e.jsonl"), {"run": "a"}) as journal:
+    with open_journal(tmp_path / "e.jsonl", {"run": "a"}) as journal:
         _keep(journal, 7, replace(explanation, facts=facts))
         _keep(journal, 8, explanation)
         first, second = journal.records()

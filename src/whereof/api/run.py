@@ -442,15 +442,23 @@ class Run:
         from whereof.explain.explain import explain_many
         from whereof.explain.options import ExplainOptions
         from whereof.predict.prediction import find_predictions
-        from whereof.present.bulk import BulkTask, write_explanations
+        from whereof.present.bulk import write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
         found = find_predictions(trained, predictions, split, limit, chosen.asks)
-        task = BulkTask(Path(out), force=force, resume=resume)
         explain = partial(explain_many, trained, options=chosen, threads=threads)
-        about = {"run": self._folder.fingerprint, "device": device}
-        return write_explanations(explain, found, chosen, task, **about, events=events)
+        return write_explanations(
+            explain,
+            found,
+            chosen,
+            Path(out),
+            run=self._folder.fingerprint,
+            device=device,
+            force=force,
+            resume=resume,
+            events=events,
+        )
 
     def evaluate(
         self, *, events: Events | None = None, **options: Unpack[EvaluateKeywords]

@@ -45,13 +45,13 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     """
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
-    from whereof.present.files import check_retrainings
+    from whereof.present.files import check_file
     from whereof.present.report import show_evaluation
     from whereof.present.terminal import console
 
     given = {name: value for name, value in settings.items() if value is not None}
     if out is not None:
-        check_retrainings(out, force=force)
+        check_file(out, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
     opened = Run.open(run)

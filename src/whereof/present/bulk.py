@@ -4,11 +4,13 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
+
+import msgspec
 
 from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError
@@ -17,27 +19,8 @@ from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed
-from whereof.present.files import Document, RowFormat, find_format, new_file, write_commas
+from whereof.present.files import Document, RowFormat, find_ending, new_file, write_commas
 from whereof.run.files import check_free, lock, writing_to
-
-
-@dataclass(frozen=True)
-class BulkTask:
-    """The file to write, and what to do with unfinished work for it."""
-
-    path: Path
-    force: bool = False
-    """Start from the beginning and overwrite."""
-    resume: bool = False
-    """Continue unfinished work, and fail if there is none; without it, continue or start."""
-
-    def __post_init__(self) -> None:
-        if self.force and self.resume:
-            raise WhereofError("--resume continues and --force starts again; choose one of them")
-
-    @property
-    def journal(self) -> Path:
-        return self.path.with_name(f".{self.path.name}.unfinished")
 
 
 class Unfinished:
@@ -61,60 +44,52 @@ class Unfinished:
 
 
 @contextmanager
-def open_journal(task: BulkTask, header: dict[str, Any]) -> Iterator[Unfinished]:
-    """The journal of a task, locked by this process and removed when the work is done."""
-    path, header = task.journal, json.loads(_line(header))
+def open_journal(
+    out: Path, header: dict[str, Any], *, force: bool = False, resume: bool = False
+) -> Iterator[Unfinished]:
+    """The journal of a file's work, locked by this process and removed when the work is done."""
+    path, header = out.with_name(f".{out.name}.unfinished"), json.loads(_line(header))
     there = path.exists()
-    if not there or task.force:
-        check_free(task.path, force=task.force)
-    if task.resume and not there:
-        raise WhereofError(f"no unfinished work for {task.path}; leave out --resume to begin it")
+    if not there or force:
+        check_free(out, force=force)
+    if resume and not there:
+        raise WhereofError(f"no unfinished work for {out}; leave out --resume to begin it")
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        held = _hold(task)
+        try:
+            held = lock(path)
+        except WhereofError:
+            raise WhereofError(f"{out} is being written by another process") from None
     with held, path.open("r+b") as file:
-        start = 0 if task.force else _check_header(task, file, header)
         with writing_to(path):
-            n_done = _go_on(file, start, header)
+            n_done = _continue(file, out, header, force=force)
         yield Unfinished(path, file, n_done)
     path.unlink()
 
 
-def _hold(task: BulkTask) -> IO[bytes]:
-    try:
-        return lock(task.journal)
-    except WhereofError:
-        raise WhereofError(f"{task.path} is being written by another process") from None
-
-
-def _check_header(task: BulkTask, file: IO[bytes], header: dict[str, Any]) -> int:
-    """The length of the header line, which must match; 0 if there is none yet."""
-    line = file.readline()
-    if not line.endswith(b"\n"):
+def _continue(file: IO[bytes], out: Path, header: dict[str, Any], *, force: bool) -> int:
+    """Truncate a journal after its last complete line; return the number of records."""
+    first = b"" if force else file.readline()
+    end, n_done = len(first), 0
+    if not first.endswith(b"\n"):
+        file.seek(0)
+        file.truncate()
+        file.write(_line(header))
+        file.flush()
         return 0
-    found = _parsed(line)
+    found = _parsed(first)
     if found != header:
         names = [name for name in header if not found or found.get(name) != header[name]]
         raise WhereofError(
-            f"unfinished work for {task.path} has another {_listed(names)}: "
+            f"unfinished work for {out} has another {_listed(names)}: "
             "finish it as it was begun, choose another file, or start again with --force"
         )
-    return len(line)
-
-
-def _go_on(file: IO[bytes], start: int, header: dict[str, Any]) -> int:
-    """Truncate a file after its last complete line; return the number of records."""
-    end, n_done = start, 0
-    if start:
-        for line in file:
-            if not line.endswith(b"\n") or _parsed(line) is None:
-                break
-            end, n_done = end + len(line), n_done + 1
+    for line in file:
+        if not line.endswith(b"\n") or _parsed(line) is None:
+            break
+        end, n_done = end + len(line), n_done + 1
     file.seek(end)
     file.truncate()
-    if not start:
-        file.write(_line(header))
-        file.flush()
     return n_done
 
 
@@ -139,13 +114,6 @@ Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
 
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
-_TYPES = {
-    **dict.fromkeys(("n_adjacent", "fact_id", "rank", "prediction_rank"), "int64"),
-    **dict.fromkeys(("influence", "probability_without", "share"), "float64"),
-    **dict.fromkeys(("score_without", "rating"), "float64"),
-    **dict.fromkeys(("prediction_probability", "prediction_score"), "float64"),
-    "top_answer_changes": "bool",
-}
 _COLUMNS = (*(f"prediction_{name}" for name in _PREDICTION), *_COMMON, *FACT_COLUMNS)
 _ALWAYS = ("prediction", *_COMMON, "facts")
 _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
@@ -159,15 +127,10 @@ def _explanation_rows(document: Document) -> Iterator[tuple[Any, ...]]:
         yield (*common, *fact_row(fact))
 
 
-def _fact_rows(document: Document) -> Iterator[tuple[Any, ...]]:
-    return map(fact_row, document["facts"])
-
-
-def _layout(columns: Iterable[str], rows: Callable[[Document], Any]) -> RowFormat[Document]:
-    return RowFormat({name: _TYPES.get(name, "string") for name in columns}, rows, dict)
-
-
-_EXPLANATIONS, _FACTS = _layout(_COLUMNS, _explanation_rows), _layout(FACT_COLUMNS, _fact_rows)
+_EXPLANATIONS = RowFormat(_COLUMNS, _explanation_rows, dict)
+_FACTS: RowFormat[Document] = RowFormat(
+    FACT_COLUMNS, lambda document: map(fact_row, document["facts"]), dict
+)
 
 
 @dataclass(frozen=True)
@@ -191,36 +154,44 @@ def write_explanations(
     explain: Explain,
     predictions: Sequence[Listed],
     options: ExplainOptions,
-    task: BulkTask,
+    out: Path,
     *,
     run: str,
     device: str = "cpu",
+    force: bool = False,
+    resume: bool = False,
     events: Events | None = None,
 ) -> WrittenExplanations:
     """Explain predictions into a file, in the format of its ending.
 
     Finished explanations are kept in a journal, and a later call with the same `run`, `device` and
-    `options` continues after them.
+    `options` continues after them. `force` starts again and overwrites; `resume` fails if there
+    is nothing to continue.
     """
-    start, fill = time.perf_counter(), find_format(task.path, _EXPLANATIONS)
+    if force and resume:
+        raise WhereofError("--resume continues and --force starts again; choose one of them")
+    start = time.perf_counter()
+    find_ending(out)
     events = events or Events()
     explain(())  # raises errors before anything is written
-    with open_journal(task, _header(run, device, predictions, options)) as journal:
+    header = _header(run, device, predictions, options)
+    with open_journal(out, header, force=force, resume=resume) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(predictions[n_resumed:]):
             _keep(journal, predictions[journal.n_done].line, result)
             events.emit(Advanced(journal.n_done, len(predictions), "predictions"))
             if events.should_stop():
                 raise Interrupted("interrupted; the same command continues where it stopped")
-        failed = tuple(_failed(record) for record in journal.records() if "failed" in record)
+        records = (record["failed"] for record in journal.records() if "failed" in record)
+        failed = msgspec.convert([*records], tuple[Failed, ...])
         if len(failed) < len(predictions):
-            with new_file(task.path, fill) as write:
+            with new_file(out, _EXPLANATIONS) as write:
                 for document in (each for each in journal.records() if "failed" not in each):
                     write(document)
                     n_facts += len(document["facts"])
     seconds = time.perf_counter() - start
     n_predictions = len(predictions) - len(failed)
-    return WrittenExplanations(str(task.path), n_predictions, n_facts, n_resumed, failed, seconds)
+    return WrittenExplanations(str(out), n_predictions, n_facts, n_resumed, failed, seconds)
 
 
 def facts_csv(explanation: Explanation) -> str:
@@ -257,13 +228,6 @@ def _keep(journal: Unfinished, line: int, result: Explanation | Failed) -> None:
 
 
 def _document(explanation: Explanation) -> Document:
-    """The document of an explanation."""
     document = explanation.to_dict()
-    return {name: document[name] for name in _ALWAYS} | {
-        name: document[name] for name in _WHERE_ASKED if document[name]
-    }
-
-
-def _failed(record: Document) -> Failed:
-    values = record["failed"]
-    return Failed(**values | {"prediction": tuple(values["prediction"])})
+    names = (*_ALWAYS, *(name for name in _WHERE_ASKED if document[name]))
+    return {name: document[name] for name in names}

@@ -5,11 +5,10 @@ import gzip
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Final, Generic, TextIO, TypeVar
 
@@ -20,50 +19,55 @@ from whereof.run.files import check_free, draft_of
 
 Result = TypeVar("Result")
 Write = Callable[[Result], None]
-Format = Callable[[Path], AbstractContextManager[Write[Result]]]
-"""Opens a file and closes it when every result is written."""
 Document = dict[str, Any]
 """Plain JSON values."""
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _PARQUET_ROWS: Final = 1 << 16
+_TYPES: Final = {
+    "int64": "seed fact_id n_adjacent rank rank_before rank_after prediction_rank",
+    "float64": "probability score rating influence probability_without score_without share "
+    "prediction_probability prediction_score original predicted actual original_score actual_score",
+    "bool": "top_answer_changes",
+    "list int64": "removed",
+}
+"""The columns of every Arrow type; all others are text."""
 
 
 @dataclass(frozen=True)
 class RowFormat(Generic[Result]):
     """How a result appears in a file: as rows of a table, or as one document."""
 
-    columns: Mapping[str, str]
-    """The columns of the table and their Arrow types. A text file holds a `list int64` in one
-    cell, separated by blanks."""
+    columns: Sequence[str]
+    """A text file holds a list in one cell, separated by blanks."""
     rows: Callable[[Result], Iterable[tuple[Any, ...]]]
     document: Callable[[Result], dict[str, Any]]
 
 
-def find_format(path: Path, layout: RowFormat[Result]) -> Format[Result]:
-    """The file format for the ending of a name."""
+def find_ending(path: Path) -> tuple[str, bool]:
+    """The ending that says the format of a file, and whether the file is packed."""
     name = path.name.lower()
     packed, ending = name.endswith(".gz"), Path(name.removesuffix(".gz")).suffix
-    if ending == ".parquet" and not packed:
-        return partial(_parquet, layout)
-    if ending not in _TEXTS:
+    if ending not in _TEXTS and (packed or ending != ".parquet"):
         allowed = f"{', '.join(_TEXTS)}, each also with .gz, or .parquet"
         raise WhereofError(f"{path}: unknown ending {path.suffix!r}; choose from {allowed}")
-    return partial(_text, _TEXTS[ending], packed, layout)
+    return ending, packed
 
 
 @contextmanager
-def _text(
-    start: Callable[[TextIO, RowFormat[Result]], Write[Result]],
-    packed: bool,
-    layout: RowFormat[Result],
-    path: Path,
-) -> Iterator[Write[Result]]:
-    with path.open("wb") as raw:
-        # Without a name and a time, the same results give the same bytes.
-        binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
-        with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
-            yield start(file, layout)
+def new_file(path: Path, layout: RowFormat[Result]) -> Iterator[Write[Result]]:
+    """A new file in the format of its ending. It gets its name when it is complete."""
+    ending, packed = find_ending(path)
+    with draft_of(path) as draft:
+        if ending == ".parquet":
+            with _parquet(draft, layout) as write:
+                yield write
+            return
+        with draft.open("wb") as raw:
+            # Without a name and a time, the same results give the same bytes.
+            binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
+            with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
+                yield _TEXTS[ending](file, layout)
 
 
 def write_commas(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
@@ -107,17 +111,14 @@ _TEXTS: dict[str, Callable[[TextIO, RowFormat[Any]], Write[Any]]] = {
 
 
 @contextmanager
-def _parquet(layout: RowFormat[Result], path: Path) -> Iterator[Write[Result]]:
+def _parquet(path: Path, layout: RowFormat[Result]) -> Iterator[Write[Result]]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    types = {"list int64": pa.list_(pa.int64())}
-    schema = pa.schema(
-        [
-            (name, types.get(kind) or pa.type_for_alias(kind))
-            for name, kind in layout.columns.items()
-        ]
-    )
+    types = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+    lists = {"list int64": pa.list_(pa.int64())}
+    kinds = {name: types.get(name, "string") for name in layout.columns}
+    schema = pa.schema((name, lists.get(kind, kind)) for name, kind in kinds.items())
     rows: list[tuple[Any, ...]] = []
 
     def flush() -> None:
@@ -136,17 +137,7 @@ def _parquet(layout: RowFormat[Result], path: Path) -> Iterator[Write[Result]]:
             flush()
 
 
-@contextmanager
-def new_file(path: Path, fill: Format[Result]) -> Iterator[Write[Result]]:
-    """A new file that gets its name when it is complete."""
-    with draft_of(path) as draft, fill(draft) as write:
-        yield write
-
-
 _FIELDS = tuple(field.name for field in fields(Answer))
-_ANSWER_TYPES = {"probability": "float64", "score": "float64", "rank": "int64"}
-_ANSWER_COLUMNS = ("subject", "relation", "object", "asks", *_FIELDS)
-
 _answer_values = attrgetter(*_FIELDS)
 
 
@@ -157,9 +148,7 @@ def _answer_rows(answers: Answers) -> Iterator[tuple[Any, ...]]:
 
 
 _ANSWERS = RowFormat(
-    {name: _ANSWER_TYPES.get(name, "string") for name in _ANSWER_COLUMNS},
-    _answer_rows,
-    Answers.to_dict,
+    ("subject", "relation", "object", "asks", *_FIELDS), _answer_rows, Answers.to_dict
 )
 
 
@@ -186,9 +175,8 @@ def write_answers(
 ) -> Written:
     """Write answers as they come, in the format of the file's ending."""
     start, n_answers, events = time.perf_counter(), 0, events or Events()
-    fill = find_format(path, _ANSWERS)
-    check_free(path, force=force)
-    with new_file(path, fill) as write:
+    check_file(path, force=force)
+    with new_file(path, _ANSWERS) as write:
         for number, each in enumerate(answers, 1):
             write(each)
             n_answers += len(each.answers)
@@ -198,39 +186,27 @@ def write_answers(
     return Written(str(path), n_queries, n_answers, time.perf_counter() - start)
 
 
-_RETRAINING_COLUMNS = {
-    "protocol": "string",
-    "method": "string",
-    "k": "string",
-    "seed": "int64",
-    **dict.fromkeys(("constraint", "subject", "relation", "object", "asks"), "string"),
-    "removed": "list int64",
-    **dict.fromkeys(("original", "predicted", "actual"), "float64"),
-    **dict.fromkeys(("original_score", "actual_score"), "float64"),
-    **dict.fromkeys(("rank_before", "rank_after"), "int64"),
-    **dict.fromkeys(("top_before", "top_after", "top_released"), "string"),
-}
-
-
-def _retraining_rows(row: Document) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in _RETRAINING_COLUMNS)]
-
-
+_RETRAINING_COLUMNS = (
+    *("protocol", "method", "k", "seed", "constraint", "subject", "relation", "object", "asks"),
+    *("removed", "original", "predicted", "actual", "original_score", "actual_score"),
+    *("rank_before", "rank_after", "top_before", "top_after", "top_released"),
+)
 _RETRAININGS: RowFormat[Document] = RowFormat(
-    _RETRAINING_COLUMNS, _retraining_rows, lambda row: row | {"removed": list(row["removed"])}
+    _RETRAINING_COLUMNS,
+    lambda row: [itemgetter(*_RETRAINING_COLUMNS)(row)],
+    lambda row: row | {"removed": list(row["removed"])},
 )
 
 
-def check_retrainings(path: Path, *, force: bool) -> None:
-    """Raise an error if the file cannot be written, before anything is retrained."""
-    find_format(path, _RETRAININGS)
+def check_file(path: Path, *, force: bool) -> None:
+    """Raise an error if a file cannot be written, before any work is done."""
+    find_ending(path)
     check_free(path, force=force)
 
 
 def write_retrainings(path: Path, rows: Iterable[Document], *, force: bool = False) -> None:
     """Retrainings in the format of the file's ending, one row each."""
-    fill = find_format(path, _RETRAININGS)
-    check_free(path, force=force)
-    with new_file(path, fill) as write:
+    check_file(path, force=force)
+    with new_file(path, _RETRAININGS) as write:
         for row in rows:
             write(row)
