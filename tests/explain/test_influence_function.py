@@ -87,16 +87,15 @@ def rows_of(run: whereof.Run, parameters: Vector) -> whereof.Run:
 
 def minimise(run: whereof.Run, weights: Vector, decay: float) -> whereof.Run:
     """Newton's method on the weighted sum of losses and weight decay, from where the run stands."""
-    oracle = Oracle(run)
-    x = oracle.parameters
+    oracle, whole = Oracle(run), Curvature.of(run._trained, 0)
+    x = start = oracle.parameters
 
     def slope(x: Vector) -> Vector:
-        curvature = Curvature.of(rows_of(run, x)._trained, 0)
-        parts = [
-            weight * replace(curvature, fact_ids=np.array([fact]))._gradient(np.zeros(len(x)))
-            for fact, weight in enumerate(weights)
-        ]
-        return np.sum(parts, axis=0) + decay * x
+        curvature = whole.moved(x - start)
+        total = curvature.gradient() + decay * x
+        for fact in np.flatnonzero(weights != 1):
+            total += (weights[fact] - 1) * replace(curvature, fact_ids=np.array([fact])).gradient()
+        return total
 
     for _ in range(60):
         hessian = np.array(

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from trained import train
 
 import whereof
 from whereof import registry
@@ -18,8 +18,21 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[whereof.Run]:
-    return train(
-        tmp_path_factory.mktemp("methods") / "run", keep_checkpoints=2, inverse=True, epochs=2
+    """A small world: methods that retrain have few facts to remove."""
+    rng = np.random.default_rng(0)
+    facts = [f"e{s}\tr{r}\te{o}\n" for s, r, o in rng.integers(0, (9, 2, 9), (90, 3))]
+    folder = tmp_path_factory.mktemp("methods")
+    (folder / "facts.tsv").write_text("".join(dict.fromkeys(["e0\tr0\te1\n", *facts])))
+    return whereof.train(
+        folder / "facts.tsv",
+        out=folder / "run",
+        model="distmult",
+        dim=4,
+        epochs=3,
+        rate=0.05,
+        optimizer="adam-lazy",
+        keep_checkpoints=2,
+        inverse=True,
     )
 
 
@@ -36,22 +49,16 @@ def test_every_method_is_cited_and_documented(name: str) -> None:
     assert method.citation in page
 
 
-@pytest.mark.parametrize(
-    ("name", "asks"),
-    [
-        pytest.param(name, asks, marks=[pytest.mark.slow] * (asks == "subject"))
-        for name in METHODS
-        for asks in ("object", "subject")
-    ],
-)
+@pytest.mark.parametrize("asks", ["object", "subject"])
+@pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_a_number_for_every_fact(run: whereof.Run, name: str, asks: str) -> None:
-    found = run.explain("egypt", "embassy", "usa", method=name, asks=asks, top=None)
+    found = run.explain("e0", "r0", "e1", method=name, asks=asks, top=None)
     assert found.method == name
     ids = [fact.fact_id for fact in found.facts]
     assert len(set(ids)) == len(ids)
     if get_method(name).same_answer:
         place = "subject" if asks == "subject" else "object"
-        answer = {"subject": "egypt", "object": "usa"}[place]
+        answer = {"subject": "e0", "object": "e1"}[place]
         assert {getattr(fact, place) for fact in found.facts} == {answer}
     else:
         assert len(ids) == found.n_adjacent

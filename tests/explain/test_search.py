@@ -58,7 +58,7 @@ def _check_bounds(rollback: Rollback, sets: Sets) -> None:
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_the_fast_way_lists_the_same_facts_with_the_same_values(model: str, precision: str) -> None:
     run = _world(model=model, precision=precision, size=0.5, spread=3.0)
-    for ask in random_asks(run, 4):
+    for ask in random_asks(run, 2):
         names = names_of(run, ask)
         for of in ("probability", "loss"):
             _adjacent(rollback_of(run, names, of, asks=ask.asks))
@@ -77,7 +77,7 @@ def test_the_fast_way_lists_the_same_facts_with_the_same_values(model: str, prec
                     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     world=worlds,
     of=st.sampled_from(["probability", "loss"]),
@@ -103,7 +103,7 @@ def test_searching_is_ranking_all(
     assert found.influences.tolist() == wanted.influences.tolist()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     world=worlds,
     of=st.sampled_from(["probability", "loss"]),

@@ -8,7 +8,8 @@ Regularisation is left out.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from whereof.explain._gradient_kernels import (
     sum_squares,
     turn_into_slopes,
 )
-from whereof.models.match import MATCH_IDS, score_rows
+from whereof.models.match import DOT, MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.predict.scored import Trained
 from whereof.training.losses import LOSS_IDS
@@ -44,8 +45,7 @@ def zeros(scorer: Scorer) -> Tables:
     return Tables(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
 
 
-@dataclass(frozen=True, eq=False)
-class Queries:
+class Queries(NamedTuple):
     """Queries with the same candidates."""
 
     given: NDArray[Any]
@@ -56,17 +56,19 @@ class Queries:
     """(n, query width)"""
 
 
-@dataclass(frozen=True, eq=False)
 class Jacobian:
     """Derivatives of candidates' scores with respect to all parameters, for any query.
 
     The scores are those of the model, not scaled to ratings. Numbers have the precision of the
-    rows.
+    rows. Each candidate is given once.
     """
 
-    scorer: Scorer
-    candidates: slice | NDArray[np.int64]
-    """The candidates, each once."""
+    def __init__(self, scorer: Scorer, candidates: slice | NDArray[np.int64]) -> None:
+        self.scorer, self.candidates = scorer, candidates
+        self._tables = Tables(scorer.entity_rows, scorer.relation_rows)
+        self._rows: Rows = scorer.entity_rows[candidates]  # (n_candidates, width)
+        self._width, self._kind = self._rows.shape[1], MATCH_IDS[scorer.model.match]
+        self._vjp = row_function(scorer.model.query_vjp, 5, self._rows.dtype.name)
 
     def queries(self, given: NDArray[Any], relations: NDArray[Any]) -> Queries:
         return Queries(given, relations, self.scorer.queries(given, relations))
@@ -74,7 +76,7 @@ class Jacobian:
     def scores(self, queries: Queries) -> Rows:
         """(n, n_candidates) scores of the model, not scaled to ratings."""
         q = queries.vectors
-        if self._is_dot:
+        if self._kind == DOT:
             scores: Rows = q[:, : self._width] @ self._rows.T
             return self._offset(scores, q)
         out = np.empty((len(q), len(self._rows)), self._rows.dtype)
@@ -85,13 +87,13 @@ class Jacobian:
 
     def push(self, queries: Queries, direction: Tables) -> Rows:
         """(n, n_candidates) change of scores along a direction (Jacobian-vector product)."""
-        q, d_rows = queries.vectors, direction.entities[self.candidates]
-        d_rows = d_rows.astype(q.dtype, copy=False)
-        dq = self._push_queries(queries, direction)
-        if self._is_dot:
-            width = self._width
-            change: Rows = dq[:, :width] @ self._rows.T
-            change += q[:, :width] @ d_rows.T
+        given, relations, q = queries
+        d_rows = direction.entities[self.candidates].astype(q.dtype, copy=False)
+        dq, unit = np.empty_like(q), np.zeros(q.shape[1], q.dtype)
+        push_queries(self._vjp, self._tables, direction, given, relations, unit, self._room(1), dq)
+        if self._kind == DOT:
+            change: Rows = dq[:, : self._width] @ self._rows.T
+            change += q[:, : self._width] @ d_rows.T
             return self._offset(change, dq)
         out = np.empty((len(q), len(self._rows)), q.dtype)
         push_distances(self._kind, q, dq, self._rows, d_rows, out)
@@ -103,7 +105,7 @@ class Jacobian:
         pulled = self.pull_to_given(queries, weights)
         add_rows(queries.given, pulled.given, out.entities)
         add_rows(queries.relations, pulled.relations, out.relations)
-        if self._is_dot:
+        if self._kind == DOT:
             d_rows = weights.T @ q[:, : self._width]
         else:
             d_rows = np.zeros(self._rows.shape)
@@ -112,30 +114,20 @@ class Jacobian:
 
     def pull_to_given(self, queries: Queries, weights: Rows) -> Pulled:
         """The part of that gradient that passes through the queries, for each query."""
-        q, rows = queries.vectors, self._tables
-        dq = np.zeros_like(q)
-        if self._is_dot:
+        given, relations, q = queries
+        dq, pulled = np.zeros_like(q), self._room(len(q))
+        if self._kind == DOT:
             dq[:, : self._width] = weights @ self._rows
             dq[:, self._width :] = weights.sum(axis=1, keepdims=True)
         else:
             pull_to_queries(self._kind, q, self._rows, weights, dq)
-        pulled = self._room(len(q))
-        vjp = row_function(self.scorer.model.query_vjp, 5, q.dtype.name)
-        pull_queries(vjp, rows, queries.given, queries.relations, dq, pulled)
+        pull_queries(self._vjp, self._tables, given, relations, dq, pulled)
         return pulled
-
-    def _push_queries(self, queries: Queries, direction: Tables) -> Rows:
-        out = np.empty_like(queries.vectors)
-        vjp = row_function(self.scorer.model.query_vjp, 5, out.dtype.name)
-        d_query, pulled = np.zeros(out.shape[1], out.dtype), self._room(1)
-        given, relations = queries.given, queries.relations
-        push_queries(vjp, self._tables, direction, given, relations, d_query, pulled, out)
-        return out
 
     def _room(self, n: int) -> Pulled:
         """Allocate memory for the gradients of n queries' rows."""
-        shapes = ((n, table.shape[1]) for table in self._tables)
-        return Pulled(*(np.zeros(shape, self._rows.dtype) for shape in shapes))
+        widths = (table.shape[1] for table in self._tables)
+        return Pulled(*(np.zeros((n, width), self._rows.dtype) for width in widths))
 
     def _offset(self, scores: Rows, queries: Rows) -> Rows:
         """Add the offset of a query to the scores."""
@@ -143,30 +135,8 @@ class Jacobian:
             scores += queries[:, self._width :]
         return scores
 
-    @cached_property
-    def _rows(self) -> Rows:
-        """(n_candidates, width)."""
-        return self.scorer.entity_rows[self.candidates]
 
-    @property
-    def _tables(self) -> Tables:
-        return Tables(self.scorer.entity_rows, self.scorer.relation_rows)
-
-    @property
-    def _width(self) -> int:
-        return int(self._rows.shape[1])
-
-    @property
-    def _kind(self) -> int:
-        return MATCH_IDS[self.scorer.model.match]
-
-    @property
-    def _is_dot(self) -> bool:
-        return self.scorer.model.match == "dot"
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
+class _Block(NamedTuple):
     """Some facts in one direction, with all candidates of that direction."""
 
     jacobian: Jacobian
@@ -225,9 +195,8 @@ class Losses:
     def gradient(self, fact_ids: FactIds) -> Tables:
         """The gradient of the sum of these facts' losses."""
         out = zeros(self.scorer)
-        for _, blocks in self._blocks(fact_ids):
-            for block in blocks:
-                block.jacobian.pull(block.queries, block.slopes, out)
+        for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
+            block.jacobian.pull(block.queries, block.slopes, out)
         return out
 
     def curve(self, fact_ids: FactIds, direction: Tables) -> Tables:
@@ -238,10 +207,9 @@ class Losses:
         the curvature of the scores.
         """
         out = zeros(self.scorer)
-        for _, blocks in self._blocks(fact_ids):
-            for block in blocks:
-                changes = block.jacobian.push(block.queries, direction)
-                block.jacobian.pull(block.queries, self._bend(block, changes), out)
+        for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
+            changes = block.jacobian.push(block.queries, direction)
+            block.jacobian.pull(block.queries, self._bend(block, changes), out)
         return out
 
     def _bend(self, block: _Block, changes: Rows) -> Rows:

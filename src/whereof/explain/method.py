@@ -135,6 +135,11 @@ class Method:
         """Raise an error if the run lacks what the method needs."""
         if "trace" in self.needs:
             trained.need_trace(self.name)
+        if "checkpoints" in self.needs and not trained.read_checkpoints():
+            raise WhereofError(
+                f"method {self.name} needs checkpoints and this run kept none; train it with "
+                "--keep-checkpoints N, or choose another method, such as gradient-dot"
+            )
 
     def notes(self, trained: Trained) -> tuple[str, ...]:
         """What a reader of its explanations should know."""

@@ -41,18 +41,14 @@ class _CountingRetrainer(Retrainer):
         return found
 
 
-def _counted(case: Case) -> Case:
-    own = case.retrainer
-    counting = _CountingRetrainer(own.recipe, own.engine, own.journal, own.events)
-    return replace(case, retrainer=counting)
-
-
 class _Verifying:
     """Builds one verdict."""
 
     def __init__(self, cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) -> None:
-        self.start = time.perf_counter()
-        self.cases, self.options = [*map(_counted, cases)], options
+        self.start, self.options = time.perf_counter(), options
+        self.counters = [_CountingRetrainer(**vars(case.retrainer)) for case in cases]
+        pairs = zip(cases, self.counters, strict=True)
+        self.cases = [replace(case, retrainer=counter) for case, counter in pairs]
         self.case, self.method = self.cases[0], get_method(options.method)
         self.asked = ExplainOptions(
             method=options.method, asks=options.asks, seed=options.seed, role=options.role
@@ -70,6 +66,8 @@ class _Verifying:
         others = [self._retrain(case, ids, ids[:0]) for case in self.cases[1:]]
         seeds = tuple(map(self._of_seed, self.cases, [mine, *others]))
         several = len(seeds) > 1
+        answers = [each for counter in self.counters for each in counter.answers]
+        n_known = sum(each.n_known for each in answers)
         return Verdict(
             prediction=Describer(self.scored).prediction(),
             removed=tuple(ids.tolist()),
@@ -81,7 +79,8 @@ class _Verifying:
             each=self._each(alone, single, mine),
             seeds=seeds if several else (),
             summary=Summary.of(seeds) if several else None,
-            **self._counts(),
+            n_retrainings=n_known + sum(each.n_retrained for each in answers),
+            n_known=n_known,
             method=self.options.method,
             engine=self.case.retrainer.engine.identity.split()[0],
             seconds=time.perf_counter() - self.start,
@@ -134,12 +133,6 @@ class _Verifying:
         jobs = [Job.of(ids, [0]), *(Job.of([fact], [0]) for fact in alone)]
         return case.retrainer.ask(case.predictions([self.scored.prediction]), jobs)
 
-    def _counts(self) -> dict[str, int]:
-        found = [each for case in self.cases for each in _answers(case)]
-        n_known = sum(each.n_known for each in found)
-        n_retrained = sum(each.n_retrained for each in found)
-        return {"n_retrainings": n_retrained + n_known, "n_known": n_known}
-
     def _of_seed(self, case: Case, found: Outcomes) -> OfSeed:
         stored = case.stand(case.predictions([self.scored.prediction]))
         return OfSeed(
@@ -173,8 +166,3 @@ class _Verifying:
         elif "groups" not in self.method.can:
             notes.append(f"facts by {self.options.method}; `predicted` is by rollback")
         return notes
-
-
-def _answers(case: Case) -> list[Outcomes]:
-    assert isinstance(case.retrainer, _CountingRetrainer)
-    return case.retrainer.answers

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from whereof.errors import WhereofError
 from whereof.explain._gradient_kernels import Tables
 from whereof.explain.losses import Jacobian, Losses, zeros
 from whereof.explain.method import Aim, Context, Method
-from whereof.predict.scored import ScoredPrediction, Store, Trained
+from whereof.predict.scored import ScoredPrediction, Store
 from whereof.training.results import Checkpoint
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
@@ -65,18 +64,10 @@ class TracIn(Method):
     needs = frozenset({"checkpoints"})
     can = frozenset({"contrast", "non-adjacent facts"})
 
-    def check(self, trained: Trained) -> None:
-        if not trained.read_checkpoints():
-            raise WhereofError(
-                "method tracin needs checkpoints and this run kept none; train it with "
-                "--keep-checkpoints N, or choose another method, such as gradient-dot"
-            )
-
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         trained, config = scored.trained, scored.trained.config
-        checkpoints, nothing = trained.read_checkpoints(), np.zeros(0, np.bool_)
-        n_directions = 1 + config.inverse
-        timeline = Timeline(config, trained.dataset.n_facts, n_directions, removed=nothing)
+        checkpoints, n_facts = trained.read_checkpoints(), trained.dataset.n_facts
+        timeline = Timeline(config, n_facts, 1 + config.inverse, removed=np.zeros(0, np.bool_))
         rates = timeline.rates(np.array([checkpoint.updates for checkpoint in checkpoints]))
         total = np.zeros(len(fact_ids))
         for checkpoint, rate in zip(checkpoints, rates, strict=True):

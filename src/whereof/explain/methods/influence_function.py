@@ -94,14 +94,20 @@ class Curvature:
 
     def hessian(self, vector: Numbers) -> Numbers:
         """Product of the Hessian with a vector, by central differences of the gradient."""
-        ahead, behind = self._gradient(_STEP * vector), self._gradient(-_STEP * vector)
-        return (ahead - behind) / (2 * _STEP)
+        ahead, behind = self.moved(_STEP * vector), self.moved(-_STEP * vector)
+        return (ahead.gradient() - behind.gradient()) / (2 * _STEP)
 
-    def _gradient(self, change: Numbers) -> Numbers:
-        """The gradient of the summed loss at changed parameters."""
+    def gradient(self) -> Numbers:
+        """The gradient of the summed loss."""
+        return self.weight * flatten(self.losses.gradient(self.fact_ids))
+
+    def moved(self, change: Numbers | float) -> "Curvature":
+        """The same at changed parameters, in double precision."""
         scorer = self.losses.scorer
-        there = _with_rows(scorer, unflatten(flatten(_rows(scorer)) + change, scorer))
-        return self.weight * flatten(replace(self.losses, scorer=there).gradient(self.fact_ids))
+        rows = flatten(Tables(scorer.entity_rows, scorer.relation_rows)) + change
+        entities, relations = unflatten(rows, scorer)
+        there = replace(scorer, entity_rows=entities, relation_rows=relations)
+        return replace(self, losses=replace(self.losses, scorer=there))
 
 
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
@@ -111,11 +117,8 @@ def damped_hessian(trained: Trained, seed: int) -> Numbers:
 
 
 def _damped_hessian(trained: Trained, seed: int) -> Numbers:
-    curvature = Curvature.of(trained, seed)
-    scorer = curvature.losses.scorer
-    doubled = _with_rows(scorer, Tables(*(part.astype(np.float64) for part in _rows(scorer))))
-    curvature = replace(curvature, losses=replace(curvature.losses, scorer=doubled))
-    size = len(flatten(_rows(scorer)))
+    curvature = Curvature.of(trained, seed).moved(0)  # in double precision
+    size = curvature.losses.scorer.entity_rows.size + curvature.losses.scorer.relation_rows.size
     hessian = dense(curvature.hessian, size) + DAMPING * np.eye(size)
     try:
         np.linalg.cholesky(hessian)
@@ -159,11 +162,3 @@ def unflatten(vector: Numbers, scorer: Scorer) -> Tables:
     n = scorer.entity_rows.size
     entities = vector[:n].reshape(scorer.entity_rows.shape)
     return Tables(entities, vector[n:].reshape(scorer.relation_rows.shape))
-
-
-def _rows(scorer: Scorer) -> Tables:
-    return Tables(scorer.entity_rows, scorer.relation_rows)
-
-
-def _with_rows(scorer: Scorer, rows: Tables) -> Scorer:
-    return replace(scorer, entity_rows=rows.entities, relation_rows=rows.relations)
