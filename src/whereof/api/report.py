@@ -22,9 +22,8 @@ def write_report(
     out: Path,
     evaluations: Sequence[Any],
     examples: int,
-    *,
     force: bool,
-    events: Events | None = None,
+    events: Events,
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
     from whereof.present.report import report_page
@@ -36,7 +35,7 @@ def write_report(
     check_free(out, force=force)
     kept, notes = _kept(run)
     for note in notes:
-        (events or Events()).emit(Note(note))
+        events.emit(Note(note))
     if examples and run.trace is None:
         notes.append("no predictions are explained here: the run was trained without a trace")
     page = report_page(

@@ -15,17 +15,15 @@ from whereof.api.training import resume, train_config
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.run.folder import RunFolder
-from whereof.training import MachineOptions, TrainConfig
+from whereof.training import MachineOptions
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
-    from whereof.explain.explanation import Explanation
-    from whereof.predict.standing import Predictions, Standing
+    from whereof.predict.standing import Standing
     from whereof.retrain.engine import Engine
     from whereof.retrain.options import EngineOptions
     from whereof.retrain.retrainer import Case
-    from whereof.retrain.verdict import Verdict
     from whereof.types import FactIds
 
 
@@ -123,9 +121,15 @@ def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **c
         return run
     assert run.path is not None
     path = sibling_path(run.path, changes)
-    found = _open_sibling(path) if path.exists() else None
-    if found is not None:
-        _check_same(path, found.config, config)
+    found = None
+    if path.exists():
+        try:
+            found = RunFolder.open(path, unfinished=True)
+        except WhereofError as error:
+            raise WhereofError(f"{error}; remove {path} to train it again") from None
+        if found.config != config:
+            why = "was trained with other settings"
+            raise WhereofError(f"{path} {why}; remove it to train it again")
         if found.manifest.finished:
             return Run.open(path)
     words = ", ".join(f"{name} {value}" for name, value in changes.items())
@@ -136,22 +140,10 @@ def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **c
     return resume(path, events=quiet, **(machine or MachineOptions()).to_dict())
 
 
-def _open_sibling(path: Path) -> RunFolder:
-    try:
-        return RunFolder.open(path, unfinished=True)
-    except WhereofError as error:
-        raise WhereofError(f"{error}; remove {path} to train it again") from None
-
-
 def sibling_path(path: Path, changes: Mapping[str, Any]) -> Path:
     """The folder of a sibling, inside the run's folder."""
     words = (f"{name}-{str(value).replace(':', '-')}" for name, value in changes.items())
     return path / "siblings" / "-".join(words)
-
-
-def _check_same(path: Path, found: TrainConfig, wanted: TrainConfig) -> None:
-    if found != wanted:
-        raise WhereofError(f"{path} was trained with other settings; remove it to train it again")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,35 +156,6 @@ class Retrained:
     """None if predictions were given."""
     standings: "tuple[Standing, ...] | None"
     """One per prediction, if predictions were given."""
-
-
-def verify(
-    run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
-) -> "Verdict":
-    """See `Run.verify`."""
-    from whereof.retrain.options import VerifyOptions
-    from whereof.retrain.verify import verify
-
-    if options.get("facts") is not None and "top" in options:
-        raise WhereofError("facts names the facts to remove; leave out top")
-    engine = take_engine(options)
-    chosen = VerifyOptions.from_dict(options)
-    with open_cases(run, engine, events) as opened:
-        return verify(opened.seeds(chosen.seeds), names, chosen)
-
-
-def explain_exactly(
-    run: Run, names: Sequence[Any], events: Events | None, options: dict[str, Any]
-) -> "Explanation":
-    """An explanation by a method that retrains."""
-    from whereof.explain.explain import explain
-    from whereof.explain.options import ExplainOptions
-
-    engine = take_engine(options)
-    chosen = ExplainOptions.from_dict(options)
-    with open_cases(run, engine, events) as opened:
-        case = opened.own()
-        return explain(case.trained, names, chosen, case)
 
 
 def retrain(
@@ -228,7 +191,7 @@ def _retrain(
         if predictions is None:
             yield from _rows(case, sets)
         else:
-            yield from _standings(case, sets, _find(case, predictions))
+            yield from _standings(case, sets, predictions)
 
 
 def _rows(case: "Case", sets: "Sequence[FactIds]") -> Iterator[Retrained]:
@@ -244,25 +207,19 @@ def _rows(case: "Case", sets: "Sequence[FactIds]") -> Iterator[Retrained]:
 
 
 def _standings(
-    case: "Case", sets: "Sequence[FactIds]", predictions: "Predictions"
+    case: "Case", sets: "Sequence[FactIds]", predictions: Sequence[Sequence[str | None]]
 ) -> Iterator[Retrained]:
+    from whereof.explain.explain import find_scored
+    from whereof.explain.options import ExplainOptions
     from whereof.predict.standing import name_standings
     from whereof.retrain.engine import Job
 
-    every = range(len(predictions))
-    found = case.retrainer.ask(predictions, [Job.of(facts, every) for facts in sets])
+    scored = [find_scored(case.trained, names, ExplainOptions()) for names in predictions]
+    jobs = [Job.of(facts, range(len(scored))) for facts in sets]
+    found = case.retrainer.ask(case.predictions(each.prediction for each in scored), jobs)
     yield Retrained((), None, name_standings(case.trained, found.control))
     for facts, standings in zip(sets, found.jobs, strict=True):
         yield Retrained(tuple(facts.tolist()), None, name_standings(case.trained, standings))
-
-
-def _find(case: "Case", predictions: Sequence[Sequence[str | None]]) -> "Predictions":
-    from whereof.explain.explain import find_scored
-    from whereof.explain.options import ExplainOptions
-
-    options = ExplainOptions()
-    found = (find_scored(case.trained, names, options) for names in predictions)
-    return case.predictions(each.prediction for each in found)
 
 
 def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evaluation":

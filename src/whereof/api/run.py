@@ -175,12 +175,9 @@ class Run:
             return self._trained
         MachineOptions(device=device)  # refuses an unknown one
         if "device" not in get_method(method).can:
-            able = [
-                name
-                for name in registry.names(registry.METHODS)
-                if "device" in get_method(name).can
-            ]
-            raise WhereofError(f"--device cuda requires --method {' or '.join(able)}, not {method}")
+            names = registry.names(registry.METHODS)
+            able = " or ".join(name for name in names if "device" in get_method(name).can)
+            raise WhereofError(f"--device cuda requires --method {able}, not {method}")
         return self._trained_on_card
 
     @cached_property
@@ -366,9 +363,13 @@ class Run:
         given: dict[str, Any] = {**options}
         method = str(given.get("method", ExplainOptions.method))
         if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
-            from whereof.api.retraining import explain_exactly
+            from whereof.api.retraining import open_cases, take_engine
 
-            return explain_exactly(self, names, events, given)
+            engine = take_engine(given)
+            chosen = ExplainOptions.from_dict(given)
+            with open_cases(self, engine, events) as opened:
+                case = opened.own()
+                return explain(case.trained, names, chosen, case)
         return explain(self._trained, names, ExplainOptions.from_dict(given))
 
     def explain_many(
@@ -506,9 +507,7 @@ class Run:
         """
         from whereof.api.report import write_report
 
-        return write_report(
-            self, Path(out), evaluations, examples, force=force, events=events or Events()
-        )
+        return write_report(self, Path(out), evaluations, examples, force, events or Events())
 
     def verify(
         self, *names: str | None, events: Events | None = None, **options: Unpack[VerifyKeywords]
@@ -528,9 +527,17 @@ class Run:
             Fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
             `whereof.EngineOptions`, such as threads.
         """
-        from whereof.api.retraining import verify
+        from whereof.api.retraining import open_cases, take_engine
+        from whereof.retrain.options import VerifyOptions
+        from whereof.retrain.verify import verify
 
-        return verify(self, names, events, {**options})
+        given: dict[str, Any] = {**options}
+        if given.get("facts") is not None and "top" in given:
+            raise WhereofError("facts names the facts to remove; leave out top")
+        engine = take_engine(given)
+        chosen = VerifyOptions.from_dict(given)
+        with open_cases(self, engine, events) as opened:
+            return verify(opened.seeds(chosen.seeds), names, chosen)
 
     def retrain(
         self,

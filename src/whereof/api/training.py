@@ -2,7 +2,7 @@
 
 import math
 import time
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,10 +18,9 @@ from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choo
 from whereof.training.results import Parameters, Validation
 
 if TYPE_CHECKING:
+    from whereof.models.scoring import Scorer
     from whereof.training.fit import MakeTrainer
     from whereof.training.problem import Problem
-
-_SPLITS = ("valid", "test")
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -78,8 +77,7 @@ def train_config(
     problem = Problem.of(dataset, config)  # refuses bad settings before anything is written
     _check_device(problem, machine)
     check_memory(problem.row_bytes)
-    path = out or free_path(f"{dataset.name}-{config.model}")
-    share = machine.memory_share
+    path, share = out or free_path(f"{dataset.name}-{config.model}"), machine.memory_share
     writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share)
     return _train(writer, dataset, problem, machine, events or Events(), start)
 
@@ -122,9 +120,8 @@ def _taken(table: type[Settings], settings: dict[str, Any]) -> dict[str, Any]:
 
 def free_path(name: str) -> Path:
     """A new folder in `runs/`."""
-    first = Path("runs") / name
-    later = (first.with_name(f"{name}-{number}") for number in count(2))
-    return first if not first.exists() else next(path for path in later if not path.exists())
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(path for each in names if not (path := Path("runs") / each).exists())
 
 
 def _train(
@@ -139,27 +136,21 @@ def _train(
     from whereof.evaluate.metrics import SplitEvaluator
     from whereof.training.fit import fit
 
-    config = problem.config
-    ranked = machine.ranking_metrics
+    config, ranked = problem.config, machine.ranking_metrics
     evaluator = SplitEvaluator(dataset, config, machine.threads, ranked=ranked)
 
+    def scorer_of(rows: Parameters) -> "Scorer":
+        return make_scorer(problem.model, rows, dataset, config)
+
     def validate(rows: Parameters) -> Validation:
-        return evaluator.validate(make_scorer(problem.model, rows, dataset, config))
+        return evaluator.validate(scorer_of(rows))
 
     validates = config.validate_every and len(dataset.valid)
     events.emit(writer.start(problem.trace_width))
     try:
-        seconds = machine.checkpoint_seconds
-        make_trainer = _trainer_of(machine)
-        progress = fit(
-            problem,
-            writer,
-            validate if validates else None,
-            events,
-            seconds,
-            make_trainer,
-            time.monotonic() - start,
-        )
+        checked, seconds = validate if validates else None, machine.checkpoint_seconds
+        trainer, elapsed = _trainer_of(machine), time.monotonic() - start
+        progress = fit(problem, writer, checked, events, seconds, trainer, elapsed)
     except Interrupted:
         writer.close()
         raise Interrupted(
@@ -169,17 +160,15 @@ def _train(
         writer.discard()
         raise
     best = writer.best(progress.best_epoch)
-    scorer = make_scorer(problem.model, best.parameters, dataset, config)
-    left = _closing_seconds(config, progress.elapsed)
-    metrics = {split: evaluator.evaluate(scorer, split, left / 2, events) for split in _SPLITS}
+    # The time budget leaves at least a twentieth of itself for metrics.
+    budget = float(config.time_budget or math.inf)
+    left = max(budget - progress.elapsed, budget / 20)
+    scorer = scorer_of(best.parameters)
+    metrics = {
+        split: evaluator.evaluate(scorer, split, left / 2, events) for split in ("valid", "test")
+    }
     writer.finish(progress, best, metrics)
     return Run.open(writer.path)
-
-
-def _closing_seconds(config: TrainConfig, elapsed: float) -> float:
-    """What the time budget leaves for metrics: at least a twentieth of it."""
-    budget = float(config.time_budget or math.inf)
-    return max(budget - elapsed, budget / 20)
 
 
 def _check_device(problem: "Problem", machine: MachineOptions) -> None:

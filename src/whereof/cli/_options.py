@@ -23,6 +23,7 @@ from whereof.training.defaults import CHOSEN
 
 RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
+FILE = click.Path(path_type=Path)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -74,10 +75,6 @@ def _number(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
 
 
-def _text(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    return value
-
-
 def complete_model(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
@@ -107,7 +104,7 @@ def complete_data(
 
 _CALLBACKS = {
     "negatives": ("N|all", _number),
-    "predictions": ("top|true|FILE", _text),
+    "predictions": ("top|true|FILE", None),
     "time_budget": ("TIME", _number),
     "top": ("N|all", _top_or_all),
 }
@@ -160,7 +157,7 @@ def _option(item: Field[Any], kinds: tuple[type, ...]) -> tuple[list[str], dict[
             about += f"  [default: {'yes' if default else 'no'}]"
         return [f"{flag}/--no-{flag[2:]}"], {"default": None, "help": about}
     if Path in kinds:
-        return [flag], {"type": click.Path(path_type=Path), "help": about}
+        return [flag], {"type": FILE, "help": about}
     if item.name in SEVERAL:
         return [flag], {"multiple": True, "metavar": SEVERAL[item.name], "help": about}
     if default is not None:
@@ -225,12 +222,22 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
 
 config_option = click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=FILE,
     callback=_read_config,
     is_eager=True,
     expose_value=False,
     help="Read options from a TOML file; typed options override them.",
 )
+
+
+def common_options(command: Command) -> Command:
+    """Add --config and --json."""
+    return config_option(json_option(command))
+
+
+def given(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that were given."""
+    return {name: value for name, value in settings.items() if value not in (None, ())}
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whereof.cli._options import complete_dataset, config_option, json_option, print_json
+from whereof.cli._options import FILE, common_options, complete_dataset, print_json
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
@@ -25,11 +25,10 @@ _SIZES = {
 @click.option("--download", is_flag=True, help="Download it now, for later use without a network.")
 @click.option(
     "--data-dir",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Folder of named datasets  [default: $WHEREOF_DATA, else downloaded]",
 )
-@config_option
-@json_option
+@common_options
 def command(name: str | None, download: bool, data_dir: Path | None, as_json: bool) -> None:
     """List the named datasets, or show one of them.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import json_option, print_json
+from whereof.cli._options import FILE, json_option, print_json
 
 _QUERY = ("india", "students")
 _TOP = 5
@@ -16,7 +16,7 @@ _TOP = 5
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Folder of the run  [default: a new one in runs/]",
 )
 @json_option

@@ -5,28 +5,18 @@ from typing import Any
 
 import click
 
-from whereof.cli._options import (
-    ENGINES,
-    EVALUATING,
-    RUN,
-    SettingsCommand,
-    config_option,
-    json_option,
-    print_json,
-    setting_options,
-)
+from whereof.cli import _options
 from whereof.errors import WhereofError
 
-_FILE = click.Path(path_type=Path)
 
-
-@click.command("evaluate", cls=SettingsCommand)
-@click.argument("run", type=RUN)
-@click.option("-o", "--out", type=_FILE, metavar="FILE", help="Also write all retrainings as rows.")
+@click.command("evaluate", cls=_options.SettingsCommand)
+@click.argument("run", type=_options.RUN)
+@click.option(
+    "-o", "--out", type=_options.FILE, metavar="FILE", help="Also write all retrainings as rows."
+)
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@config_option
-@json_option
-@setting_options(EVALUATING | ENGINES)
+@_options.common_options
+@_options.setting_options(_options.EVALUATING | _options.ENGINES)
 def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings: Any) -> None:
     """Measure how well methods explain a run: remove facts and retrain.
 
@@ -49,18 +39,17 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     from whereof.present.report import show_evaluation
     from whereof.present.terminal import console
 
-    given = {name: value for name, value in settings.items() if value is not None}
     if out is not None:
         check_file(out, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
     opened = Run.open(run)
     with TerminalEvents() as events:
-        found = opened.evaluate(events=events, **given)
+        found = opened.evaluate(events=events, **_options.given(settings))
     if out is not None:  # first, because the reader of the tables may stop early
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)
     if as_json:
-        print_json(found.to_dict())
+        _options.print_json(found.to_dict())
     else:
         show_evaluation(console(), found)

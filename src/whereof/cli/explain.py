@@ -6,50 +6,39 @@ from typing import Any
 
 import click
 
-from whereof.cli._options import (
-    ENGINES,
-    EXPLAINING,
-    RUN,
-    GroupedOption,
-    SettingsCommand,
-    config_option,
-    is_typed,
-    json_option,
-    print_json,
-    setting_options,
-)
+from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.explain.options import ExplainOptions
 from whereof.units import count as counted
 from whereof.units import show
 
-_FILE = click.Path(path_type=Path)
-_BULK: dict[str, Any] = {"cls": GroupedOption, "group": "In bulk"}
+_BULK: dict[str, Any] = {"cls": _options.GroupedOption, "group": "In bulk"}
 _SPLITS = ("test", "valid", "train")
-_ENGINES = {name: setting for name, setting in ENGINES.items() if name != "threads"}
+_ENGINES = {name: setting for name, setting in _options.ENGINES.items() if name != "threads"}
 """Options of the engine without --threads, which the command has already."""
 _SHOWN = 10
 """Number of bad predictions that are named; others are only counted."""
 
 
-@click.command("explain", cls=SettingsCommand)
-@click.argument("run", type=RUN)
+@click.command("explain", cls=_options.SettingsCommand)
+@click.argument("run", type=_options.RUN)
 @click.argument("prediction", nargs=-1)
 @click.option("--everything", is_flag=True, help="List every adjacent fact, supporting or not.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the facts as CSV and nothing else.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Also write an HTML page with the graph.")
-@click.option("--svg", type=_FILE, metavar="FILE", help="Also write the graph alone.")
+@click.option(
+    "--html", type=_options.FILE, metavar="FILE", help="Also write an HTML page with the graph."
+)
+@click.option("--svg", type=_options.FILE, metavar="FILE", help="Also write the graph alone.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist; in bulk, start again.")
-@config_option
-@json_option
-@setting_options(EXPLAINING | _ENGINES)
+@_options.common_options
+@_options.setting_options(_options.EXPLAINING | _ENGINES)
 @click.option(
     "--predictions",
     metavar="top|true|FILE",
     help="Explain many instead of one.",
     **_BULK,
 )
-@click.option("-o", "--out", type=_FILE, metavar="FILE", help="The file for them.", **_BULK)
+@click.option("-o", "--out", type=_options.FILE, metavar="FILE", help="The file for them.", **_BULK)
 @click.option(
     "--split",
     type=click.Choice(_SPLITS),
@@ -89,9 +78,13 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
 
-    settings = {name: options.pop(name) for name in EXPLAINING}
+    settings = {name: options.pop(name) for name in _options.EXPLAINING}
     _check(prediction, settings, as_json, options)
-    settings = _chosen(settings, options.pop("everything"))
+    settings = _options.given(settings)
+    if options.pop("everything"):
+        settings["top"] = None
+    if "candidates" in settings:
+        settings["candidates"] = _candidates(settings["candidates"])
     opened = Run.open(run)
     with TerminalEvents() as events:
         if prediction:
@@ -118,13 +111,13 @@ def _check(
         )
     if many != (options["out"] is not None):
         raise WhereofError("--predictions requires -o FILE, and -o requires --predictions")
-    typed = filter(is_typed, ("device",) if retrains else ("threads", "device"))
+    typed = filter(_options.is_typed, ("device",) if retrains else ("threads", "device"))
     of_one = ("split", "limit", *typed, "resume")
     of_others = ("as_csv", "html", "svg") if many else of_one
     for name in (name for name in of_others if options[name]):
         flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
         raise WhereofError(f"--{flag} requires {kind}")
-    engine = list(filter(is_typed, _ENGINES))
+    engine = list(filter(_options.is_typed, _ENGINES))
     if engine and not retrains:
         raise WhereofError(f"--{engine[0].replace('_', '-')} requires a --method that retrains")
     if as_json and options["as_csv"]:
@@ -133,22 +126,12 @@ def _check(
         raise WhereofError("--everything lists every adjacent fact; leave out --top")
 
 
-def _chosen(settings: dict[str, Any], everything: bool) -> dict[str, Any]:
-    """The settings that were given; candidates may be the name of a file."""
-    given = {name: value for name, value in settings.items() if value not in (None, ())}
-    if everything:
-        given["top"] = None
-    if "candidates" in given:
-        given["candidates"] = _candidates(given["candidates"])
-    return given
-
-
 def _candidates(wanted: str | list[str]) -> str | list[str]:
+    """Names of candidates; one name may be that of a file."""
     from whereof.data.text import read_lines
 
-    if isinstance(wanted, list):
-        return wanted
-    if wanted in ("objects", "subjects", "entities", "seen") or not Path(wanted).is_file():
+    kinds = ("objects", "subjects", "entities", "seen")
+    if isinstance(wanted, list) or wanted in kinds or not Path(wanted).is_file():
         return wanted
     return [line.strip() for line in read_lines(Path(wanted)) if line.strip()]
 
@@ -158,55 +141,35 @@ def _explain_one(
 ) -> None:
     from whereof.explain.method import get_method
     from whereof.present.bulk import facts_csv
-    from whereof.present.explanation import show_explanation
+    from whereof.present.explanation import explanation_page, show_explanation
+    from whereof.present.graph import explanation_svg
     from whereof.present.terminal import console
+    from whereof.run.files import check_free, write_text
 
     options = ExplainOptions.from_dict(settings)
-    _check_free(files)
-    drawn = files["html"] or files["svg"]
+    drawings = {"html": explanation_page, "svg": explanation_svg}
+    drawn = {name: files[name] for name in drawings if files[name] is not None}
+    for path in drawn.values():
+        check_free(path, force=files["force"])
+    if len({path.absolute() for path in drawn.values()}) < len(drawn):
+        raise WhereofError("--html and --svg name the same file; choose another for one of them")
     # Pictures also show the graph if the method can estimate its facts.
     rolled_back = run.trace is not None and "groups" in get_method(options.method).can
     graph = options.graph or bool(drawn and rolled_back)
-    explanation = _explained(run, names, settings | {"graph": graph}, files)
+    settings = settings | {"graph": graph}
+    if _retrains(settings):
+        settings |= {name: files[name] for name in _options.ENGINES if files[name] is not None}
+    explanation = run.explain(*names, events=files["events"], **settings)
     shown = explanation if options.graph else replace(explanation, graph=None)
     if as_json:
-        print_json(shown.to_dict())
+        _options.print_json(shown.to_dict())
     elif files["as_csv"]:
         click.echo(facts_csv(shown), nl=False)
     else:
         show_explanation(console(), shown, options)
-    _draw(explanation, files)
-
-
-def _explained(
-    run: Any, names: tuple[str, ...], settings: dict[str, Any], files: dict[str, Any]
-) -> Any:
-    if not _retrains(settings):
-        return run.explain(*names, **settings)
-    engine = {name: files[name] for name in ENGINES if files[name] is not None}
-    return run.explain(*names, events=files["events"], **settings, **engine)
-
-
-def _check_free(files: dict[str, Any]) -> None:
-    """Refuse files that cannot be written before anything is computed."""
-    from whereof.run.files import check_free
-
-    places = [files[name] for name in ("html", "svg") if files[name] is not None]
-    for path in places:
-        check_free(path, force=files["force"])
-    if len({path.absolute() for path in places}) < len(places):
-        raise WhereofError("--html and --svg name the same file; choose another for one of them")
-
-
-def _draw(explanation: Any, files: dict[str, Any]) -> None:
-    from whereof.present.explanation import explanation_page
-    from whereof.present.graph import explanation_svg
-    from whereof.run.files import write_text
-
-    for name, draw in (("html", explanation_page), ("svg", explanation_svg)):
-        if files[name] is not None:
-            write_text(files[name], draw(explanation), force=files["force"])
-            click.echo(f"{files[name]} is written", err=True)
+    for name, path in drawn.items():
+        write_text(path, drawings[name](explanation), force=files["force"])
+        click.echo(f"{path} is written", err=True)
 
 
 def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict[str, Any]) -> None:
@@ -215,19 +178,13 @@ def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict
     written = run.explain_file(**asked, split=files["split"] or "test", **settings)
     _report_failed(files["predictions"], written)
     if as_json:
-        print_json(written.to_dict())
-    else:
-        click.echo(_summary_line(written))
-
-
-def _summary_line(written: Any) -> str:
-    """The file and the number of explanations."""
+        _options.print_json(written.to_dict())
+        return
     before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
+    n_facts = counted(written.n_facts, "fact")
+    n_predictions = counted(written.n_predictions, "prediction")
     took = show(written.seconds, "seconds")
-    return (
-        f"{written.path}: {counted(written.n_facts, 'fact')} for "
-        f"{counted(written.n_predictions, 'prediction')}{before}, in {took}"
-    )
+    click.echo(f"{written.path}: {n_facts} for {n_predictions}{before}, in {took}")
 
 
 def _report_failed(source: str, written: Any) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import RUN, config_option, json_option, print_json
+from whereof.cli._options import RUN, common_options, print_json
 
 
 @click.command("info")
@@ -16,8 +16,7 @@ from whereof.cli._options import RUN, config_option, json_option, print_json
     help="With several runs: all settings and metrics.",
 )
 @click.option("--check", is_flag=True, help="Check every file again, even if it has not changed.")
-@config_option
-@json_option
+@common_options
 def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool) -> None:
     """Show a run: data, settings, metrics, files.
 

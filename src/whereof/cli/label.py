@@ -4,15 +4,14 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import RUN, config_option, json_option, print_json
+from whereof.cli._options import RUN, common_options, print_json
 
 
 @click.command("label")
 @click.argument("run", metavar="RUN", type=RUN)
 @click.option("--entity-labels", metavar="FILE", help="Labels of entities.")
 @click.option("--relation-labels", metavar="FILE", help="Labels of relations.")
-@config_option
-@json_option
+@common_options
 def command(
     run: Path, entity_labels: str | None, relation_labels: str | None, as_json: bool
 ) -> None:

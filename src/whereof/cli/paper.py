@@ -5,23 +5,15 @@ from typing import Any
 
 import click
 
-from whereof.cli._options import (
-    ENGINES,
-    SettingsCommand,
-    config_option,
-    json_option,
-    print_json,
-    setting_options,
-)
+from whereof.cli import _options
 
 _DATASETS = ("nations", "fb15k-237", "movielens")
-_PATH = click.Path(path_type=Path)
 
 
-@click.command("paper", cls=SettingsCommand)
+@click.command("paper", cls=_options.SettingsCommand)
 @click.argument("dataset", default="nations", type=click.Choice(_DATASETS))
 @click.option(
-    "-o", "--out", type=_PATH, help="Folder for the results  [default: runs/paper-DATASET]"
+    "-o", "--out", type=_options.FILE, help="Folder for the results  [default: runs/paper-DATASET]"
 )
 @click.option(
     "--models", default="distmult,complex", show_default=True, help="Models, separated by commas."
@@ -42,10 +34,9 @@ _PATH = click.Path(path_type=Path)
     metavar="TIME",
     help="Stop after this time: seconds, or 90s, 10m, 2h. The same command continues.",
 )
-@click.option("--data-dir", type=_PATH, help="Folder with the named datasets.")
-@config_option
-@json_option
-@setting_options(ENGINES)
+@click.option("--data-dir", type=_options.FILE, help="Folder with the named datasets.")
+@_options.common_options
+@_options.setting_options(_options.ENGINES)
 def command(
     dataset: str,
     out: Path | None,
@@ -72,12 +63,12 @@ def command(
     from whereof.retrain.options import EngineOptions
 
     names = tuple(name for each in models.split(",") if (name := each.strip()))
-    engine = EngineOptions(**{name: value for name, value in settings.items() if value is not None})
+    engine = EngineOptions(**_options.given(settings))
     asked = PaperOptions(dataset, names, seeds, limit, out, data_dir, engine, time_budget)
     with TerminalEvents() as events:
         paper = reproduce(asked, Without(events, Foreseen, Planned))
     if as_json:
-        print_json(paper.to_dict())
+        _options.print_json(paper.to_dict())
         return
     screen = console()
     show(screen, heading(paper.title), *paper.sources, HOW_TO_READ)

@@ -5,22 +5,19 @@ from typing import Any
 
 import click
 
-from whereof.cli._options import RUN, config_option, json_option, print_json, top_option
+from whereof.cli._options import FILE, RUN, common_options, print_json, top_option
 from whereof.errors import WhereofError
-
-_FILE = click.Path(path_type=Path)
 
 
 @click.command("predict")
 @click.argument("run", type=RUN)
 @click.argument("query", nargs=-1)
-@click.option("--queries", type=_FILE, metavar="FILE", help="A file of queries, one per line.")
-@click.option("-o", "--out", type=_FILE, metavar="FILE", help="The file for the answers.")
+@click.option("--queries", type=FILE, metavar="FILE", help="A file of queries, one per line.")
+@click.option("-o", "--out", type=FILE, metavar="FILE", help="The file for the answers.")
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 @top_option
 @click.option("--new", is_flag=True, help="Leave out answers known from training or validation.")
-@config_option
-@json_option
+@common_options
 def command(
     run: Path, query: tuple[str, ...], top: int | None, new: bool, as_json: bool, **files: Any
 ) -> None:

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import RUN, config_option, json_option, print_json
-
-_FILE = click.Path(path_type=Path)
+from whereof.cli._options import FILE, RUN, common_options, print_json
 
 
 @click.command("report")
@@ -14,7 +12,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "-o",
     "--out",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     default="report.html",
     show_default=True,
@@ -23,7 +21,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--evaluation",
     "evaluations",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     multiple=True,
     help="Add an evaluation from a JSON file; may be repeated.",
@@ -37,8 +35,7 @@ _FILE = click.Path(path_type=Path)
     help="Number of predictions to explain.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
-@config_option
-@json_option
+@common_options
 def command(
     run: Path, out: Path, evaluations: tuple[Path, ...], examples: int, force: bool, as_json: bool
 ) -> None:

@@ -5,29 +5,20 @@ from typing import Any
 
 import click
 
-from whereof.cli._options import (
-    TRAINING,
-    SettingsCommand,
-    complete_data,
-    config_option,
-    json_option,
-    print_json,
-    setting_options,
-)
+from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.training import PRESETS, MachineOptions
 
-_PATH = click.Path(path_type=Path)
 
-
-@click.command("train", cls=SettingsCommand)
-@click.argument("data", required=False, shell_complete=complete_data)
-@click.option("-o", "--out", type=_PATH, help="Folder of the run  [default: a new one in runs/]")
-@click.option("--resume", type=_PATH, metavar="RUN", help="Continue an interrupted run.")
+@click.command("train", cls=_options.SettingsCommand)
+@click.argument("data", required=False, shell_complete=_options.complete_data)
+@click.option(
+    "-o", "--out", type=_options.FILE, help="Folder of the run  [default: a new one in runs/]"
+)
+@click.option("--resume", type=_options.FILE, metavar="RUN", help="Continue an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
-@config_option
-@json_option
-@setting_options(TRAINING)
+@_options.common_options
+@_options.setting_options(_options.TRAINING)
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
     """Train a model on DATA and record what every fact changed.
 
@@ -37,11 +28,10 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
     from whereof import api
     from whereof.cli.progress import TerminalEvents
 
-    given = {name: value for name, value in options.items() if value is not None}
     with TerminalEvents() as events:
-        run = _run(api, data, resume, given, events)
+        run = _run(api, data, resume, _options.given(options), events)
     if as_json:
-        print_json(run.summary())
+        _options.print_json(run.summary())
     else:
         _show(run)
 

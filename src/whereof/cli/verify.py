@@ -5,30 +5,19 @@ from typing import Any
 
 import click
 
-from whereof.cli._options import (
-    ENGINES,
-    RUN,
-    VERIFYING,
-    SettingsCommand,
-    config_option,
-    is_typed,
-    json_option,
-    print_json,
-    setting_options,
-)
+from whereof.cli import _options
 from whereof.errors import WhereofError
 
-_FILE = click.Path(path_type=Path)
 
-
-@click.command("verify", cls=SettingsCommand)
-@click.argument("run", type=RUN)
+@click.command("verify", cls=_options.SettingsCommand)
+@click.argument("run", type=_options.RUN)
 @click.argument("prediction", nargs=-1, required=True)
-@click.option("--html", type=_FILE, metavar="FILE", help="Also write the verdict as a page.")
+@click.option(
+    "--html", type=_options.FILE, metavar="FILE", help="Also write the verdict as a page."
+)
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@config_option
-@json_option
-@setting_options(VERIFYING | ENGINES)
+@_options.common_options
+@_options.setting_options(_options.VERIFYING | _options.ENGINES)
 def command(
     run: Path,
     prediction: tuple[str, ...],
@@ -68,15 +57,15 @@ def command(
         write_text(html, verdict_page(verdict), force=force)
         click.echo(f"{html} is written", err=True)
     if as_json:
-        print_json(verdict.to_dict())
+        _options.print_json(verdict.to_dict())
     else:
         show_verdict(console(), verdict)
 
 
 def _chosen(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that were given. A typed --facts or --top replaces the other in a file."""
-    given = {name: value for name, value in settings.items() if value not in (None, ())}
+    given = _options.given(settings)
     for typed, other in (("facts", "top"), ("top", "facts")):
-        if is_typed(typed) and not is_typed(other):
+        if _options.is_typed(typed) and not _options.is_typed(other):
             given.pop(other, None)
     return given
