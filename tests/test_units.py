@@ -104,7 +104,6 @@ def test_a_cell_may_differ_from_its_column() -> None:
     assert cell_text(0.5, column) == "50.0%"
     assert cell_text(Cell(0.5, mark="***"), column) == "50.0%***"
     assert cell_text(Cell(0.5, unit="points"), column) == "+50.0 points"
-    assert cell_text(Cell((0.5, 0.7), pair="interval"), column) == "50-70%"
 
 
 def test_one_is_not_several() -> None:

@@ -34,7 +34,7 @@ class Box:
     high: float
     mean: float
     count: float | None = None
-    """For example the mean number of removed facts; has its own axis, see `Chart.count`."""
+    """The mean number of removed facts; has its own axis."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class Strip:
     values: Sequence[float | None]
 
 
+_NO_AXIS = Column("y", "")
+
 Mark = Bar | Box | Points | Curve | Strip
 
 
@@ -75,7 +77,5 @@ class Chart:
     marks: Sequence[Mark]
     x: Column
     """Title and unit of the values' axis; for scatter plots and curves, of the x axis."""
-    y: Column | None = None
+    y: Column = _NO_AXIS
     """Title and unit of the y axis of scatter plots and curves."""
-    count: str = "facts removed, on average"
-    """Title of the axis of the boxes' counts."""

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from whereof.units import count as count
-from whereof.units import show as show
+from whereof.units import show
 
 UNITS: Final = (
     "text",  # as it is; yes or no for a bool
@@ -26,23 +25,18 @@ UNITS: Final = (
 )
 """What a value is. A value may also be a pair: see `Column.pair`."""
 
-WORDS: Final = ("text",)
-"""Units of columns that are aligned at the left and may be wrapped."""
-
 
 @dataclass(frozen=True)
 class Column:
     """One column of a table, or one axis of a chart."""
 
     name: str
-    """The name of the value in CSV and JSON."""
+    """The name for programs."""
     title: str
     """The heading for people."""
     unit: str = "text"
     pair: str = ""
     """`interval` if values are (low, high), `deviation` if they are (mean, deviation)."""
-    about: str = ""
-    """What it means, in a few words."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +46,6 @@ class Cell:
     value: Any
     unit: str | None = None
     """None: the column's unit."""
-    pair: str | None = None
-    """None: the column's pair."""
     mark: str = ""
     """Text after the value, such as `***`."""
     tone: str = ""
@@ -75,7 +67,7 @@ class Table:
     note: str = ""
     """What the numbers mean, below the table."""
     most: int | None = None
-    """The number of rows that people see. The rest is counted; CSV and JSON have all rows."""
+    """The number of rows that are shown; the rest is counted."""
 
     @classmethod
     def of(
@@ -109,5 +101,4 @@ def cell_text(value: Any, column: Column) -> str:
     if not isinstance(value, Cell):
         return show(value, column.unit, column.pair)
     unit = column.unit if value.unit is None else value.unit
-    pair = column.pair if value.pair is None else value.pair
-    return f"{show(value.value, unit, pair)}{value.mark}"
+    return f"{show(value.value, unit, column.pair)}{value.mark}"

@@ -1,16 +1,17 @@
 """The text of a value by its unit. Every number that people read is written here."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 UNKNOWN: Final = "-"
-_MINUS: Final = "\N{MINUS SIGN}"
+_HYPHENS = re.compile(r"(?:^|(?<=[ (]))-(?=[0-9])")
 _SMALLEST_P = 0.0002
 """The smallest p-value that shuffling can distinguish from 0."""
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value is finite: None, NaN and infinity are not known."""
     return value is not None and math.isfinite(value)
 
@@ -28,12 +29,7 @@ def show(value: Any, unit: str = "text", pair: str = "") -> str:
 
 def typographic(words: str) -> str:
     """A text with minus signs instead of hyphens before numbers, for pages and pictures."""
-    if words.startswith("-") and words[1:2].isdigit():
-        words = _MINUS + words[1:]
-    for before in (" ", "("):
-        for digit in "0123456789":
-            words = words.replace(f"{before}-{digit}", f"{before}{_MINUS}{digit}")
-    return words
+    return _HYPHENS.sub("\N{MINUS SIGN}", words)
 
 
 def interval(ends: Sequence[float | None] | None, unit: str) -> str:

@@ -4,7 +4,6 @@ from typing import Any
 
 from whereof.predict.answers import Answer
 from whereof.present.metrics import (
-    MetricRow,
     best_value,
     main_metric,
     metric_names,
@@ -69,9 +68,8 @@ def test_the_order_of_metrics_is_one() -> None:
         {"mrr": 0.1, "hits@1": 0.1, "hits@10": 0.1},
         {"rmse": 1.0, "recall@10": 0.1, "mrr": 0.1},
     ]
-    made = [MetricRow("test", "", values) for values in rows]
     expected = ["rmse", "recall@10", "mrr", "hits@1", "hits@10"]
-    assert metric_names(made) == metric_names(reversed(made)) == expected
+    assert metric_names(rows) == metric_names(reversed(rows)) == expected
 
 
 def test_known_answers_have_no_rank() -> None:

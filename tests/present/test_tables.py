@@ -1,14 +1,11 @@
-"""One table in the terminal, in Markdown, CSV and JSON."""
-
-import csv
-import io
+"""One table in the terminal and in Markdown."""
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from whereof.present.terminal import console, plain, show
-from whereof.present.text import csv_text, markdown, records
+from whereof.present.text import markdown
 from whereof.table import Cell, Column, Table
 
 LONG = "experiences the symptoms of a very rare disease"
@@ -78,7 +75,6 @@ def test_a_long_table_shows_its_first_rows_and_counts_the_others() -> None:
     assert lines[1:41] == [f"{number:>2}" for number in range(40)]
     assert lines[41:] == ["and 60 more rows; --json has all of them"]
     assert markdown(table).endswith("and 60 more rows\n")
-    assert len(records(table)) == 100
 
 
 def test_no_name_breaks_a_line() -> None:
@@ -97,14 +93,3 @@ def test_markdown_escapes_what_ends_a_cell() -> None:
         "| rollback | 1 | 92.0%*** | 82-100% |",
         "| random\\|&lt;b> | all | - |  |",
     ]
-
-
-def test_programs_get_values() -> None:
-    assert records(TABLE) == [
-        {"method": "rollback", "k": 1, "pd": 0.92, "pd_interval": [0.82, 1.0]},
-        {"method": "random|<b>", "k": "all", "pd": None, "pd_interval": None},
-    ]
-    rows = list(csv.reader(io.StringIO(csv_text(TABLE))))
-    assert rows[0] == ["method", "k", "pd", "pd_interval_low", "pd_interval_high"]
-    assert rows[1] == ["rollback", "1", "0.92", "0.82", "1.0"]
-    assert rows[2] == ["random|<b>", "all", "", "", ""]

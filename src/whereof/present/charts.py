@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeGuard
+from typing import Any
 
-from whereof import units
-from whereof.chart import Bar, Box, Chart, Curve, Place, Points, Strip
+from whereof.chart import Bar, Box, Chart, Curve, Mark, Place, Points, Strip
 from whereof.present.svg import (
     PLAIN,
     SMALL,
@@ -22,6 +21,7 @@ from whereof.present.svg import (
     words,
 )
 from whereof.table import Column
+from whereof.units import count, is_number, show
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROUNDING = 1e-9
@@ -30,6 +30,7 @@ _LONGEST = 150
 """The largest width of a label beside an axis."""
 _BOTTOM = 46
 """Room below an axis for its numbers and its title."""
+_COUNT = "facts removed, on average"
 _DRAWN = 1000
 """Panels with more points than this are thinned."""
 _MARKED = 40
@@ -38,19 +39,29 @@ _MARKED = 40
 
 def chart_svg(chart: Chart) -> str:
     """A whole SVG file; a chart without values says so."""
-    for kind, draw in _DRAWERS.items():
-        if chart.marks and isinstance(chart.marks[0], kind):
-            made = draw(chart)
-            if made is not None:
-                return made
+    marks = [mark for mark in chart.marks if _has_values(mark)]
+    if marks:
+        return chart_file(chart.title, *_DRAWERS[type(marks[0])](chart, marks))
     about = f"{chart.x.title}. There is nothing to draw."
     parts = [words(16, 18, "There is nothing to draw.", muted=True)]
-    return chart_file(360, 40, chart.title, about, parts)
+    return chart_file(chart.title, 360, 40, about, parts)
+
+
+def _has_values(mark: Mark) -> bool:
+    match mark:
+        case Bar():
+            return is_number(mark.value)
+        case Box():
+            return all(map(is_number, _heights(mark)))
+        case Strip():
+            return any(map(is_number, mark.values))
+        case _:
+            return bool(_places(mark.points))
 
 
 def nice_ticks(values: Iterable[float | None], most: int = 6) -> tuple[float, ...]:
     """At least two round numbers, evenly spaced, that enclose all values."""
-    there = [float(value) for value in values if _known(value)]
+    there = [float(value) for value in values if is_number(value)]
     low, high = (min(there), max(there)) if there else (0.0, 1.0)
     if high - low <= _ROUNDING * max(abs(low), abs(high)):
         # A single value is in the middle of a range of its own size.
@@ -88,56 +99,48 @@ class Scale:
         return self.start + (self.end - self.start) * (value - low) / (high - low)
 
 
-@dataclass(frozen=True)
-class _Plot:
-    """A rectangle with an axis below and one on the left."""
-
-    x: Scale
-    y: Scale
-
-    def below(self, column: Column) -> list[str]:
-        """The axis of x: ticks, their numbers and the title."""
-        bottom, top = self.y.start, self.y.end
-        parts = []
-        labels = tick_texts(self.x.ticks, percent=_in_percent(column))
-        for tick, label in zip(self.x.ticks, labels, strict=True):
-            x = self.x.at(tick)
-            parts.append(line((x, bottom), (x, top), "rim grid"))
-            parts.append(words(x, bottom + 15, label, "middle", muted=True))
-        middle = (self.x.start + self.x.end) / 2
-        parts.append(words(middle, bottom + 31, column.title, "middle"))
-        return [*parts, line((self.x.start, bottom), (self.x.end, bottom), "rim")]
-
-    def left(self, column: Column) -> list[str]:
-        """The axis of y."""
-        start, end = self.x.start, self.x.end
-        parts = []
-        labels = tick_texts(self.y.ticks, percent=_in_percent(column))
-        for tick, label in zip(self.y.ticks, labels, strict=True):
-            y = self.y.at(tick)
-            parts.append(line((start, y), (end, y), "rim grid"))
-            parts.append(words(start - 6, y + SMALL / 3, label, "end", muted=True))
-        middle = (self.y.start + self.y.end) / 2
-        title = fit(column.title, abs(self.y.start - self.y.end), SMALL)
-        parts.append(words(start - 44, middle, title, "middle", turned=-90))
-        return [*parts, line((start, self.y.start), (start, self.y.end), "rim")]
+def _below(x: Scale, bottom: float, top: float, column: Column) -> list[str]:
+    """The axis of x: ticks, their numbers and the title."""
+    parts = []
+    for tick, label in zip(x.ticks, _labels(x, column), strict=True):
+        at = x.at(tick)
+        parts.append(line((at, bottom), (at, top), "rim grid"))
+        parts.append(words(at, bottom + 15, label, "middle", muted=True))
+    parts.append(words((x.start + x.end) / 2, bottom + 31, column.title, "middle"))
+    return [*parts, line((x.start, bottom), (x.end, bottom), "rim")]
 
 
-def _bars(chart: Chart) -> str | None:
+def _beside(y: Scale, left: float, right: float, column: Column) -> list[str]:
+    """The axis of y, on the left."""
+    parts = []
+    for tick, label in zip(y.ticks, _labels(y, column), strict=True):
+        at = y.at(tick)
+        parts.append(line((left, at), (right, at), "rim grid"))
+        parts.append(words(left - 6, at + SMALL / 3, label, "end", muted=True))
+    title = fit(column.title, abs(y.start - y.end), SMALL)
+    parts.append(words(left - 44, (y.start + y.end) / 2, title, "middle", turned=-90))
+    return [*parts, line((left, y.start), (left, y.end), "rim")]
+
+
+def _labels(scale: Scale, column: Column) -> list[str]:
+    return tick_texts(scale.ticks, percent=column.unit in ("percent", "share"))
+
+
+_Drawn = tuple[float, float, str, list[str]]
+"""Width, height, the description for screen readers, and the parts."""
+
+
+def _bars(chart: Chart, bars: Sequence[Bar]) -> _Drawn:
     """Bars from zero, side by side with their names; whiskers span the intervals."""
     top, length, row, heading = 4, 250, 20, 22
-    drawn = [bar for bar in _marks(chart, Bar) if _known(bar.value)]
-    if not drawn:
-        return None
-    reach = [0.0, 1.0] if _in_percent(chart.x) else [0.0]
-    for bar in drawn:
-        reach += [each for each in (bar.value, *(bar.interval or ())) if _known(each)]
-    series = list(dict.fromkeys(bar.series for bar in drawn))
-    left = _left(series)
-    groups = [(name, list(of)) for name, of in groupby(drawn, key=lambda bar: bar.group)]
+    reach = [0.0, 1.0 if chart.x.unit in ("percent", "share") else 0.0]
+    reach += [end for bar in bars for end in (bar.value, *(bar.interval or ())) if is_number(end)]
+    series = list(dict.fromkeys(bar.series for bar in bars))
+    left = _label_room(series)
+    groups = [(name, list(of)) for name, of in groupby(bars, key=lambda bar: bar.group)]
     bottom = top + sum(heading + row * len(of) for _, of in groups) + 6
     scale = Scale(nice_ticks(reach), left, left + length)
-    parts = _Plot(scale, Scale((0.0, 1.0), bottom, top)).below(chart.x)
+    parts = _below(scale, bottom, top, chart.x)
     y = float(top)
     for name, of in groups:
         parts.append(words(16, y + 16, name, bold=True))
@@ -145,84 +148,75 @@ def _bars(chart: Chart) -> str | None:
         for bar in of:
             parts += _bar(bar, series.index(bar.series), scale, y + row / 2, chart.x.unit)
             y += row
-    told = "; ".join(f"{bar.group}, {_bar_words(bar, chart.x.unit)}" for bar in drawn)
-    about = f"{chart.x.title}: {told}."
-    return chart_file(left + length + 60, bottom + _BOTTOM, chart.title, about, parts)
+    told = "; ".join(f"{bar.group}, {_bar_words(bar, chart.x.unit)}" for bar in bars)
+    return left + length + 60, bottom + _BOTTOM, f"{chart.x.title}: {told}.", parts
 
 
 def _bar(bar: Bar, series: int, scale: Scale, y: float, unit: str) -> list[str]:
     """The name, the bar with its whiskers, and its value in words after both."""
     thick = 12
     zero, end = scale.at(0.0), scale.at(bar.value or 0.0)
-    whiskers, reach = [], max(zero, end)
-    low, high = bar.interval or (None, None)
-    if _known(low) and _known(high):
-        first, last = scale.at(low), scale.at(high)
-        reach = max(reach, last)
-        whiskers = [line((first, y), (last, y), "dark interval", width=1.3)]
-        whiskers += [line((x, y - 4), (x, y + 4), width=1.3) for x in (first, last)]
+    whiskers, ends = [], [scale.at(each) for each in _interval(bar)]
+    if ends:
+        whiskers = [line((ends[0], y), (ends[1], y), "dark interval", width=1.3)]
+        whiskers += [line((x, y - 4), (x, y + 4), width=1.3) for x in ends]
     length = f'x="{min(zero, end):.2f}" width="{abs(end - zero):.2f}"'
     body = f'<rect {filled(series)} {length} y="{y - thick / 2:.2f}" height="{thick}"/>'
     return [
         words(scale.start - 6, y + 4, fit(bar.series, _LONGEST, SMALL), "end", muted=True),
         with_tip(_bar_words(bar, unit), body, *whiskers),
-        words(reach + 5, y + 4, units.show(bar.value, unit)),
+        words(max(zero, end, *ends[1:]) + 5, y + 4, show(bar.value, unit)),
     ]
 
 
 def _bar_words(bar: Bar, unit: str) -> str:
-    told = f"{bar.series}: {units.show(bar.value, unit)}"
-    low, high = bar.interval or (None, None)
-    if _known(low) and _known(high):
-        told += f" (95% from {units.show(low, unit)} to {units.show(high, unit)})"
-    return told
+    told = f"{bar.series}: {show(bar.value, unit)}"
+    ends = [show(end, unit) for end in _interval(bar)]
+    return f"{told} (95% from {' to '.join(ends)})" if ends else told
 
 
-def _boxes(chart: Chart) -> str | None:
+def _interval(bar: Bar) -> list[float]:
+    """Both ends; empty if one is not known."""
+    ends = [end for end in bar.interval or () if is_number(end)]
+    return ends if len(ends) == 2 else []
+
+
+def _boxes(chart: Chart, boxes: Sequence[Box]) -> _Drawn:
     """Median, quartiles, whiskers, the mean as a disc and the count as a diamond."""
     step, left, top, height = 96, 64, 12, 230
-    drawn = [box for box in _marks(chart, Box) if all(map(_known, _heights(box)))]
-    if not drawn:
-        return None
-    x = Scale((0.0, float(len(drawn))), left, left + step * max(len(drawn), 4))
-    y = Scale(nice_ticks([0.0, *(each for box in drawn for each in _heights(box))]), height, top)
-    counts = [box.count for box in drawn if _known(box.count)]
-    right = Scale(nice_ticks([0.0, *counts]), y.start, y.end) if counts else None
-    parts = _Plot(x, y).left(chart.x)
+    x = Scale((0.0, float(len(boxes))), left, left + step * max(len(boxes), 4))
+    y = Scale(nice_ticks([0.0, *(each for box in boxes for each in _heights(box))]), height, top)
+    counts = [box.count for box in boxes if is_number(box.count)]
+    right = Scale(nice_ticks([0.0, *counts]), y.start, y.end)
+    parts = _beside(y, x.start, x.end, chart.x)
     parts.append(line((x.start, y.at(0.0)), (x.end, y.at(0.0)), "dark zero", dashes="3 3"))
-    parts += [] if right is None else _right_axis(right, x.end, chart.count)
-    for index, box in enumerate(drawn):
+    parts += _right_axis(right, x.end, _COUNT) if counts else []
+    for index, box in enumerate(boxes):
         at = x.at(index + 0.5)
         parts.append(with_tip(_box_words(box, chart.x.unit), *_box(box, at, y)))
         label = [fit(part, step - 4, SMALL) for part in box.label.split(", ", 1)]
         parts += [words(at, y.start + 15 + 13 * n, part, "middle") for n, part in enumerate(label)]
-        if right is not None and _known(box.count):
-            tip = units.show(box.count, "mean")
-            parts.append(with_tip(tip, _diamond(at + 26, right.at(box.count))))
-    parts += _box_legend(y.start + 64, chart.count if right is not None else "")
-    about = f"{chart.x.title}: whiskers, quartiles and median, a disc at the mean. " + "; ".join(
-        _box_words(box, chart.x.unit) for box in drawn
-    )
-    return chart_file(x.end + 64, y.start + 76, chart.title, f"{about}.", parts)
+        if is_number(box.count):
+            parts.append(with_tip(show(box.count, "mean"), _diamond(at + 26, right.at(box.count))))
+    parts += _box_legend(y.start + 64, _COUNT if counts else "")
+    told = "; ".join(_box_words(box, chart.x.unit) for box in boxes)
+    about = f"{chart.x.title}: whiskers, quartiles and median, a disc at the mean. {told}."
+    return x.end + 64, y.start + 76, about, parts
 
 
 def _box(box: Box, x: float, y: Scale) -> list[str]:
     """Whiskers, the box, its median and its mean."""
     half = 17
-    top, bottom = y.at(box.third_quarter), y.at(box.first_quarter)
+    low, bottom, median, top, high, mean = map(y.at, _heights(box))
     place = f'x="{x - half:.2f}" y="{top:.2f}" width="{2 * half}" height="{bottom - top:.2f}"'
-    median = y.at(box.median)
     return [
-        line((x, y.at(box.low)), (x, bottom), "dark whisker"),
-        line((x, top), (x, y.at(box.high)), "dark whisker"),
-        *(
-            line((x - half / 2, y.at(end)), (x + half / 2, y.at(end)))
-            for end in (box.low, box.high)
-        ),
+        line((x, low), (x, bottom), "dark whisker"),
+        line((x, top), (x, high), "dark whisker"),
+        *(line((x - half / 2, end), (x + half / 2, end)) for end in (low, high)),
         f'<rect {filled(0)} fill-opacity="0.3" {place}/>',
         f"<rect {stroked(0)} {place}/>",
         line((x - half, median), (x + half, median), "dark median", width=2.4),
-        disc(1, x, y.at(box.mean), 3.4),
+        disc(1, x, mean, 3.4),
     ]
 
 
@@ -236,7 +230,6 @@ def _right_axis(scale: Scale, x: float, title: str) -> list[str]:
 
 
 def _box_legend(y: float, count: str) -> list[str]:
-    """A legend for line, disc and diamond."""
     parts = [
         line((16, y - 4), (34, y - 4), width=2.4),
         words(40, y, "median"),
@@ -255,50 +248,46 @@ def _heights(box: Box) -> tuple[float, ...]:
 
 
 def _box_words(box: Box, unit: str) -> str:
-    count = f", count {units.show(box.count, 'mean')}" if _known(box.count) else ""
-    low, first, median, third, high, mean = (units.show(each, unit) for each in _heights(box))
+    count = f", count {show(box.count, 'mean')}" if is_number(box.count) else ""
+    low, first, median, third, high, mean = (show(each, unit) for each in _heights(box))
     return (
         f"{box.label}: {low} to {high}, quartiles {first} and {third}, "
         f"median {median}, mean {mean}{count}"
     )
 
 
-def _scatter(chart: Chart) -> str | None:
+def _scatter(chart: Chart, panels: Sequence[Points]) -> _Drawn:
     """Panels of points with the diagonal on which both numbers are equal.
 
     All panels and both of their axes share one range, so that they can be compared.
     """
     side, left, top, bottom, gap = 210, 58, 58, 44, 18
-    panels, vertical = _marks(chart, Points), _other_axis(chart)
     values = [value for panel in panels for place in _places(panel.points) for value in place]
-    if not values:
-        return None
     ticks = nice_ticks([*values, 0.0] if min(values) >= 0 else values)
     columns = min(2, len(panels))
     width, height = left + side + gap, top + side + bottom
     parts: list[str] = []
     for index, panel in enumerate(panels):
         row, column = divmod(index, columns)
-        x, y = column * width + left, row * height + top
-        plot = _Plot(Scale(ticks, x, x + side), Scale(ticks, y + side, y))
+        left_edge, top_edge = column * width + left, row * height + top
+        x = Scale(ticks, left_edge, left_edge + side)
+        y = Scale(ticks, top_edge + side, top_edge)
         parts += [
-            words(x, y - 38, fit(panel.series, side + gap, PLAIN), size=PLAIN, bold=True),
-            words(x, y - 23, fit(panel.note, side + gap, SMALL)),
-            words(x, y - 9, _points_words(panel), muted=True),
-            *plot.below(chart.x),
-            *plot.left(vertical),
-            line((x, y + side), (x + side, y), "dark diagonal", dashes="5 4"),
+            words(x.start, y.end - 38, fit(panel.series, side + gap, PLAIN), size=PLAIN, bold=True),
+            words(x.start, y.end - 23, fit(panel.note, side + gap, SMALL)),
+            words(x.start, y.end - 9, _points_words(panel), muted=True),
+            *_below(x, y.start, y.end, chart.x),
+            *_beside(y, x.start, x.end, chart.y),
+            line((x.start, y.start), (x.end, y.end), "dark diagonal", dashes="5 4"),
             *(
-                disc(0, plot.x.at(a), plot.y.at(b), 2.3, opacity=0.5)
+                disc(0, x.at(a), y.at(b), 2.3, opacity=0.5)
                 for a, b in _thinned(_places(panel.points))
             ),
         ]
     notes = "; ".join(", ".join(filter(None, (p.series, p.note, _points_words(p)))) for p in panels)
-    about = (
-        f"{vertical.title} against {chart.x.title}; on the dashed diagonal they are equal. {notes}."
-    )
-    rows = -(-len(panels) // columns)
-    return chart_file(columns * width + 8, rows * height, chart.title, about, parts)
+    titles = f"{chart.y.title} against {chart.x.title}"
+    about = f"{titles}; on the dashed diagonal they are equal. {notes}."
+    return columns * width + 8, -(-len(panels) // columns) * height, about, parts
 
 
 def _thinned(places: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
@@ -312,51 +301,34 @@ def _thinned(places: Sequence[tuple[float, float]]) -> Sequence[tuple[float, flo
 def _points_words(panel: Points) -> str:
     n_points = len(_places(panel.points))
     drawn = f", {_DRAWN:,} of them drawn" if n_points > _DRAWN else ""
-    return f"{units.count(n_points, 'point')}{drawn}"
+    return f"{count(n_points, 'point')}{drawn}"
 
 
-def _curves(chart: Chart) -> str | None:
+def _curves(chart: Chart, curves: Sequence[Curve]) -> _Drawn:
     """Curves with a legend, distinguished by dashes as well as colour."""
     left, top, width, height = 64, 12, 300, 170
-    drawn = [curve for curve in _marks(chart, Curve) if _places(curve.points)]
-    if not drawn:
-        return None
-    vertical = _other_axis(chart)
-    places = [place for curve in drawn for place in _places(curve.points)]
-    x = Scale(nice_ticks([x for x, _ in places]), left, left + width)
-    y = Scale(nice_ticks([y for _, y in places]), top + height, top)
-    plot = _Plot(x, y)
-    parts = [*plot.below(chart.x), *plot.left(vertical)]
-    for index, curve in enumerate(drawn):
-        parts += _curve(curve, index, plot)
-    right = 28.0
-    if len(drawn) > 1:
-        parts += _curve_key(drawn, x.end + 10, top + 10)
-        right += 24 + min(max(text_width(curve.series, SMALL) for curve in drawn), _LONGEST)
-    about = f"{vertical.title} by {chart.x.title}."
-    for curve in drawn:
-        ends = (_places(curve.points)[0], _places(curve.points)[-1])
-        told = (f"{units.show(b, vertical.unit)} at {a:g}" for a, b in ends)
+    courses = [_places(curve.points) for curve in curves]
+    x = Scale(nice_ticks([x for course in courses for x, _ in course]), left, left + width)
+    y = Scale(nice_ticks([y for course in courses for _, y in course]), top + height, top)
+    parts = [*_below(x, y.start, y.end, chart.x), *_beside(y, x.start, x.end, chart.y)]
+    about = f"{chart.y.title} by {chart.x.title}."
+    for index, (curve, course) in enumerate(zip(curves, courses, strict=True)):
+        spots = [(x.at(a), y.at(b)) for a, b in course]
+        points = " ".join(f"{a:.2f},{b:.2f}" for a, b in spots)
+        parts.append(f'<polyline {_dashed(index)} points="{points}"/>')
+        parts += [disc(index, a, b, 2.6) for a, b in spots] if len(spots) <= _MARKED else []
+        told = (f"{show(b, chart.y.unit)} at {a:g}" for a, b in (course[0], course[-1]))
         about += f" {curve.series}: {', '.join(told)}."
-    return chart_file(x.end + right, y.start + _BOTTOM, chart.title, about, parts)
-
-
-def _curve(curve: Curve, index: int, plot: _Plot) -> list[str]:
-    spots = [(plot.x.at(x), plot.y.at(y)) for x, y in _places(curve.points)]
-    course = " ".join(f"{x:.2f},{y:.2f}" for x, y in spots)
-    discs = [disc(index, x, y, 2.6) for x, y in spots] if len(spots) <= _MARKED else []
-    return [f'<polyline {_dashed(index)} points="{course}"/>', *discs]
-
-
-def _curve_key(curves: Sequence[Curve], x: float, top: float) -> list[str]:
-    """A legend on the right, in the order of the curves' last points from the top."""
-    order = sorted(range(len(curves)), key=lambda index: -_places(curves[index].points)[-1][1])
-    parts = []
-    for row, index in enumerate(order):
-        y = top + 17 * row
-        parts.append(f'<path {_dashed(index)} d="M{x:.2f} {y - 4}h20"/>')
-        parts.append(words(x + 26, y, fit(curves[index].series, _LONGEST, SMALL)))
-    return parts
+    right = 28.0
+    if len(curves) > 1:
+        right += _label_room(curve.series for curve in curves)
+        # The legend has the order of the last points, from the top.
+        order = sorted(range(len(curves)), key=lambda index: -courses[index][-1][1])
+        for row, index in enumerate(order):
+            at = top + 10 + 17 * row
+            parts.append(f'<path {_dashed(index)} d="M{x.end + 10:.2f} {at - 4}h20"/>')
+            parts.append(words(x.end + 36, at, fit(curves[index].series, _LONGEST, SMALL)))
+    return x.end + right, y.start + _BOTTOM, about, parts
 
 
 def _dashed(index: int) -> str:
@@ -365,31 +337,27 @@ def _dashed(index: int) -> str:
     return f'{stroked(index)} stroke-width="1.8"{more}'
 
 
-def _strips(chart: Chart) -> str | None:
+def _strips(chart: Chart, strips: Sequence[Strip]) -> _Drawn:
     """A row of discs for every label, one disc per value, and a line at their mean."""
     top, width, row = 12, 300, 22
-    found = [(s.label, [each for each in s.values if _known(each)]) for s in _marks(chart, Strip)]
-    drawn = [(label, values) for label, values in found if values]
-    if not drawn:
-        return None
-    left, bottom = _left([label for label, _ in drawn]), top + row * len(drawn)
-    x = Scale(nice_ticks([each for _, values in drawn for each in values]), left, left + width)
-    parts = _Plot(x, Scale((0.0, 1.0), bottom, top)).below(chart.x)
+    rows = [(strip.label, list(filter(is_number, strip.values))) for strip in strips]
+    left, bottom = _label_room(label for label, _ in rows), top + row * len(rows)
+    x = Scale(nice_ticks([each for _, values in rows for each in values]), left, left + width)
+    parts = _below(x, bottom, top, chart.x)
     told = []
-    for index, (label, values) in enumerate(drawn):
+    for index, (label, values) in enumerate(rows):
         y, mean = top + row * (index + 0.5), sum(values) / len(values)
-        said = ", ".join(units.show(value, chart.x.unit) for value in values)
-        told.append(f"{label}: {said}; mean {units.show(mean, chart.x.unit)}")
+        said = ", ".join(show(value, chart.x.unit) for value in values)
+        told.append(f"{label}: {said}; mean {show(mean, chart.x.unit)}")
         parts.append(words(left - 8, y + 4, fit(label, _LONGEST, SMALL), "end", muted=True))
-        at = x.at(mean)
-        stroke = line((at, y - 8), (at, y + 8), "dark mean", width=2.2)
+        stroke = line((x.at(mean), y - 8), (x.at(mean), y + 8), "dark mean", width=2.2)
         discs = (disc(0, x.at(value), y, 4, opacity=0.65) for value in values)
         parts.append(with_tip(told[-1], *discs, stroke))
     about = f"{chart.x.title}: discs are single values, strokes their means. {'. '.join(told)}."
-    return chart_file(left + width + 28, bottom + _BOTTOM, chart.title, about, parts)
+    return left + width + 28, bottom + _BOTTOM, about, parts
 
 
-_DRAWERS: dict[type, Callable[[Chart], str | None]] = {
+_DRAWERS: dict[type[Mark], Callable[[Chart, Any], _Drawn]] = {
     Bar: _bars,
     Box: _boxes,
     Points: _scatter,
@@ -398,27 +366,11 @@ _DRAWERS: dict[type, Callable[[Chart], str | None]] = {
 }
 
 
-def _marks(chart: Chart, kind: type[Any]) -> list[Any]:
-    return [mark for mark in chart.marks if isinstance(mark, kind)]
-
-
-def _known(value: float | None) -> TypeGuard[float]:
-    return units.is_number(value)
-
-
 def _places(points: Sequence[Place]) -> list[tuple[float, float]]:
     """The points with both coordinates."""
-    return [(x, y) for x, y in points if _known(x) and _known(y)]
+    return [(x, y) for x, y in points if is_number(x) and is_number(y)]
 
 
-def _left(labels: Iterable[str]) -> float:
-    """Space for labels left of an axis."""
+def _label_room(labels: Iterable[str]) -> float:
+    """Space for labels beside an axis."""
     return 24 + min(max(text_width(label, SMALL) for label in labels), _LONGEST)
-
-
-def _other_axis(chart: Chart) -> Column:
-    return chart.y if chart.y is not None else Column("y", "")
-
-
-def _in_percent(column: Column) -> bool:
-    return column.unit in ("percent", "share")

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from whereof._extras import need
-from whereof.explain.explanation import ExplainedFact, Explanation, Joint
+from whereof.explain.explanation import ExplainedFact, Explanation, Graph, Joint
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
@@ -20,16 +20,19 @@ from whereof.present.names import (
     measure_text,
     name_of,
     named,
+    output_noun,
+    output_text,
+    output_unit,
     places_of,
     prediction_text,
     standing_text,
     stands_text,
     these_facts,
 )
-from whereof.present.svg import fit, sign_of
+from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
-from whereof.table import Cell, Column, Table, count
-from whereof.units import number
+from whereof.table import Cell, Column, Table
+from whereof.units import count, number
 from whereof.units import show as text
 
 _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
@@ -48,7 +51,19 @@ _AXES = {
 
 def show_explanation(out: Console, explanation: Explanation, options: ExplainOptions) -> None:
     """Print a heading, the facts, and what else was asked for."""
-    show(out, *_terminal_parts(explanation, options, room(out)))
+    show(out, *_heading(explanation))
+    if explanation.facts:
+        width = room(out)
+        ids = width is None or width >= _WIDE
+        facts = facts_table(explanation, explanation.facts, page=False, ids=ids)
+        show(out, heading(_list_title(explanation, options)), facts, *_below(explanation, options))
+    else:
+        show(out, _nothing(explanation, options))
+    show(out, *explanation.notes)
+    for table in _joint_tables(explanation, page=False):
+        show(out, "", table)
+    if options.graph and explanation.graph:
+        show(out, *_graph_lists(explanation, explanation.graph))
 
 
 def explanation_html(explanation: Explanation) -> str:
@@ -105,14 +120,19 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
         [scale * fact.influence for fact in facts],
         color=[sign_of(fact.influence).line for fact in facts],
     )
-    ax.set_yticks(places, [_literal(fit(fact_text(fact), _LABEL, 1)) for fact in facts])
+    ax.set_yticks(places, [_literal(fact_text(fact)) for fact in facts])
     ax.invert_yaxis()
     ax.axvline(0, color="#222222", linewidth=0.8)
     estimated = f"influence, as {explanation.method} estimates it"
     ax.set_xlabel(_AXES[explanation.of] if falls else estimated)
-    name = fit(fact_text(explanation.prediction), _LABEL, 1)
-    ax.set_title(_literal(f"{name}\n{stands_text(explanation)}"), fontsize="medium")
+    name, stands = fact_text(explanation.prediction), stands_text(explanation)
+    ax.set_title(f"{_literal(name)}\n{stands}", fontsize="medium")
     return ax
+
+
+def _literal(name: str) -> str:
+    """A name that fits; dollar signs are escaped, so that matplotlib sees no formula."""
+    return fit(name, _LABEL, 1).replace("$", r"\$")
 
 
 def facts_table(
@@ -132,27 +152,25 @@ def facts_table(
     in_points = falls and explanation.of == "probability"
     influence = ("points" if in_points else "signed") if page else "influence"
     without = "percent" if page else "probability"
-    names = [str(fact.fact_id) if ids else None for fact in facts]
-    influences = [Cell(fact.influence, tone=_tone(fact)) for fact in facts]
-    left = [_without(explanation, fact, falls) for fact in facts]
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
+    names = [str(fact.fact_id) if ids else None for fact in facts]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("rank", "rank" if page else "", "count"), [fact.rank for fact in facts]),
         (Column("fact_id", "fact", "count"), names),
-    ]
-    for place in places_of(facts[0]) if facts else ():
-        columns.append((Column(place, place), [_name_cell(fact, place, ids) for fact in facts]))
-    columns += [
+        *(
+            (Column(place, place), [_name_cell(fact, place, ids) for fact in facts])
+            for place in (places_of(facts[0]) if facts else ())
+        ),
         (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
-        (Column("influence", "influence", influence), influences),
-        (Column("without", "without", without), left),
+        (Column("influence", "influence", influence), list(map(_influence, facts))),
+        (Column("without", "without", without), [_without(explanation, f, falls) for f in facts]),
         (Column("share", "share", "share"), shares),
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
     note = f"{measure_text(explanation)}. Positive supports the prediction, negative opposes it."
-    if any(share is not None for share in shares):
+    if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
     return Table.by_columns("facts", "", columns, note if page else "", most)
 
@@ -166,7 +184,11 @@ def _name_cell(fact: ExplainedFact, place: str, full: bool) -> Cell:
 def _parts(fact: ExplainedFact, page: bool) -> str:
     if page:
         return ", ".join(fact.parts) or fact.role
-    return " ".join(map(_LETTERS.__getitem__, fact.parts))
+    return " ".join(_LETTERS[part] for part in fact.parts)
+
+
+def _influence(item: ExplainedFact | GraphPath) -> Cell:
+    return Cell(item.influence, tone=_tone(item))
 
 
 def _without(
@@ -187,9 +209,9 @@ def _new_top(fact: ExplainedFact) -> Cell | None:
     return Cell(fact.labels.get("top_answer_without") or "another", tone="changed")
 
 
-def _tone(fact: ExplainedFact | GraphPath) -> str:
-    sign = sign_of(fact.influence).word
-    return sign if sign in ("supports", "opposes") else ""
+def _tone(item: ExplainedFact | GraphPath) -> str:
+    sign = sign_of(item.influence)
+    return "" if sign is NEITHER else sign.word
 
 
 def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
@@ -199,7 +221,7 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if other is not None:
         yield "compared with", f"{named(other.answer, other.label)}: {standing_text(other)}"
         yield "log of their ratio", number(other.log_ratio)
-    yield "top new answer", prediction.labels["top_answer"] or ""
+    yield "top new answer", prediction.top_label
     yield "method", explanation.method
     yield "influence on", explanation.of.replace("_", " ")
     yield "adjacent facts", f"{explanation.n_adjacent:,}"
@@ -220,66 +242,41 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
 def _joint_table(
     explanation: Explanation, title: str, joints: Sequence[tuple[str, Joint]], page: bool
 ) -> Table:
-    now, rated = explanation.prediction, is_rated(explanation.prediction)
+    now = explanation.prediction
     unit = "points" if explanation.of == "probability" and page else "influence"
-    probability = Column("probability", "probability", "percent" if page else "probability")
     columns = [
         Column("without", "without"),
-        Column("score", "rating", "score") if rated else probability,
+        Column("value", output_noun(now), output_unit(now, "percent" if page else "probability")),
         Column("rank", "rank", "count"),
         Column("influence", "influence", unit),
         Column("sum_of_single", "sum of single influences", unit),
         Column("top_answer", "top answer"),
     ]
-    rows: list[Sequence[Any]] = [
-        ("none", now.score if rated else now.probability, now.rank, "", "", _top(now.labels)),
-        *(
-            (
-                *(name, joint.score if rated else joint.probability, joint.rank),
-                *(joint.influence, joint.sum_of_single),
-                Cell(_top(joint.labels), tone="changed" if joint.top_answer_changes else ""),
-            )
-            for name, joint in joints
-        ),
-    ]
+    rows: list[Sequence[Any]] = [("none", now.value, now.rank, "", "", now.top_label)]
+    for name, joint in joints:
+        top = Cell(joint.top_label, tone="changed" if joint.top_answer_changes else "")
+        influences = (joint.influence, joint.sum_of_single)
+        rows.append((name, joint.value, joint.rank, *influences, top))
     note = "The facts of a row are rolled back together, which is an estimate."
     return Table.of("joint", title, columns, rows, note)
-
-
-def _terminal_parts(
-    explanation: Explanation, options: ExplainOptions, width: int | None
-) -> Iterator[RenderableType | Table]:
-    yield from _heading(explanation)
-    if explanation.facts:
-        yield heading(_list_title(explanation, options))
-        ids = width is None or width >= _WIDE
-        yield facts_table(explanation, explanation.facts, page=False, ids=ids)
-        yield from _below(explanation, options)
-    else:
-        yield _nothing(explanation, options)
-    yield from explanation.notes
-    for table in _joint_tables(explanation, page=False):
-        yield ""
-        yield table
-    if options.graph and explanation.graph:
-        yield from _terminal_graph(explanation)
 
 
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     prediction, other = explanation.prediction, explanation.contrast
     yield Text(on_one_line(fact_text(prediction)), style="bold")
-    stands = f"{_output_text(prediction)}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
+    output = output_text(prediction, "probability")
+    stands = f"{output}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
     if explanation.of == "score" and not is_rated(prediction):
         stands += f", score {text(prediction.score, 'score')}"
     if prediction.top_answer != name_of(prediction, prediction.asks):
-        stands += f"; the top answer is {prediction.labels['top_answer']}"
+        stands += f"; the top answer is {prediction.top_label}"
     yield stands
     if other is not None:
         rated = is_rated(other)
         ratio = "difference of their ratings" if rated else "log of the ratio of probabilities"
         yield f"why {label_of(prediction, prediction.asks)} rather than {other.label}"
         yield f"  {ratio} {other.log_ratio:+.3f}"
-        yield f"  the other: {_output_text(other)}, rank {other.rank:,}"
+        yield f"  the other: {output_text(other, 'probability')}, rank {other.rank:,}"
 
 
 def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
@@ -296,13 +293,10 @@ def _measure(explanation: Explanation) -> str:
     """What influences are, in a few words."""
     if not has_falls(explanation):
         return f"influence as {explanation.method} estimates it"
-    score = "rating" if is_rated(explanation.prediction) else "score"
-    return {
-        "probability": "influence on its probability",
-        "score": f"influence on its {score}",
-        "loss": "how much they lower its loss",
-        "log_ratio": "influence on that",
-    }[explanation.of]
+    if explanation.of == "score" and is_rated(explanation.prediction):
+        return "influence on its rating"
+    others = {"loss": "how much they lower its loss", "log_ratio": "influence on that"}
+    return others.get(explanation.of, f"influence on its {explanation.of}")
 
 
 def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
@@ -335,19 +329,17 @@ def _nothing(explanation: Explanation, options: ExplainOptions) -> str:
     return f"no fact supports it, of {n_adjacent}; see those against it with --opposing"
 
 
-def _terminal_graph(explanation: Explanation) -> Iterator[RenderableType | Table]:
-    graph = explanation.graph
-    assert graph is not None
+def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableType | Table]:
+    none = "none that supports it"
     lists = {"Facts between the same two entities": graph.between}
     if explanation.prediction.relation is not None:
         lists["Facts of the same relation"] = graph.same_relation
     for title, facts in lists.items():
         yield heading(title)
         shown = [replace(fact, share=None) for fact in facts]
-        none = "none that supports it"
         yield facts_table(explanation, shown, page=False, ids=False) if shown else none
     yield heading("Pairs that join the two through a third entity, by their joint influence")
-    yield _paths_table(explanation, graph.paths) if graph.paths else "none that supports it"
+    yield _paths_table(explanation, graph.paths) if graph.paths else none
 
 
 def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
@@ -363,23 +355,6 @@ def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
     falls = has_falls(explanation)
     for index, path in enumerate(paths, 1):
         first, second = ([label_of(fact, place) for place in places] for fact in path.facts)
-        influence = Cell(path.influence, tone=_tone(path))
-        without = _without(explanation, path, falls)
-        rows.append((index, *first, influence, without))
+        rows.append((index, *first, _influence(path), _without(explanation, path, falls)))
         rows.append(("", *second, "", ""))
     return Table.of("paths", "", columns, rows)
-
-
-def _output_text(item: Any) -> str:
-    if item.probability is None:
-        return f"rating {text(item.score, 'score')}"
-    return f"probability {text(item.probability, 'probability')}"
-
-
-def _top(labels: Any) -> str:
-    return str(labels["top_answer"])
-
-
-def _literal(words: str) -> str:
-    """A text with escaped dollar signs, so that matplotlib sees no formula."""
-    return words.replace("$", r"\$")

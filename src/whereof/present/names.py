@@ -1,12 +1,8 @@
 """Text for facts, predictions and their standings."""
 
-from collections.abc import Mapping
-from typing import Protocol
-
-from whereof.explain.explanation import Explanation
-from whereof.units import count, percent, show
-
-PLACES = ("subject", "relation", "object")
+from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
+from whereof.predict.standing import Standing
+from whereof.units import count, show
 
 _FALLS = {
     "probability": "Influence is the probability with all facts minus the probability without the "
@@ -19,28 +15,7 @@ _FALLS = {
 """What an influence means for methods that score the prediction without the fact."""
 
 
-class Named(Protocol):
-    """A fact or a prediction with its names."""
-
-    @property
-    def subject(self) -> str: ...
-    @property
-    def relation(self) -> str | None: ...
-    @property
-    def object(self) -> str: ...
-    @property
-    def labels(self) -> Mapping[str, str | None]: ...
-
-
-class Stands(Protocol):
-    """Standing of a prediction under given parameters."""
-
-    @property
-    def probability(self) -> float | None: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def rank(self) -> int: ...
+Named = NamedFact | NamedPrediction
 
 
 def named(name: str, label: str) -> str:
@@ -60,30 +35,41 @@ def label_of(fact: Named, place: str) -> str:
 
 def places_of(fact: Named) -> list[str]:
     """The places of a fact; two-way data has no relation."""
-    return [place for place in PLACES if name_of(fact, place) or place != "relation"]
+    relation = [] if fact.relation is None else ["relation"]
+    return ["subject", *relation, "object"]
 
 
 def fact_text(fact: Named, *, full: bool = False) -> str:
     """A fact or a prediction by its labels; with `full`, also its names."""
-    labels = {place: label_of(fact, place) for place in places_of(fact)}
-    return " ".join(
-        named(name_of(fact, place), label) if full else label for place, label in labels.items()
-    )
+    places = places_of(fact)
+    labels = [label_of(fact, place) for place in places]
+    names = [name_of(fact, place) for place in places]
+    return " ".join(map(named, names, labels) if full else labels)
 
 
-def is_rated(item: Stands) -> bool:
+def is_rated(item: Standing) -> bool:
     """Whether the model predicts ratings: its score replaces the probability."""
     return item.probability is None
 
 
-def standing_text(item: Stands) -> str:
-    """Probability and rank; for a rating model, rating and rank."""
-    output = (
-        f"rating {show(item.score, 'score')}"
-        if item.probability is None
-        else f"probability {percent(item.probability)}"
-    )
-    return f"{output}, rank {item.rank:,}"
+def output_noun(item: Standing) -> str:
+    """What the model predicts: probability or rating."""
+    return "rating" if is_rated(item) else "probability"
+
+
+def output_unit(item: Standing, unit: str = "percent") -> str:
+    """The unit of ratings, or this unit for probabilities."""
+    return "score" if is_rated(item) else unit
+
+
+def output_text(item: Standing, unit: str = "percent") -> str:
+    """The probability in this unit; for a rating model, the rating."""
+    return f"{output_noun(item)} {show(item.value, output_unit(item, unit))}"
+
+
+def standing_text(item: Standing) -> str:
+    """Probability or rating, and rank."""
+    return f"{output_text(item)}, rank {item.rank:,}"
 
 
 def stands_text(explanation: Explanation) -> str:

@@ -32,9 +32,10 @@ from whereof.present.names import (
 )
 from whereof.present.run import RunInfo
 from whereof.present.terminal import heading, show
-from whereof.table import Column, count
+from whereof.table import Column
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
+from whereof.units import count
 from whereof.units import show as text
 
 _EXAMPLE_FACTS = 5

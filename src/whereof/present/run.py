@@ -21,9 +21,11 @@ from whereof.present.metrics import (
 )
 from whereof.present.names import named
 from whereof.present.terminal import heading, on_one_line, room, show
-from whereof.table import Cell, Column, Table, cell_text, count
+from whereof.table import Cell, Column, Table, cell_text
+from whereof.units import count
 from whereof.units import show as text
 
+_PLAIN = Column("", "")
 _FOLD, _GAP = 16, 2
 """The minimum width of a run's column, and the gap between columns."""
 
@@ -123,14 +125,19 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
     show(out, *(f"note: {note}" for note in info.notes))
     show(out, heading("Run"), _pairs(_about(info, model)))
     if any(info.metrics.values()):
-        table = metrics_table(info.metrics, two_way=info.two_way)
-        show(out, "", table)
+        show(out, "", metrics_table(info.metrics, two_way=info.two_way))
     if info.finished and info.bookkeeping:
-        show(out, "", _change_table(info))
+        title = "What moved the parameters from their first to their last values"
+        note = (
+            "The shares add up to 100%. One is above 100% where others moved the parameters back."
+        )
+        columns = [Column("cause", ""), Column("share", "", "percent")]
+        shares = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
+        show(out, "", Table.of("change", title, columns, shares, note))
     show(out, heading("Settings"), _pairs(info.config.items()))
     columns = [Column("file", "Files"), Column("bytes", "size", "bytes")]
-    rows = [(name, about["bytes"]) for name, about in info.files.items()]
-    show(out, "", Table.of("files", "", columns, rows))
+    sizes = [(name, about["bytes"]) for name, about in info.files.items()]
+    show(out, "", Table.of("files", "", columns, sizes))
 
 
 def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> None:
@@ -143,7 +150,7 @@ def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> No
     if len(set(names)) < len(names):
         names = [info.run or "in memory" for info in infos]
     for block in _blocks(names, rows, room(out)):
-        columns = [Column("", ""), *(Column("", names[place]) for place in block)]
+        columns = [_PLAIN, *(Column("", names[place]) for place in block)]
         kept = [(row[0], *(row[place + 1] for place in block)) for row in rows]
         show(out, Table.of("runs", "", columns, kept), "")
     show(out, *_comparison_notes(infos, rows, everything))
@@ -180,20 +187,16 @@ def answers_table(
     ]
     if scale is not None:
         columns[1:3] = [Column("score", "rating", "score")]
-    rows = [_answer_row(answer, scale, alone=len(answers) == 1) for answer in answers]
+    rows = []
+    for answer in answers:
+        is_ranked = len(answers) == 1 or answer.known not in ("train", "valid")
+        values: list[Any] = [answer.probability, answer.score]
+        if scale is not None:
+            values = [min(max(answer.score, scale[0]), scale[1])]
+        rank = answer.rank if is_ranked else ""
+        row = [named(answer.entity, answer.label), *values, rank, answer.known or ""]
+        rows.append([Cell(value, tone="" if is_ranked else "faint") for value in row])
     return Table.of("answers", title, columns, rows)
-
-
-def _answer_row(answer: Answer, scale: tuple[float, float] | None, *, alone: bool) -> Sequence[Any]:
-    ranked = alone or answer.known not in ("train", "valid")
-    tone = "" if ranked else "faint"
-    values: list[Any] = [named(answer.entity, answer.label)]
-    if scale is None:
-        values += [answer.probability, answer.score]
-    else:
-        values.append(min(max(answer.score, scale[0]), scale[1]))
-    values += [answer.rank if ranked else "", answer.known or ""]
-    return [Cell(value, tone=tone) for value in values] if tone else values
 
 
 def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
@@ -212,18 +215,6 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
 def _pairs(pairs: Any) -> Table:
     columns = [Column("name", ""), Column("value", "")]
     return Table.of("pairs", "", columns, [(name, str(value)) for name, value in pairs])
-
-
-def _change_table(info: RunInfo) -> Table:
-    """Where the parameters' change in training comes from."""
-    rows = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
-    return Table.of(
-        "change",
-        "What moved the parameters from their first to their last values",
-        [Column("cause", ""), Column("share", "", "percent")],
-        rows,
-        "The shares add up to 100%. One is above 100% where others moved the parameters back.",
-    )
 
 
 def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
@@ -246,7 +237,7 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
 
 def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
     """One row per metric of every split and, with `everything`, of its parts."""
-    runs = [{(row.split, row.part): row for row in metric_rows(info.metrics)} for info in infos]
+    runs = [metric_rows(info.metrics) for info in infos]
     comparable = _same_dataset(infos)
     mixed = comparable and _mixed_sides(infos)
     for split, part in dict.fromkeys(chain.from_iterable(runs)):
@@ -254,9 +245,10 @@ def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, 
         if part and not (everything or objects):
             continue
         # A run without inverse relations has metrics of objects only.
-        rows = [run.get((split, part)) or (objects and run.get((split, ""))) for run in runs]
-        for name in metric_names(row for row in rows if row):
-            values = [row.values.get(name) if row else None for row in rows]
+        other = (split, "" if objects else part)
+        rows = [run.get((split, part)) or run.get(other, {}) for run in runs]
+        for name in metric_names(rows):
+            values = [row.get(name) for row in rows]
             best = best_value(name, values) if comparable and (objects or not mixed) else None
             title = " ".join(filter(None, (split, part, metric_title(name))))
             yield title, *(_metric_cell(name, value, best) for value in values)
@@ -292,12 +284,10 @@ def _blocks(
     names: Sequence[str], rows: Sequence[tuple[Any, ...]], width: int | None
 ) -> Iterator[list[int]]:
     """Split the runs into blocks that fit next to the titles."""
-    column = Column("", "")
     first = max(cell_len(str(row[0])) for row in rows)
-    block: list[int] = []
-    used = first
+    block, used = list[int](), first
     for place, name in enumerate(names):
-        cells = [name, *(cell_text(row[place + 1], column) for row in rows)]
+        cells = [name, *(cell_text(row[place + 1], _PLAIN) for row in rows)]
         wanted = _GAP + min(max(map(cell_len, map(on_one_line, cells))), _FOLD)
         if width is not None and block and used + wanted > width:
             yield block
@@ -315,7 +305,7 @@ def _by_setting(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
 
 
 def _same_dataset(infos: Sequence[RunInfo]) -> bool:
-    """Whether all runs have the same facts, so that their metrics can be compared."""
+    """Whether the metrics of all runs can be compared."""
     return not _differ([info.dataset_hash for info in infos])
 
 

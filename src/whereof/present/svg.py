@@ -121,7 +121,7 @@ def _char_width(char: str) -> float:
     return 0.98 if char in _BROAD else 0.75 if char.isupper() else 0.63
 
 
-def chart_file(width: float, height: float, title: str, about: str, parts: Iterable[str]) -> str:
+def chart_file(title: str, width: float, height: float, about: str, parts: Iterable[str]) -> str:
     """A whole SVG file: the title above the parts; screen readers say `about`."""
     lines = wrap(title, 0.9 * (width - 32), PLAIN, 3)
     heading = [

@@ -1,6 +1,7 @@
 """Tables in the terminal. A pipe gets whole names; a terminal gets lines that fit its width."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
@@ -10,12 +11,18 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
-from whereof.table import WORDS, Cell, Column, Table, cell_text
+from whereof.table import Cell, Column, Table, cell_text
 
 _GAP = "  "
 _NARROWEST = 5
 """The minimum width of a text column."""
-_TONES = {"supports": "green", "opposes": "red", "changed": "bold yellow", "faint": "dim"}
+_BOLD = Style(bold=True)
+_TONES = {
+    "supports": Style(color="green"),
+    "opposes": Style(color="red"),
+    "changed": Style(color="yellow", bold=True),
+    "faint": Style(dim=True),
+}
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -43,37 +50,32 @@ def room(out: Console) -> int | None:
     return out.width if out.is_terminal else None
 
 
-def table_segments(table: Table, width: int | None = None, *, rest: str = "--json") -> Segments:
+def table_segments(table: Table, width: int | None = None) -> Segments:
     """The segments of a table; rich's own tables take seconds for 10,000 rows.
 
-    With a width, text columns are wrapped until the table fits; nothing is cut. `rest` names where
-    to find rows that are not shown.
+    With a width, text columns are wrapped until the table fits; nothing is cut.
     """
     shown = table.rows[: table.most]
     columns = [
-        _cells([row[place] for row in shown], column) for place, column in enumerate(table.columns)
+        (column, place, _cells([row[place] for row in shown], column))
+        for place, column in enumerate(table.columns)
     ]
     # A column without a title and without text is empty.
-    places = [
-        place for place, cells in enumerate(columns) if table.columns[place].title or any(cells)
-    ]
-    titles = [table.columns[place].title for place in places]
-    are_words = [table.columns[place].unit in WORDS for place in places]
-    cells = [columns[place] for place in places]
-    widths = _widths(titles, cells, are_words, width)
+    kept = [each for each in columns if each[0].title or any(each[2])]
+    titles = [column.title for column, _, _ in kept]
+    are_words = [column.unit == "text" for column, _, _ in kept]
+    texts = [cells for _, _, cells in kept]
+    widths = _widths(titles, texts, are_words, width)
     segments = []
     if table.title:
-        segments += [Segment(table.title, Style(bold=True)), Segment.line()]
+        segments += [Segment(table.title, _BOLD), Segment.line()]
     if any(titles):
-        segments += _row(titles, [None] * len(places), widths, are_words, Style(bold=True))
-    styles = {tone: Style.parse(style) for tone, style in _TONES.items()}
+        segments += _row(titles, [_BOLD] * len(titles), widths, are_words)
     for index, row in enumerate(shown):
-        tones = [
-            styles.get(row[place].tone) if isinstance(row[place], Cell) else None
-            for place in places
-        ]
-        segments += _row([each[index] for each in cells], tones, widths, are_words)
-    for sentence in _below(table, len(shown), rest):
+        values = [row[place] for _, place, _ in kept]
+        styles = [_TONES.get(value.tone) if isinstance(value, Cell) else None for value in values]
+        segments += _row([cells[index] for cells in texts], styles, widths, are_words)
+    for sentence in _below(table, len(table.rows) - len(shown)):
         for text in [sentence] if width is None else wrap(sentence, width):
             segments += [Segment(text), Segment.line()]
     return Segments(segments)
@@ -99,41 +101,28 @@ def _cells(values: Sequence[Any], column: Column) -> list[str]:
     ]
 
 
-def _below(table: Table, n_shown: int, rest: str) -> Iterable[str]:
-    if len(table.rows) > n_shown:
-        more = len(table.rows) - n_shown
-        yield f"and {more:,} more {'row' if more == 1 else 'rows'}; {rest} has all of them"
+def _below(table: Table, n_more: int) -> Iterator[str]:
+    if n_more:
+        yield f"and {n_more:,} more {'row' if n_more == 1 else 'rows'}; --json has all of them"
     if table.note:
         yield table.note
 
 
 def _row(
     cells: Sequence[str],
-    tones: Sequence[Style | None],
+    styles: Sequence[Style | None],
     widths: Sequence[int],
     are_words: Sequence[bool],
-    style: Style | None = None,
-) -> list[Segment]:
+) -> Iterator[Segment]:
     """One row, in as many lines as its longest cell needs."""
-    parts = [_wrapped(text, width) for text, width in zip(cells, widths, strict=True)]
-    segments = []
-    for number in range(max(map(len, parts), default=0)):
-        filled = (
-            place
-            for place, lines in enumerate(parts)
-            if "".join(lines[number : number + 1]).strip()
-        )
-        last = max(filled, default=-1)
-        for place in range(last + 1):
-            lines = parts[place]
-            text = lines[number] if number < len(lines) else ""
+    for texts in zip_longest(*map(_wrapped, cells, widths), fillvalue=""):
+        last = max((place for place, text in enumerate(texts) if text.strip()), default=-1)
+        for place, text in enumerate(texts[: last + 1]):
             blanks = " " * (widths[place] - cell_len(text))
-            gap = _GAP if place else ""
             padded = f"{text}{blanks}" if are_words[place] else f"{blanks}{text}"
             padded = padded.rstrip() if place == last else padded
-            segments.append(Segment(f"{gap}{padded}", tones[place] or style))
-        segments.append(Segment.line())
-    return segments
+            yield Segment(f"{_GAP if place else ''}{padded}", styles[place])
+        yield Segment.line()
 
 
 def _wrapped(text: str, width: int) -> list[str]:

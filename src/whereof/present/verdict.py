@@ -1,16 +1,26 @@
 """A verdict in words, in the terminal and as a page."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.text import Text
 
-from whereof.present.names import fact_text, is_rated, label_of, places_of, these_facts
+from whereof.explain.explanation import NamedFact
+from whereof.predict.standing import Standing
+from whereof.present.names import (
+    fact_text,
+    label_of,
+    output_noun,
+    output_unit,
+    places_of,
+    these_facts,
+)
 from whereof.present.terminal import heading, on_one_line, show
-from whereof.retrain.verdict import Verdict
-from whereof.table import Cell, Column, Table, count
-from whereof.units import percent
+from whereof.retrain.verdict import Summary, Verdict
+from whereof.table import Cell, Column, Table
+from whereof.units import count
 from whereof.units import show as text
 
 _SHOWN = 20
@@ -24,7 +34,14 @@ def verdict_words(verdict: Verdict) -> str:
 
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
     """Print a verdict, with its facts if `listed`."""
-    show(out, *_terminal_parts(verdict, listed))
+    name = Text(on_one_line(fact_text(verdict.prediction)), style="bold")
+    show(out, name, verdict_words(verdict))
+    for table in _tables(verdict, most=_SHOWN):
+        if listed or table.name not in ("each", "facts"):
+            show(out, heading(table.title), replace(table, title="", note=""))
+    more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
+    effort = f"{_effort(verdict)}; method {verdict.method}"
+    show(out, *verdict.notes, effort, f"next: {', '.join(more)}")
 
 
 def verdict_page(verdict: Verdict) -> str:
@@ -46,19 +63,18 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     n_facts = len(verdict.removed)
     facts = "this fact" if n_facts == 1 else f"these {n_facts:,} facts"
     said = "" if predicted is None else f"; rollback predicted {_amount(predicted)}"
-    noun = "rating" if is_rated(before) else "probability"
-    yield f"Without {facts} the {noun} {_change(before, actual)}{said}."
+    yield f"Without {facts} the {output_noun(before)} {_change(before, actual)}{said}."
     yield f"{_top_change(before, actual)}{_as_predicted(actual, predicted)}."
     if verdict.summary is not None:
-        summary = verdict.summary
-        means = (_value(each.mean, is_rated(before)) for each in (summary.before, summary.actual))
+        summary, unit = verdict.summary, output_unit(before)
+        first, last = (text(each.mean, unit) for each in (summary.before, summary.actual))
         yield (
             f"In {summary.n_fell} of {summary.n_seeds} seeds it falls, on average from "
-            f"{' to '.join(means)}; the top answer changes in {summary.n_top_changed}."
+            f"{first} to {last}; the top answer changes in {summary.n_top_changed}."
         )
 
 
-def _change(before: Any, actual: Any) -> str:
+def _change(before: Standing, actual: Standing) -> str:
     if before.value == actual.value:
         return f"stays at {_amount(before)}"
     verb = "falls" if actual.value < before.value else "rises"
@@ -67,31 +83,22 @@ def _change(before: Any, actual: Any) -> str:
     return f"really {verb} from {_amount(before)} to {_amount(actual)}"
 
 
-def _top_change(before: Any, actual: Any) -> str:
+def _top_change(before: Standing, actual: Standing) -> str:
     if before.top_answer == actual.top_answer:
-        return f"The top answer stays {_top(before)}"
-    return f"The top answer changes from {_top(before)} to {_top(actual)}"
+        return f"The top answer stays {before.top_label}"
+    return f"The top answer changes from {before.top_label} to {actual.top_label}"
 
 
-def _as_predicted(actual: Any, predicted: Any) -> str:
+def _as_predicted(actual: Standing, predicted: Standing | None) -> str:
     if predicted is None:
         return ""
     if predicted.top_answer == actual.top_answer:
         return ", as predicted"
-    return f"; rollback predicted {_top(predicted)}"
+    return f"; rollback predicted {predicted.top_label}"
 
 
-def _terminal_parts(verdict: Verdict, listed: bool) -> Iterator[RenderableType | Table]:
-    yield Text(on_one_line(fact_text(verdict.prediction)), style="bold")
-    yield verdict_words(verdict)
-    for table in _tables(verdict, most=_SHOWN):
-        if listed or table.name not in ("each", "facts"):
-            yield heading(table.title)
-            yield Table(table.name, "", table.columns, table.rows, most=table.most)
-    yield from verdict.notes
-    yield f"{_effort(verdict)}; method {verdict.method}"
-    more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
-    yield f"next: {', '.join(more)}"
+def _amount(stand: Standing) -> str:
+    return text(stand.value, output_unit(stand))
 
 
 def _about(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -112,57 +119,54 @@ def _effort(verdict: Verdict) -> str:
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
     """Tables of the verdict: the outcome, the facts, and other seeds."""
     yield _outcome(verdict)
-    yield _each(verdict, most) if verdict.each else _facts(verdict, most)
-    if verdict.seeds:
-        yield _seeds(verdict)
+    if verdict.each:
+        yield _each(verdict, most)
+    else:
+        estimated = Column("influence", "estimated influence", "influence")
+        columns = [*_named(verdict.facts), (estimated, [fact.influence for fact in verdict.facts])]
+        yield Table.by_columns("facts", f"The facts, by {verdict.method}", columns, most=most)
+    if verdict.summary is not None:
+        yield _seeds(verdict, verdict.summary)
 
 
 def _outcome(verdict: Verdict) -> Table:
     """Before, predicted and actual, one row each."""
-    rows = {"before": verdict.before, "predicted": verdict.predicted, "actual": verdict.actual}
-    top = verdict.before.top_answer
+    before = verdict.before
+    stands = {"before": before, "predicted": verdict.predicted, "actual": verdict.actual}
     columns = [
         Column("", ""),
-        _value_column(verdict, "value", ""),
+        Column("value", output_noun(before), output_unit(before)),
         Column("rank", "rank", "count"),
         Column("top_answer", "top answer"),
     ]
-    lines = [
-        (name, each.value, each.rank, _top_cell(each, top))
-        for name, each in rows.items()
+    rows = [
+        (name, each.value, each.rank, _top_cell(each, before))
+        for name, each in stands.items()
         if each is not None
     ]
     note = (
         "before: retrained with all facts, the control. predicted: by rollback, an estimate. "
         "actual: retrained without the facts."
     )
-    title = f"Without {these_facts(len(verdict.removed))}"
-    return Table.of("outcome", title, columns, lines, note)
-
-
-def _facts(verdict: Verdict, most: int | None) -> Table:
-    """What was removed, with what the method estimated for it."""
-    estimated = Column("influence", "estimated influence", "influence")
-    columns = [*_named(verdict.facts), (estimated, [fact.influence for fact in verdict.facts])]
-    return Table.by_columns("facts", f"The facts, by {verdict.method}", columns, most=most)
+    return Table.of("outcome", f"Without {these_facts(len(verdict.removed))}", columns, rows, note)
 
 
 def _each(verdict: Verdict, most: int | None) -> Table:
     """Predicted against actual, one row per fact."""
-    each, top = verdict.each, verdict.before.top_answer
+    each, before, unit = verdict.each, verdict.before, output_unit(verdict.before)
     predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
-    tops = [_top_cell(fact.actual, top) if fact.actual.top_answer != top else None for fact in each]
+    tops = [_top_cell(fact.actual, before) for fact in each]
     columns = [
         *_named(each),
-        (_value_column(verdict, "predicted", "predicted"), predicted),
-        (_value_column(verdict, "actual", "actual"), [fact.actual.value for fact in each]),
+        (Column("predicted", "predicted", unit), predicted),
+        (Column("actual", "actual", unit), [fact.actual.value for fact in each]),
         (Column("rank", "rank", "count"), [fact.actual.rank for fact in each]),
-        (Column("top_answer", "new top answer"), tops),
+        (Column("top_answer", "new top answer"), [top if top.tone else None for top in tops]),
     ]
     return Table.by_columns("each", "Without each of them alone", columns, most=most)
 
 
-def _named(facts: Sequence[Any]) -> Iterator[tuple[Column, list[Any]]]:
+def _named(facts: Sequence[NamedFact]) -> Iterator[tuple[Column, list[Any]]]:
     """Id, names and source of facts."""
     yield Column("fact", "fact", "count"), [str(fact.fact_id) for fact in facts]
     for place in places_of(facts[0]):
@@ -170,49 +174,27 @@ def _named(facts: Sequence[Any]) -> Iterator[tuple[Column, list[Any]]]:
     yield Column("source", "source"), [fact.source for fact in facts]
 
 
-def _seeds(verdict: Verdict) -> Table:
+def _seeds(verdict: Verdict, summary: Summary) -> Table:
     """One row per seed, then their mean and deviation."""
-    seeds, summary, rated = verdict.seeds, verdict.summary, is_rated(verdict.before)
-    assert summary is not None
+    unit = output_unit(verdict.before)
     columns = [
         Column("seed", "seed"),
-        _value_column(verdict, "before", "before"),
-        _value_column(verdict, "actual", "actual"),
-        Column("fall", "fall", "score" if rated else "points"),
+        Column("before", "before", unit),
+        Column("actual", "actual", unit),
+        Column("fall", "fall", output_unit(verdict.before, "points")),
         Column("top_before", "top before"),
         Column("top_after", "top after"),
     ]
-    rows: list[Sequence[Any]] = [
-        (
-            *(str(each.seed), each.before.value, each.actual.value),
-            *(each.before.value - each.actual.value, _top(each.before)),
-            _top_cell(each.actual, each.before.top_answer),
-        )
-        for each in seeds
-    ]
+    rows: list[Sequence[Any]] = []
+    for each in verdict.seeds:
+        before, actual = each.before, each.actual
+        values = (before.value, actual.value, before.value - actual.value)
+        rows.append((str(each.seed), *values, before.top_label, _top_cell(actual, before)))
     for name, field in (("mean", "mean"), ("deviation", "std")):
-        values = (getattr(each, field) for each in (summary.before, summary.actual, summary.fall))
-        rows.append((name, *values, "", ""))
+        spread = [getattr(each, field) for each in (summary.before, summary.actual, summary.fall)]
+        rows.append((name, *spread, "", ""))
     return Table.of("seeds", "Without the same facts, under several seeds", columns, rows)
 
 
-def _value_column(verdict: Verdict, name: str, title: str) -> Column:
-    if is_rated(verdict.before):
-        return Column(name, title or "rating", "score")
-    return Column(name, title or "probability", "percent")
-
-
-def _top_cell(stand: Any, before: str) -> Cell:
-    return Cell(_top(stand), tone="changed" if stand.top_answer != before else "")
-
-
-def _amount(stand: Any) -> str:
-    return _value(stand.value, is_rated(stand))
-
-
-def _value(value: float, rated: bool) -> str:
-    return text(value, "score") if rated else percent(value)
-
-
-def _top(stand: Any) -> str:
-    return str(stand.labels["top_answer"])
+def _top_cell(stand: Standing, before: Standing) -> Cell:
+    return Cell(stand.top_label, tone="changed" if stand.top_answer != before.top_answer else "")
