@@ -52,6 +52,11 @@ class Standing:
     """The label of the top answer, or its name."""
 
     @property
+    def top_label(self) -> str:
+        """The label of the top answer."""
+        return str(self.labels["top_answer"])
+
+    @property
     def value(self) -> float:
         """The probability; for a model of ratings, the rating."""
         return self.score if self.probability is None else self.probability
