@@ -85,7 +85,7 @@ class CloseBounds:
         # No score changes more than this.
         most = changes.size * self.scored.candidates.reach + slack
         with np.errstate(over="ignore"):
-            if self._mass < 1e-6:  # their mean would be rounding noise noise noise noise noise
+            if self._mass < 1e-6:  # their mean would be rounding noise
                 return 0.0, (self._mass + 1e-12) * np.exp(most)
             # No BLAS here: its threads would compete with the threads that share the work.
             mean = (changes.mean - np.einsum("ij,j->i", x, self._weights)) / self._mass

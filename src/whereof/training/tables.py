@@ -145,7 +145,7 @@ class Side(NamedTuple):
     width: int
     parts: int
     constrained: bool
-    subject_start: int  # start start start start start of the row's slot in the trace
+    subject_start: int  # start of the row's slot in the trace
     object_start: int
 
 

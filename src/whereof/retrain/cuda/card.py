@@ -20,7 +20,7 @@ class Limits:
 
     n_processors: int
     threads: int
-    """Of one block."""
+    """The most threads of a block."""
     lanes: int
     """Number of threads in a warp."""
     shared_bytes: int

@@ -16,9 +16,9 @@ _LINE_BYTES = 64
 OWN_THREADS = 256
 """Threads of a block: for a fact's own rows, and in total with two blocks per multiprocessor."""
 _MOST_BLOCKS = 32
-"""Limit of a multiprocessor."""
+"""The most blocks of a multiprocessor."""
 _PACKS_AT_ONCE = 4
-"""Rows that a thread loads before it waits; half as many for `adam`, with moments."""
+"""Packs that a thread loads before it waits; half as many for `adam`, with their moments."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Sizes:
     """Widths of rows in memory, padded so that threads read 16 bytes at a time."""
 
     pack: int
-    """How many numbers are 16 bytes."""
+    """Numbers in a pack of 16 bytes."""
     row: int
     relation_row: int
     query_row: int
     parts: int
-    """Width of a row with its moments."""
+    """A row and its moments, stored together: 1, 2 or 3 parts."""
     most: int
     """Number of candidates of a step."""
     item: int
@@ -89,7 +89,7 @@ class Layout:
     group: int
     """Threads that share one row."""
     packs: int
-    """Numbers of a row per thread."""
+    """Packs of a row per thread."""
     turns: int
     """Partial sums per group; twice the threads with half of them sum in the same order."""
     held: int

@@ -44,7 +44,7 @@ class Memory:
         repeats = 1 if problem.draw.distinct else 2
         shared = n_steps * (4 * sizes.most * repeats + 28) + 24 * n_facts + 48 * n_times(problem)
         if tracked:
-            shared += 3 * rows * sizes.item  # ledgers, and what stands aside while rows are read
+            shared += 3 * rows * sizes.item  # ledgers, and copies while rows are read
             shared += n_facts * problem.trace_width * sizes.item * problem.config.trace
         return cls(of_model, shared)
 
