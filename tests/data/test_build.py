@@ -1,6 +1,6 @@
 """Encoding columns of names, and facts held out of training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whereof.data.build import _draws, build_dataset, hold_out
-from whereof.data.columns import FactTable, encode
+from whereof.data.columns import FactTable, as_arrow
 from whereof.data.dataset import Dataset
 from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
@@ -21,6 +21,10 @@ Write = Callable[[str, str | bytes], Path]
 names = st.text(min_size=1, max_size=3)
 triples = st.lists(st.tuples(names, names, names), max_size=20)
 pairs = st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("123456")), max_size=20)
+
+
+def encode(texts: Sequence[str]) -> Any:
+    return as_arrow(texts).dictionary_encode()
 
 
 def columns(rows: list[tuple[str, ...]]) -> list[list[str]]:
@@ -187,9 +191,15 @@ def test_a_split_is_the_same_everywhere() -> None:
 
 
 def test_ratings_and_sources_go_with_their_facts() -> None:
-    columns = {"subject": encode(GRID[0]), "object": encode(GRID[2])}
+    columns = {
+        "subject": encode(GRID[0]),
+        "object": encode(GRID[2]),
+    }
     marks = np.arange(100, dtype=np.float32)
-    marked = {"rating": marks, "source": encode([f"{int(mark)}" for mark in marks])}
+    marked = {
+        "rating": marks,
+        "source": encode([f"{int(mark)}" for mark in marks]),
+    }
     table = FactTable(columns | marked)
     whole = build_dataset("grid", table)
     split = hold_out(whole, 0.1, 0.2, 0)

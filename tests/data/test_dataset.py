@@ -3,16 +3,23 @@
 import dataclasses
 import hashlib
 import struct
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from whereof.data.build import build_dataset
-from whereof.data.columns import FactTable, encode
+from whereof.data.columns import FactTable, as_arrow
 from whereof.data.dataset import Dataset, ratings_as_objects
 from whereof.data.read import read_dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
+
+
+def encode(texts: Sequence[str]) -> Any:
+    return as_arrow(texts).dictionary_encode()
+
 
 TRAIN = (["b", "a"], ["knows", "likes"], ["a", "a"])
 SMALL = build_dataset("small", TRAIN, test=(["a"], ["knows"], ["b"]))
@@ -102,7 +109,10 @@ def test_object_ids_of_two_way_data_start_after_the_users() -> None:
 
 def table(*rows: tuple[str, str, float]) -> FactTable:
     users, items, ratings = zip(*rows, strict=True)
-    columns = {"subject": encode(users), "object": encode(items)}
+    columns = {
+        "subject": encode(users),
+        "object": encode(items),
+    }
     return FactTable(columns | {"rating": np.array(ratings, np.float32)})
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, as_numpy, encode
+from whereof.data.columns import FactTable, as_arrow, as_numpy
 from whereof.data.dataset import Dataset, Ratings, Sources
 from whereof.data.labels import Labels, as_labels
 from whereof.data.layout import PLACES
@@ -199,7 +199,8 @@ def _tables(name: str, given: Mapping[str, Columns]) -> dict[str, FactTable]:
                 f"dataset {name!r}: the columns of {split} have {lengths} rows; make them equal"
             )
         if not isinstance(columns, FactTable):
-            columns = FactTable(dict(zip(PLACES[expected], map(encode, columns), strict=False)))
+            encoded = (as_arrow(column).dictionary_encode() for column in columns)
+            columns = FactTable(dict(zip(PLACES[expected], encoded, strict=False)))
         tables[split] = columns
     if not len(tables["train"]):
         raise WhereofError(f"dataset {name!r} has no training facts; give at least one")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from whereof.data.layout import PLACES, ColumnLayout
 
-CODES: Final = pa.dictionary(pa.int32(), pa.string())
-"""The Arrow type of a column of names: codes, and the name of each code."""
 Part: TypeAlias = Mapping[str, list[Any]]
-"""Some rows of a table, by role: arrays of type CODES, or of ratings."""
+"""Some rows of a table, by role: Arrow arrays of names, or arrays of ratings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,8 +20,8 @@ class FactTable:
     """The facts of one file, column by column, all of one length."""
 
     columns: Mapping[str, Any]
-    """By role: subject, relation, object and source are Arrow arrays of type CODES, rating is
-    (n_rows,) float32."""
+    """By role: subject, relation, object and source are Arrow arrays of codes with a dictionary of
+    names, rating is (n_rows,) float32."""
     entity_labels: Mapping[str, str] = field(default_factory=dict)
     """Name -> label, if the file itself has labels."""
     relation_labels: Mapping[str, str] = field(default_factory=dict)
@@ -45,13 +43,13 @@ class FactTable:
         return replace(self, columns={role: each[rows] for role, each in self.columns.items()})
 
 
-def encode(texts: Sequence[str]) -> Any:
-    """Texts as an Arrow array of type CODES."""
+def as_arrow(texts: Sequence[str]) -> Any:
+    """Texts as an Arrow array."""
     # pa.array would import pandas.
     data = [text.encode() for text in texts]
     bounds = np.cumsum([0, *map(len, data)], dtype=np.int32)
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(data))]
-    return pa.Array.from_buffers(pa.string(), len(data), buffers).dictionary_encode()
+    return pa.Array.from_buffers(pa.string(), len(data), buffers)
 
 
 def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
@@ -68,7 +66,8 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
 def _join(role: str, chunks: Sequence[Any]) -> Any:
     if role == "rating":
         return np.concatenate([np.zeros(0, np.float32), *chunks], dtype=np.float32)
-    return pa.chunked_array(chunks, CODES).unify_dictionaries().combine_chunks()
+    # Encoding all chunks at once hashes every name once.
+    return pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
 
 
 def as_numpy(array: Any, dtype: type[Any]) -> NDArray[Any]:

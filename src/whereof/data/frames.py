@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whereof.data.columns import FactTable, Part, encode, gather
+from whereof.data.columns import FactTable, Part, as_arrow, gather
 from whereof.data.layout import ColumnLayout, choose_layout, shown
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, to_rating
@@ -110,7 +110,7 @@ def _encode_arrow(array: Any, layout: ColumnLayout, role: str, place: str, row: 
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(array)), 0)
     if pc.any(blank).as_py():
         raise layout.empty(f"{place}{row + blank.to_pylist().index(True)}", role)
-    return array.dictionary_encode()
+    return array
 
 
 def _is_text(kind: Any) -> bool:
@@ -169,7 +169,7 @@ def _encode(column: Any, layout: ColumnLayout, role: str) -> Any:
                 f"table: row {row}: column {layout.names[role]} has {shown(cell)}, no text or "
                 "whole number; correct it or leave the row out"
             )
-    return encode([*map(str, cells)])
+    return as_arrow([*map(str, cells)])
 
 
 def _is_missing(cell: Any) -> bool:

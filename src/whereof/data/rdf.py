@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from whereof._extras import need
-from whereof.data.columns import FactTable, Part, encode, gather
+from whereof.data.columns import FactTable, Part, as_arrow, gather
 from whereof.data.layout import PLACES, ColumnLayout
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, read_lines
@@ -88,7 +88,7 @@ class _Triples:
         facts = self._facts(triples)
         while some := list(islice(facts, _N_ROWS)):
             columns = zip(PLACES[3], zip(*some, strict=True), strict=True)
-            yield {place: [encode(names)] for place, names in columns}
+            yield {place: [as_arrow(names)] for place, names in columns}
 
     def _facts(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
         for triple in triples:

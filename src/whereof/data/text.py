@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whereof.data.columns import CODES, FactTable, Part, as_numpy, encode, gather
+from whereof.data.columns import FactTable, Part, as_arrow, as_numpy, gather
 from whereof.data.layout import EXPECTED, ColumnLayout, choose_layout
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
@@ -247,7 +247,7 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
     if not data or b"\r" in data or (quoted and not _is_well_quoted(data)):
         return None
     names = [*map(str, range(width))]
-    types = {names[at]: CODES for at in layout.texts.values()}
+    types = {names[at]: pa.string() for at in layout.texts.values()}
     if (rating := layout.places.get("rating")) is not None:
         types[names[rating]] = pa.float64()
     try:
@@ -266,7 +266,7 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
     except pa.ArrowInvalid:
         return None
     part = {role: table[names[at]].chunks for role, at in layout.texts.items()}
-    if any(_has_blank(chunk.dictionary) for chunks in part.values() for chunk in chunks):
+    if any(_has_blank(chunk) for chunks in part.values() for chunk in chunks):
         return None
     if rating is not None:
         with np.errstate(over="ignore"):
@@ -313,4 +313,6 @@ def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, firs
             if rating is None:
                 raise layout.bad_rating(where, cell)
             columns["rating"].append(rating)
-    return {role: [cells if role == "rating" else encode(cells)] for role, cells in columns.items()}
+    return {
+        role: [cells if role == "rating" else as_arrow(cells)] for role, cells in columns.items()
+    }
