@@ -83,18 +83,12 @@ class RankingEvaluator:
         """Metrics under both filters; with inverse relations, of both sides too."""
         if not len(facts):
             return None
-        sides = {"objects": self._side(scorer, facts, events, reverse=False)}
-        if not self.inverse:
-            return sides["objects"]
-        sides["subjects"] = self._side(scorer, facts, events, reverse=True)
-        return {**_mean_metrics([*sides.values()]), **sides}
-
-    def _side(
-        self, scorer: Scorer, facts: Facts, events: Events | None, *, reverse: bool
-    ) -> dict[str, Any]:
-        ranks = self.ranks(scorer, facts, reverse=reverse, events=events)
-        standard, paper = map(ranking_metrics, ranks.T)
-        return {**standard, "paper_filter": paper}
+        sides = {}
+        for name in ("objects", "subjects") if self.inverse else ("objects",):
+            ranks = self.ranks(scorer, facts, reverse=name == "subjects", events=events)
+            standard, paper = map(ranking_metrics, ranks.T)
+            sides[name] = {**standard, "paper_filter": paper}
+        return {**_mean_metrics([*sides.values()]), **sides} if self.inverse else sides["objects"]
 
     def ranks(
         self,
@@ -199,7 +193,8 @@ def list_metrics(
         recall = np.bincount(user, weights=inside) / n_items
         gains = np.bincount(user, weights=inside / np.log2(1 + ranks))
         metrics[f"recall@{k}"] = float(recall.mean())
-        metrics[f"ndcg@{k}"] = float((gains / _best_gains(k)[np.minimum(n_items, k)]).mean())
+        best = np.cumsum(1 / np.log2(2 + np.arange(k)))  # of a perfect list, by number of items
+        metrics[f"ndcg@{k}"] = float((gains / best[np.minimum(n_items, k) - 1]).mean())
     return metrics | {"mrr": float((1 / alone).mean())}
 
 
@@ -217,11 +212,6 @@ def _before(split: str) -> tuple[str, ...]:
 def _pairs(facts: Facts) -> NDArray[np.int64]:
     """(n,) one number for each user and item."""
     return facts[:, SUBJECT].astype(np.int64) << 32 | facts[:, OBJECT]
-
-
-def _best_gains(k: int) -> NDArray[np.float64]:
-    """(k + 1,) the gain of a perfect list, by the number of the user's items."""
-    return np.concatenate([[0.0], np.cumsum(1 / np.log2(2 + np.arange(k)))])
 
 
 def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, float]:
@@ -310,12 +300,13 @@ class SplitEvaluator:
 
     def validate(self, scorer: Scorer) -> Validation:
         """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings."""
+        found: dict[str, Any] | None
+        name, sign = "mrr", 1
         if self.rated:
-            rmse = rating_metrics(self.dataset, scorer, "valid")["rmse"]
-            return Validation("rmse", rmse, gain=-rmse)
-        if self.dataset.two_way:
-            ndcg = list_metrics(self.ranking, scorer, "valid")["ndcg@10"]
-            return Validation("ndcg@10", ndcg, gain=ndcg)
-        ranked = self.ranking.evaluate(scorer, self.dataset.valid)
-        assert ranked is not None
-        return Validation("mrr", ranked["mrr"], gain=ranked["mrr"])
+            name, sign, found = "rmse", -1, rating_metrics(self.dataset, scorer, "valid")
+        elif self.dataset.two_way:
+            name, found = "ndcg@10", list_metrics(self.ranking, scorer, "valid")
+        else:
+            found = self.ranking.evaluate(scorer, self.dataset.valid)
+        assert found is not None
+        return Validation(name, found[name], gain=sign * found[name])
