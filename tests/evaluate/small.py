@@ -14,8 +14,8 @@ from training.helpers import make_facts
 import whereof
 from whereof.api.retraining import open_case
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Task, protocols
-from whereof.evaluate.sample import Sample
+from whereof.evaluate.protocol import protocols
+from whereof.evaluate.sample import Sample, Task
 from whereof.events import Events
 from whereof.explain.explain import score_answer
 from whereof.predict.prediction import predictions_of_split

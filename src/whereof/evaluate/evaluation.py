@@ -16,14 +16,8 @@ from whereof import registry
 from whereof.chart import Chart
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import (
-    Task,
-    count_retrainings,
-    no_results,
-    protocols,
-    result_fields,
-)
-from whereof.evaluate.sample import Retraining, Sample, pick
+from whereof.evaluate.protocol import count_retrainings, no_results, protocols, result_fields
+from whereof.evaluate.sample import Retraining, Sample, Task, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
 from whereof.explain.method import get_method

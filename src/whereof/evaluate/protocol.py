@@ -5,9 +5,8 @@ pages and documents treat all protocols in the same way.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import reduce
-from itertools import zip_longest
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -25,11 +24,10 @@ from whereof.table import Column, Table
 if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
     from whereof.evaluate.options import EvaluateOptions
-    from whereof.evaluate.sample import Retraining, Sample
-    from whereof.predict.standing import Standings
+    from whereof.evaluate.sample import Sample, Task
     from whereof.retrain.engine import Job
     from whereof.settings import Settings
-    from whereof.types import FactIds, Numbers
+    from whereof.types import Numbers
 
 MethodName = Annotated[str, Column("method", "method")]
 Size = Annotated[int | str, Column("k", "k", "count")]
@@ -55,49 +53,6 @@ class Retrainings(NamedTuple):
     """Any one fact."""
     sets: int = 0
     """Several facts."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """The input of a protocol, and its list of single retrainings."""
-
-    name: str
-    options: "EvaluateOptions"
-    seeds: Sequence["Sample"]
-    """The same predictions under every seed of the model."""
-    variants: Mapping[str, Sequence["Sample"]] = field(default_factory=dict)
-    """By name, the samples of runs with other settings; see `Protocol.variants`."""
-    retrainings: list["Retraining"] = field(default_factory=list)
-    """Rows of the file of retrainings."""
-
-    @property
-    def samples(self) -> list["Sample"]:
-        """The samples of the variants or, without variants, of the run itself."""
-        variants = [sample for mine in self.variants.values() for sample in mine]
-        return variants or list(self.seeds)
-
-    def record(
-        self,
-        sample: "Sample",
-        jobs: Iterable["Job"],
-        control: "Standings",
-        standings: Iterable["Standings"],
-        *,
-        method: str,
-        k: int | str,
-        sets: Iterable["FactIds"] = (),
-        predicted: Iterable[float | None] = (),
-    ) -> None:
-        """List every prediction after every job.
-
-        Each job may have its facts in the method's order, and a predicted output.
-        """
-        for job, found, facts, output in zip_longest(jobs, standings, sets, predicted):
-            removed = job.removed if facts is None else facts
-            for number, after in zip(job.which.tolist(), found, strict=True):
-                before = control[number]
-                row = sample.record(self.name, method, k, number, removed, before, after, output)
-                self.retrainings.append(row)
 
 
 class Protocol:
@@ -134,7 +89,7 @@ class Protocol:
         """Retrainings that are known beforehand; those of all protocols run in one batch."""
         return []
 
-    def run(self, task: Task) -> Mapping[str, Any]:
+    def run(self, task: "Task") -> Mapping[str, Any]:
         """Retrain and measure; the result has a value for every field."""
         raise NotImplementedError
 

@@ -3,9 +3,10 @@
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -151,36 +152,6 @@ class Sample:
             return [None] * len(sets)
         return [float(self.rolled_back(number, [ids])[0]) for number, ids in enumerate(sets)]
 
-    def record(
-        self,
-        protocol: str,
-        method: str,
-        k: Size,
-        number: int,
-        removed: FactIds,
-        before: Standings,
-        after: Standings,
-        predicted: float | None,
-    ) -> Retraining:
-        """One prediction after one retraining; `before` and `after` are one record each."""
-        trained, name = self.case.trained, self.case.trained.dataset.entities.name
-        rated = trained.learned_ratings
-        return Retraining(
-            *(protocol, method, str(k), self.case.seed, trained.config.constraint),
-            *self.name(number),
-            removed=tuple(removed.tolist()),
-            original=None if rated else float(before["probability"]),
-            predicted=None if rated else predicted,
-            actual=None if rated else float(after["probability"]),
-            original_score=float(before["score"]),
-            actual_score=float(after["score"]),
-            rank_before=int(before["rank"]),
-            rank_after=int(after["rank"]),
-            top_before=name(int(before["top"])),
-            top_after=name(int(after["top"])),
-            top_released=name(int(after["top_released"])),
-        )
-
     def choose(self, method: str, ks: Sequence[Size]) -> dict[Size, Sequence[FactIds]]:
         """Per size, the facts of every prediction that a method would remove."""
         numbers = [k for k in ks if isinstance(k, int)]
@@ -273,6 +244,61 @@ class Sample:
             if len(filter_facts(trained, prediction, self.adjacent(number), options)):
                 raise WhereofError(said if method in said else f"{method}: {said}")
             yield RankedFacts(np.zeros(0, np.int64), np.zeros(0), ())
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The input of a protocol, and its list of single retrainings."""
+
+    name: str
+    options: EvaluateOptions
+    seeds: Sequence[Sample]
+    """The same predictions under every seed of the model."""
+    variants: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
+    """By name, the samples of runs with other settings; see `Protocol.variants`."""
+    retrainings: list[Retraining] = field(default_factory=list)
+    """Rows of the file of retrainings."""
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The samples of the variants or, without variants, of the run itself."""
+        variants = [sample for mine in self.variants.values() for sample in mine]
+        return variants or list(self.seeds)
+
+    def record(
+        self,
+        sample: Sample,
+        jobs: Iterable[Job],
+        control: Standings,
+        standings: Iterable[Standings],
+        *,
+        method: str,
+        k: Size,
+        sets: Iterable[FactIds] = (),
+        predicted: Iterable[float | None] = (),
+    ) -> None:
+        """List every prediction after every job; sets: the facts in the method's order."""
+        trained, name = sample.case.trained, sample.case.trained.dataset.entities.name
+        rated = trained.learned_ratings
+        for job, found, facts, output in zip_longest(jobs, standings, sets, predicted):
+            for number, after in zip(job.which.tolist(), found, strict=True):
+                before = control[number]
+                row = Retraining(
+                    *(self.name, method, str(k), sample.case.seed, trained.config.constraint),
+                    *sample.name(number),
+                    removed=tuple((job.removed if facts is None else facts).tolist()),
+                    original=None if rated else float(before["probability"]),
+                    predicted=None if rated else output,
+                    actual=None if rated else float(after["probability"]),
+                    original_score=float(before["score"]),
+                    actual_score=float(after["score"]),
+                    rank_before=int(before["rank"]),
+                    rank_after=int(after["rank"]),
+                    top_before=name(int(before["top"])),
+                    top_after=name(int(after["top"])),
+                    top_released=name(int(after["top_released"])),
+                )
+                self.retrainings.append(row)
 
 
 def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sample:

@@ -9,9 +9,8 @@ import pytest
 import whereof
 from evaluate.helpers import Naive, case_of
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Task
 from whereof.evaluate.protocols.removal import _remove
-from whereof.evaluate.sample import pick
+from whereof.evaluate.sample import Task, pick
 
 LIMIT = 6
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from whereof.chart import Chart, Points
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task, table_of
-from whereof.evaluate.sample import Sample
+from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
 from whereof.retrain.engine import Job
 from whereof.table import Column, Table

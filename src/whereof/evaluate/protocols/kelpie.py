@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import (
-    MethodName,
-    Protocol,
-    Retrainings,
-    SampleSize,
-    Size,
-    Task,
-    table_of,
-)
-from whereof.evaluate.sample import Sample, facts_text
+from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, table_of
+from whereof.evaluate.sample import Sample, Task, facts_text
 from whereof.evaluate.statistics import mean_size
 from whereof.retrain.engine import Job
 from whereof.table import Column, Table

@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 from whereof.chart import Bar, Chart
 from whereof.evaluate.evaluation import UNWRITTEN, Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import (
-    MethodName,
-    Protocol,
-    Retrainings,
-    SampleSize,
-    Task,
-    table_of,
-)
-from whereof.evaluate.sample import Sample
+from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import (
     Interval,
     bootstrap_interval,

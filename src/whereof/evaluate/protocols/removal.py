@@ -12,16 +12,8 @@ from numpy.typing import NDArray
 from whereof.chart import Bar, Box, Chart, Strip
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import (
-    MethodName,
-    Protocol,
-    Retrainings,
-    SampleSize,
-    Size,
-    Task,
-    table_of,
-)
-from whereof.evaluate.sample import Sample, facts_text
+from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, table_of
+from whereof.evaluate.sample import Sample, Task, facts_text
 from whereof.evaluate.statistics import (
     Interval,
     Spread,

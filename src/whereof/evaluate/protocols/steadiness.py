@@ -8,8 +8,8 @@ import numpy as np
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task
-from whereof.evaluate.sample import Sample, draws_at_random
+from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize
+from whereof.evaluate.sample import Sample, Task, draws_at_random
 from whereof.evaluate.statistics import Interval, bootstrap_interval, seeds_mean
 from whereof.retrain.engine import Job
 from whereof.units import count, is_number, show

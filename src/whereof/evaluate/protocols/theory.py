@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, Task, table_of
-from whereof.evaluate.sample import Sample
+from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.sample import Sample, Task
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
 from whereof.table import Column, Table
