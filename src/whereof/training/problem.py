@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class Problem:
             )
         return min(NEGATIVES_UNSET, others)
 
-    @property
+    @cached_property
     def widths(self) -> Widths:
         return self.model.widths(self.config.dim)
 
@@ -124,7 +125,7 @@ class Problem:
         # The memory-mapped file, the last checkpoint, its best epoch and a later best epoch.
         return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
 
-    @property
+    @cached_property
     def rule(self) -> Rule:
         config, model, widths = self.config, self.model, self.widths
         return Rule(
@@ -152,7 +153,7 @@ class Problem:
             and not (model.two_way or model.relation_phases),
         )
 
-    @property
+    @cached_property
     def draw(self) -> Draw:
         objects, subjects = (
             (rows.start, len(rows), self._n_negatives(rows)) for rows in self._sources
