@@ -80,8 +80,6 @@ class Foreseen(Event):
     """Several rounds of retraining will follow: an upper bound for all of them."""
 
     n_retrainings: int
-    seconds: float
-    at_once: int
 
 
 @dataclass(frozen=True)

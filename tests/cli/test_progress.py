@@ -71,8 +71,8 @@ def test_a_bound_for_all_rounds_replaces_their_plans(monkeypatch: pytest.MonkeyP
         "2 retrainings, 2 at a time, about 4 s; 1 more is known",
         "3 retrainings, 2 at a time, about 6 s",
     ]
-    together = said(Foreseen(9, 300.0, 2), *rounds, monkeypatch=monkeypatch)
-    assert together == ["at most 9 retrainings, 2 at a time, about 5 min"]
+    together = said(Foreseen(9), *rounds, monkeypatch=monkeypatch)
+    assert together == ["at most 9 retrainings, 2 at a time, about 20 s"]
 
 
 def test_plans_and_times_in_words() -> None:

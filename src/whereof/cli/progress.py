@@ -56,7 +56,7 @@ class TerminalEvents(Events):
         self._last_line = self._drawn = time.monotonic()
         self._stop = threading.Event()
         self._handlers: dict[int, Any] = {}
-        self._foreseen: Foreseen | None = None
+        self._n_foreseen: int | None = None  # 0 once it was shown
         self._once: set[str] = set()
 
     def __enter__(self) -> "TerminalEvents":
@@ -95,8 +95,8 @@ class TerminalEvents(Events):
                 self._train(event)
             case Validated():
                 self._validate(event)
-            case Foreseen():
-                self._foreseen = event
+            case Foreseen(n_retrainings):
+                self._n_foreseen = n_retrainings
             case Planned():
                 self._take_signals()
                 self._close_bar()
@@ -130,12 +130,13 @@ class TerminalEvents(Events):
 
     def _plan(self, plan: Planned) -> None:
         """If there is an upper bound for all rounds, show only that."""
-        if self._foreseen is None:
+        if self._n_foreseen is None:
             self.say(plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known))
-        else:
-            whole = self._foreseen
-            text = plan_text(whole.n_retrainings, whole.seconds, whole.at_once)
-            self._say_once(f"at most {text}")
+        elif self._n_foreseen:
+            mine, whole = (-(-n // plan.at_once) for n in (plan.n_retrainings, self._n_foreseen))
+            text = plan_text(self._n_foreseen, plan.seconds / mine * whole, plan.at_once)
+            self.say(f"at most {text}")
+            self._n_foreseen = 0
 
     def _advance(self, event: Advanced) -> None:
         if self.console.is_terminal:

@@ -279,9 +279,7 @@ def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: Evaluate
         count_retrainings([each.name for each in mine], options, sample.size)
         for sample, mine in asked.items()
     )
-    retrainer = samples[0].case.retrainer
-    seconds = retrainer.seconds_for(n_retrainings)
-    retrainer.events.emit(Foreseen(n_retrainings, seconds, retrainer.engine.at_once))
+    samples[0].case.retrainer.events.emit(Foreseen(n_retrainings))
     for sample, mine in asked.items():
         jobs = [job for each in mine for job in each.jobs(sample, options)]
         if jobs:
