@@ -16,8 +16,13 @@ from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, Size
-from whereof.explain.explain import RankedFacts, rank_many, score_answer
-from whereof.explain.facts import filter_facts, find_adjacent
+from whereof.explain.explain import (
+    RankedFacts,
+    filter_facts,
+    find_adjacent,
+    rank_many,
+    score_answer,
+)
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets

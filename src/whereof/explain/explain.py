@@ -6,14 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whereof.data.dataset import Dataset
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.explain.explanation import Contrast, ExplainedFact, Explanation, Joint
-from whereof.explain.facts import Describer, filter_facts, find_adjacent, find_facts
+from whereof.explain.explanation import (
+    Contrast,
+    ExplainedFact,
+    Explanation,
+    Joint,
+    NamedPrediction,
+)
+from whereof.explain.facts import find_facts
 from whereof.explain.graph import find_graph
 from whereof.explain.method import Aim, Context, Ranked, get_method, prepare
 from whereof.explain.options import ExplainOptions, as_list
@@ -22,8 +32,10 @@ from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained
 from whereof.predict.standing import name_standings
-from whereof.types import OBJECT, SUBJECT, FactIds, Numbers
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
+PARTS = ("subject", "relation", "object", "rival")
+"""Parts of a prediction that a fact can share; the rival is the other answer of a contrast."""
 _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
 _FILTERS = ("role", "relation", "entity", "without")
@@ -86,32 +98,32 @@ class Explainer:
         self.start, self.scored, self.trained = time.perf_counter(), scored, scored.trained
         self.options, self.method = options, get_method(options.method)
         self.method.check(self.trained)
-        self.aim = find_aim(scored, options)
+        self.aim = Aim.of_options(scored, options.of, options.instead_of)
         if prepared is None:
             prepared = prepare(self.method, self.trained, [scored.prediction])
         self.context = Context(self.aim, options.seed, options.exhaustive, prepared, retrainer)
         self.rollback = Rollback(scored, self.aim.of, self.aim.rival)
-        self.describer = Describer(scored, self.aim.rival)
 
     def explanation(self) -> Explanation:
         """The facts with their names, and what else the options ask for."""
         options, adjacent = self.options, self._adjacent()
-        group = find_facts(self.trained, options.without)
+        nothing = options.without is None
+        group = np.zeros(0, np.int64) if nothing else find_facts(self.trained, options.without)
         wanted = group if len(group) else self._filtered(adjacent)
         top = None if len(group) else options.top
         ranked = self._rank(wanted, top, opposing=options.opposing)
         if any(getattr(options, name) is not None for name in _FILTERS):
             ranked = replace(ranked, totals=None)  # others support the prediction too
         return Explanation(
-            prediction=self.describer.prediction(),
+            prediction=name_prediction(self.scored),
             method=options.method,
             of=self.aim.of,
             n_adjacent=len(adjacent),
-            facts=self.describer.facts(wanted[ranked.chosen], ranked),
+            facts=self._named(wanted[ranked.chosen], ranked),
             contrast=self._contrast(),
             without=self._roll_back(group) if len(group) else None,
             stability=self._stability(adjacent) if options.stability else None,
-            graph=find_graph(self.rollback, self.describer) if options.graph else None,
+            graph=find_graph(self.rollback, self._named) if options.graph else None,
             notes=(*self._notes(), *ranked.notes),
             seconds=time.perf_counter() - self.start,
         )
@@ -126,7 +138,10 @@ class Explainer:
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         """Records of these facts, even if they share nothing with the prediction."""
         ranked = self._rank(np.sort(fact_ids), None)
-        return self.describer.facts(np.sort(fact_ids)[ranked.chosen], replace(ranked, totals=None))
+        return self._named(np.sort(fact_ids)[ranked.chosen], replace(ranked, totals=None))
+
+    def _named(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+        return name_facts(self.scored, fact_ids, ranked, self.aim.rival)
 
     def _adjacent(self) -> FactIds:
         adjacent = find_adjacent(self.trained, self.scored.prediction, self.aim.rival)
@@ -258,23 +273,9 @@ def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> No
             data.relations.find(str(name))
     for name in [*as_list(options.entity), *as_list(options.instead_of)]:
         data.entities.find(str(name))
-    find_facts(trained, options.without)
+    if options.without is not None:
+        find_facts(trained, options.without)
     find_candidates(trained, options.asks, 0, options.candidates)
-
-
-def find_aim(scored: ScoredPrediction, options: ExplainOptions) -> Aim:
-    """The quantity that influence is measured on."""
-    name, data = options.instead_of, scored.trained.dataset
-    if name is not None:
-        rival = data.entities.find(name, scored.prediction.candidates(data))
-        if rival == scored.target:
-            raise WhereofError(f"{name!r} is the prediction itself; name another answer")
-        return Aim("log_ratio", scored.answered(rival).target)
-    if not scored.trained.learned_ratings:
-        return Aim(options.of or "probability")
-    if options.of in ("probability", "loss"):
-        raise WhereofError(f"this run learned ratings, which have no {options.of}; choose of score")
-    return Aim("score")
 
 
 def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> Candidates:
@@ -296,3 +297,113 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     if len(set(ids)) < 2:
         raise WhereofError("candidates compete with each other: name 2 or more")
     return trained.candidates(np.array(ids))
+
+
+def find_adjacent(trained: Trained, prediction: Prediction, rival: int | None = None) -> FactIds:
+    """All facts that contain the prediction's subject, relation or object, or the rival."""
+    entities = (prediction.subject, prediction.object, rival)
+    present = [entity for entity in entities if entity is not None]
+    return trained.adjacency.adjacent(present, prediction.relation)
+
+
+def shared_parts(
+    trained: Trained, prediction: Prediction, fact_ids: FactIds, rival: int | None = None
+) -> NDArray[np.bool_]:
+    """(n, 4) which of PARTS each fact shares with a prediction; entities count in both places."""
+    data = trained.dataset
+    facts = data.train[fact_ids]
+    shared = np.zeros((len(facts), len(PARTS)), bool)
+    for column, entity in ((0, prediction.subject), (2, prediction.object), (3, rival)):
+        if entity is not None:
+            shared[:, column] = (facts[:, SUBJECT] == entity) | (facts[:, OBJECT] == entity)
+    shared[:, 1] = not data.two_way and facts[:, RELATION] == prediction.relation
+    return shared
+
+
+def filter_facts(
+    trained: Trained,
+    prediction: Prediction,
+    fact_ids: FactIds,
+    options: ExplainOptions,
+    rival: int | None = None,
+) -> FactIds:
+    """The facts that pass the filters by method, role, relation and entity."""
+    data = trained.dataset
+    relations, entities = as_list(options.relation), as_list(options.entity)
+    if relations and data.two_way:
+        raise WhereofError("two-way data has no relations to choose from; leave out relation")
+    if get_method(options.method).same_answer:
+        column = SUBJECT if prediction.asks == "subject" else OBJECT
+        fact_ids = fact_ids[data.train[fact_ids, column] == prediction.target]
+    if options.role is not None:
+        shared = shared_parts(trained, prediction, fact_ids, rival)
+        several = options.role == "several"
+        keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
+        fact_ids = fact_ids[keep]
+    if relations:
+        ids = [data.relations.find(str(name)) for name in relations]
+        fact_ids = fact_ids[np.isin(data.train[fact_ids, RELATION], ids)]
+    if entities:
+        ids = [data.entities.find(str(name)) for name in entities]
+        fact_ids = fact_ids[np.isin(data.train[fact_ids][:, [SUBJECT, OBJECT]], ids).any(axis=1)]
+    return fact_ids
+
+
+def name_prediction(scored: ScoredPrediction) -> NamedPrediction:
+    """The prediction with names and its standing."""
+    stands, names = vars(scored.standing), _names(scored.trained.dataset, scored.prediction)
+    return NamedPrediction(
+        **stands | names | {"labels": names["labels"] | stands["labels"]},
+        asks=scored.asks,
+        n_candidates=len(scored.candidates.ids),
+    )
+
+
+def name_facts(
+    scored: ScoredPrediction, fact_ids: FactIds, ranked: Ranked, rival: int | None = None
+) -> tuple[ExplainedFact, ...]:
+    """Ranked facts with names, what they share with the prediction, and what they do to it."""
+    trained, totals = scored.trained, ranked.totals
+    shared = shared_parts(trained, scored.prediction, fact_ids, rival)
+    found = []
+    for index, fact_id in enumerate(fact_ids.tolist()):
+        named, after = describe_fact(trained.dataset, fact_id), _without(scored, ranked, index)
+        named["labels"]["top_answer_without"] = after.pop("label", None)
+        parts = tuple(compress(PARTS, shared[index]))
+        role = "several" if len(parts) > 1 else "".join(parts) or "none"
+        influence = float(ranked.influences[index])
+        share = None if totals is None else influence / (totals[influence <= 0] or 1.0)
+        ranks = {"influence": influence, "rank": index + 1, "share": share}
+        fields: dict[str, Any] = named | after | ranks
+        found.append(ExplainedFact(**fields, role=role, parts=parts))
+    return tuple(found)
+
+
+def _without(scored: ScoredPrediction, ranked: Ranked, index: int) -> dict[str, Any]:
+    """The fields of the standing without a fact, if the method computes it."""
+    if ranked.standings is None:
+        return {}
+    (stands,) = name_standings(scored.trained, ranked.standings[index : index + 1])
+    before = scored.top if ranked.top_before is None else ranked.top_before
+    return {
+        "probability_without": stands.probability,
+        "score_without": stands.score,
+        "top_answer_without": stands.top_answer,
+        "top_answer_changes": bool(ranked.standings["top"][index] != before),
+        "label": stands.labels["top_answer"],
+    }
+
+
+def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
+    """The fields of a `NamedFact`."""
+    sources, ratings = data.sources, data.ratings
+    return {
+        "fact_id": fact_id,
+        **_names(data, Prediction(*data.train[fact_id].tolist())),
+        "rating": None if ratings is None else float(ratings.train[fact_id]),
+        "source": None if sources is None else sources.names[sources.codes[fact_id]],
+    }
+
+
+def _names(data: Dataset, triple: Prediction) -> dict[str, Any]:
+    return {**triple.spell(data), "labels": triple.spell(data, Vocabulary.label)}

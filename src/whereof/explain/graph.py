@@ -4,13 +4,13 @@ It has (i) facts between the same two entities, (ii) facts with the same relatio
 of facts that connect the two entities through a third, ranked by their joint influence.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.explain.explanation import ExplainedFact, Graph, Path
-from whereof.explain.facts import Describer, find_adjacent
 from whereof.explain.method import Ranked
 from whereof.explain.methods.rollback import search
 from whereof.explain.rollback import Rollback, Sets
@@ -18,14 +18,16 @@ from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Standings
 from whereof.types import OBJECT, SUBJECT, FactIds
 
+Name = Callable[[FactIds, Ranked], tuple[ExplainedFact, ...]]
+"""Makes records of ranked facts."""
 _SHOWN = 5
 """Number of facts or pairs of each kind."""
 
 
-def find_graph(rollback: Rollback, describer: Describer) -> Graph:
+def find_graph(rollback: Rollback, name: Name) -> Graph:
     """The supporting facts of each kind, strongest first."""
     scored = rollback.scored
-    adjacent = find_adjacent(scored.trained, scored.prediction)
+    adjacent = scored.trained.adjacency.adjacent([scored.subject, scored.object], scored.relation)
     facts = scored.trained.dataset.train[adjacent]
     ends = {scored.subject, scored.object}
     joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
@@ -33,36 +35,34 @@ def find_graph(rollback: Rollback, describer: Describer) -> Graph:
     joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
     same_relation = scored.trained.adjacency.facts_of_relation(scored.relation)
     return Graph(
-        between=_strongest(rollback, describer, adjacent[joins]),
-        same_relation=_strongest(rollback, describer, same_relation.astype(np.int64)),
-        paths=_paths(rollback, describer),
+        between=_strongest(rollback, name, adjacent[joins]),
+        same_relation=_strongest(rollback, name, same_relation.astype(np.int64)),
+        paths=_paths(rollback, name),
     )
 
 
-def _strongest(
-    rollback: Rollback, describer: Describer, fact_ids: FactIds
-) -> tuple[ExplainedFact, ...]:
+def _strongest(rollback: Rollback, name: Name, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
     ranked = search(rollback, Sets.each(fact_ids), _SHOWN)
-    return describer.facts(fact_ids[ranked.chosen], replace(ranked, totals=None))
+    return name(fact_ids[ranked.chosen], replace(ranked, totals=None))
 
 
-def _paths(rollback: Rollback, describer: Describer) -> tuple[Path, ...]:
+def _paths(rollback: Rollback, name: Name) -> tuple[Path, ...]:
     pairs = _find_pairs(rollback.scored)
     sets = Sets(pairs.ravel(), np.arange(0, 2 * len(pairs) + 1, 2))
     ranked = search(rollback, sets, _SHOWN)
     assert ranked.standings is not None
     together = zip(pairs[ranked.chosen], ranked.influences, ranked.standings, strict=True)
-    return tuple(_path(rollback, describer, *each) for each in together)
+    return tuple(_path(rollback, name, *each) for each in together)
 
 
 def _path(
-    rollback: Rollback, describer: Describer, pair: FactIds, influence: float, after: Standings
+    rollback: Rollback, name: Name, pair: FactIds, influence: float, after: Standings
 ) -> Path:
     scored = rollback.scored
     data = scored.trained.dataset
     alone = rollback.outcomes(Sets.each(pair))
     ranked = Ranked(np.arange(2), alone.influences, standings=alone.standings)
-    first, second = describer.facts(pair, ranked)
+    first, second = name(pair, ranked)
     middle = int(_other_ends(scored, pair[:1], scored.subject)[0])
     return Path(
         entity=data.entities.name(middle),

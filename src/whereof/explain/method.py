@@ -43,8 +43,22 @@ class Aim:
     rival: int | None = None
     """The entity that is the other answer of a contrast."""
 
-    def __post_init__(self) -> None:
-        assert (self.of == "log_ratio") == (self.rival is not None)
+    @classmethod
+    def of_options(
+        cls, scored: ScoredPrediction, of: str | None = None, instead_of: str | None = None
+    ) -> "Aim":
+        """The quantity that options name: `of`, or the log ratio to another answer."""
+        data = scored.trained.dataset
+        if instead_of is not None:
+            rival = data.entities.find(instead_of, scored.prediction.candidates(data))
+            if rival == scored.target:
+                raise WhereofError(f"{instead_of!r} is the prediction itself; name another answer")
+            return cls("log_ratio", scored.answered(rival).target)
+        if not scored.trained.learned_ratings:
+            return cls(of or "probability")
+        if of in ("probability", "loss"):
+            raise WhereofError(f"this run learned ratings, which have no {of}; choose of score")
+        return cls("score")
 
     def slopes(self, scored: ScoredPrediction) -> Numbers:
         """(n_candidates,) derivative of the quantity by every candidate's score."""

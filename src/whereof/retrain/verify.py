@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.explain import Explainer, find_scored
+from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
 from whereof.explain.explanation import ExplainedFact
-from whereof.explain.facts import Describer, describe_fact, find_facts
+from whereof.explain.facts import find_facts
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
@@ -69,7 +69,7 @@ class _Verifying:
         answers = [each for counter in self.counters for each in counter.answers]
         n_known = sum(each.n_known for each in answers)
         return Verdict(
-            prediction=Describer(self.scored).prediction(),
+            prediction=name_prediction(self.scored),
             removed=tuple(ids.tolist()),
             before=seeds[0].before,
             predicted=together,

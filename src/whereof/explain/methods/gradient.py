@@ -12,7 +12,7 @@ import numpy as np
 from whereof.explain._gradient_kernels import Tables
 from whereof.explain.losses import Jacobian, Losses, zeros
 from whereof.explain.method import Aim, Context, Method
-from whereof.predict.scored import ScoredPrediction, Store
+from whereof.predict.scored import ScoredPrediction
 from whereof.training.results import Checkpoint
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
@@ -96,5 +96,5 @@ def gradient_of(scored: ScoredPrediction, aim: Aim) -> Tables:
 def _as_of(checkpoint: Checkpoint, scored: ScoredPrediction) -> ScoredPrediction:
     """The same prediction with the parameters of a checkpoint."""
     scorer = replace(scored.trained.scorer, **vars(checkpoint.parameters))
-    then = replace(scored.trained, scorer=scorer, store=Store())
+    then = replace(scored.trained, scorer=scorer)
     return then.score(scored.prediction, then.candidates(scored.candidates.ids))
