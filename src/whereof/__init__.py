@@ -1,8 +1,8 @@
 """Whereof: which training facts a prediction of an embedding model is made of."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from whereof._lazy import lazily
 from whereof._version import __version__
 from whereof.errors import WhereofError
 
@@ -44,29 +44,35 @@ __all__ = [
     "train",
 ]
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "Dataset": "whereof.data.dataset",
-        "EngineOptions": "whereof.retrain.options",
-        "EvaluateOptions": "whereof.evaluate.options",
-        "Evaluation": "whereof.evaluate.evaluation",
-        "Events": "whereof.events",
-        "ExplainOptions": "whereof.explain.options",
-        "Explanation": "whereof.explain.explanation",
-        "Failed": "whereof.predict.answers",
-        "MachineOptions": "whereof.training",
-        "ReadOptions": "whereof.data.options",
-        "Retrained": "whereof.api",
-        "Run": "whereof.api",
-        "TrainConfig": "whereof.training",
-        "Verdict": "whereof.retrain.verdict",
-        "VerifyOptions": "whereof.retrain.options",
-        "read": "whereof.data.read:read_dataset",
-        "resume": "whereof.api",
-        "train": "whereof.api",
-    },
-)
+_HOMES = {
+    "Dataset": "whereof.data.dataset",
+    "EngineOptions": "whereof.retrain.options",
+    "EvaluateOptions": "whereof.evaluate.options",
+    "Evaluation": "whereof.evaluate.evaluation",
+    "Events": "whereof.events",
+    "ExplainOptions": "whereof.explain.options",
+    "Explanation": "whereof.explain.explanation",
+    "Failed": "whereof.predict.answers",
+    "MachineOptions": "whereof.training",
+    "ReadOptions": "whereof.data.options",
+    "Retrained": "whereof.api",
+    "Run": "whereof.api",
+    "TrainConfig": "whereof.training",
+    "Verdict": "whereof.retrain.verdict",
+    "VerifyOptions": "whereof.retrain.options",
+    "read": "whereof.data.read:read_dataset",
+    "resume": "whereof.api",
+    "train": "whereof.api",
+}
+"""The module of each public name that is imported on first use, so that `--help` stays fast."""
+
+if not TYPE_CHECKING:  # where every name is known
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = _HOMES[name].partition(":")
+        return getattr(import_module(module), attribute or name)
 
 
 def __dir__() -> list[str]:

@@ -22,8 +22,10 @@ def show(value: Any, unit: str = "text", pair: str = "") -> str:
         return interval(value, unit)
     if pair == "deviation":
         return deviation(value, unit)
+    if isinstance(value, bool) and unit == "text":
+        return "yes" if value else "no"
     if unit == "text" or isinstance(value, str):  # such as `all` among counts
-        return _plain(value)
+        return "" if value is None else str(value)
     return _TEXTS[unit](float(value)) if is_number(value) else UNKNOWN
 
 
@@ -112,12 +114,6 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes:.1f} TB"
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
-
-
 def _mean(value: float) -> str:
     if value.is_integer():
         return f"{int(value):,}"
@@ -128,10 +124,6 @@ def _small(value: float, digits: int) -> str:
     """A fixed number of decimals, or two significant digits for smaller values."""
     small = 0 < abs(value) < 10.0 ** (1 - digits)
     return f"{value:.1e}" if small else f"{value:.{digits}f}"
-
-
-def _p_value(value: float) -> str:
-    return f"<{_SMALLEST_P:g}" if value < _SMALLEST_P else f"{value:.4f}"
 
 
 def _signed(write: Callable[[float], str]) -> Callable[[float], str]:
@@ -162,7 +154,7 @@ _TEXTS: dict[str, Callable[[float], str]] = {
     "correlation": lambda value: f"{value:.3f}",
     "number": number,
     "signed": _signed(number),
-    "p-value": _p_value,
+    "p-value": lambda value: f"{value:.4f}" if value >= _SMALLEST_P else f"<{_SMALLEST_P:g}",
     "seconds": seconds,
     "bytes": size,
 }

@@ -200,6 +200,11 @@ class _Picture:
         self.left = _MARGIN + _PILLAR
         self.middle = self.left + _GAP
         self.right = self.middle + _BOX + _GAP
+        self.gaps = {
+            "subject": (self.left, self.middle),
+            "object": (self.right, self.right - _GAP),
+        }
+        """From a pillar to the boxes in the middle."""
         last = self.middle + _BOX if self.chosen.is_loop else self.right + _PILLAR
         self.width = last + _MARGIN
 
@@ -230,12 +235,16 @@ class _Picture:
         stands = fit(typographic(stands_text(self.explanation)), room, PLAIN)
         self._add_words(28, title, LARGE, bold=True)
         self._add_words(48, stands, PLAIN)
-        self._add_lane(self._prediction_look(), "subject")
+        is_loop = self.chosen.is_loop
+        across = (self.left, self.middle if is_loop else self.right)
+        self._add_edge(*across, self._prediction_look(), is_loop=is_loop)
         for fact in self.chosen.between:
-            self._add_lane(self._look(fact), self.chosen.end(fact, "subject"))
+            forwards = is_loop or self.chosen.end(fact, "subject") == "subject"
+            ends = across if forwards else across[::-1]
+            self._add_edge(*ends, self._look(fact), is_loop=is_loop)
         for side, facts in self.chosen.loops.items():
             for fact in facts:
-                self._add_edge(*self._across(side), self._look(fact), is_loop=True)
+                self._add_edge(*self.gaps[side], self._look(fact), is_loop=True)
         for third in self.chosen.thirds:
             self._add_third(third)
         self._add_pillars()
@@ -248,15 +257,6 @@ class _Picture:
     def _add_words(self, y: float, text: str, size: float, *, bold: bool = False) -> None:
         self.words.append(_text(_MARGIN, y, text, size, bold=bold, anchor="start"))
 
-    def _add_lane(self, look: _Look, start: str | None) -> None:
-        """Add an edge from pillar to pillar, or a loop if there is only one."""
-        if self.chosen.is_loop:
-            self._add_edge(self.left, self.middle, look, is_loop=True)
-        elif start == "subject":
-            self._add_edge(self.left, self.right, look)
-        else:
-            self._add_edge(self.right, self.left, look)
-
     def _add_third(self, third: Third) -> None:
         """Add a box in the middle, as high as its lanes and its text."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
@@ -268,18 +268,12 @@ class _Picture:
         self.boxes.append(_box(*place, lines, third.title, note=typographic(note)))
         for side, facts in third.sides.items():
             self.y = top + (height - _LANE * len(facts)) / 2
-            pillar, box = self._across(side)
+            pillar, box = self.gaps[side]
             for fact in facts:
                 outwards = self.chosen.end(fact, "subject") is not None
                 x1, x2 = (pillar, box) if outwards else (box, pillar)
                 self._add_edge(x1, x2, self._look(fact))
         self.y = top + height
-
-    def _across(self, side: str) -> tuple[float, float]:
-        """The x range from a pillar to the boxes in the middle."""
-        if side == "subject":
-            return self.left, self.middle
-        return self.right, self.right - _GAP
 
     def _add_edge(self, x1: float, x2: float, look: _Look, *, is_loop: bool = False) -> None:
         """Add a line with an arrow head in its own lane: label above, influence below."""

@@ -126,20 +126,19 @@ def _training(info: RunInfo) -> Iterator[Part]:
     """Curves of the loss and of the metric that selected the best epoch."""
     if not info.history:
         return
-    names = dict.fromkeys(name for epoch in info.history for name in epoch)
-    charts = [_curve(info, "loss", "Loss by epoch", Column("loss", "loss", "number"))]
-    for name in (name for name in names if name not in _NO_METRICS):
-        title = metric_title(name)
-        axis = Column(name, title, metric_unit(name))
-        charts.append(_curve(info, name, f"{title} on validation by epoch", axis))
+    axes = {"loss": Column("loss", "loss", "number")}
+    for name in dict.fromkeys(name for epoch in info.history for name in epoch):
+        if name not in _NO_METRICS:
+            axes[name] = Column(name, metric_title(name), metric_unit(name))
+    charts = []
+    for name, axis in axes.items():
+        title = "Loss" if name == "loss" else f"{axis.title} on validation"
+        curve = Curve(name, [(epoch["epoch"], epoch.get(name)) for epoch in info.history])
+        epochs = Column("epoch", "epoch", "count")
+        charts.append(Chart(name, f"{title} by epoch", [curve], epochs, axis))
     yield "heading", "Training", 2, "training"
     yield "paragraphs", list(_trained(info))
     yield "charts", charts
-
-
-def _curve(info: RunInfo, name: str, title: str, axis: Column) -> Chart:
-    curve = Curve(name, [(epoch["epoch"], epoch.get(name)) for epoch in info.history])
-    return Chart(name, title, [curve], Column("epoch", "epoch", "count"), axis)
 
 
 def _trained(info: RunInfo) -> Iterator[str]:
