@@ -11,8 +11,6 @@ the left by Jensen. Hoeffding's lemma gives E x + R^2 / 8 on the right as well. 
 times the farthest row's distance from their mean. Distances change by no more than the query moves.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from whereof.explain._rollback_kernels import Changes, log_sums, quadratic_forms, score_queries
@@ -29,29 +27,22 @@ _HEAVY = 1024
 """Number of most probable candidates that the close bounds score."""
 
 
-@dataclass(frozen=True, eq=False)
-class WideBounds:
-    """Bounds without scoring: the variance is bounded by the trace of the rows' covariance."""
+def wide_bounds(scored: ScoredPrediction, mean_row: Numbers, changes: Changes) -> Bounds:
+    """Bounds without scoring: the variance is bounded by the trace of the rows' covariance.
 
-    scored: ScoredPrediction
-    mean_row: Numbers
-    """(width,) mean of the candidates' rows, weighted by the softmax."""
-
-    def log_sums(self, changes: Changes) -> Bounds:
-        if self.scored.trained.scorer.model.match == "dot":
-            excess = _excess(self._spread * changes.size**2, _ranges(self.scored, changes))
-            low, high = changes.mean, changes.mean + excess
-        else:
-            low, high = -changes.size, changes.size
-        slack = _slack(changes, self.scored)
-        with np.errstate(over="ignore"):
-            return _logs(np.exp(low - slack), np.exp(high + slack), changes)
-
-    @property
-    def _spread(self) -> float:
-        """Trace of the rows' covariance under the softmax: bounds every direction."""
-        mean = float(self.scored.probabilities @ self.scored.candidates.squares)
-        return max(mean - float(self.mean_row @ self.mean_row), 0.0) + 1e-6 * mean
+    mean_row: (width,) mean of the candidates' rows, weighted by the softmax.
+    """
+    if scored.trained.scorer.model.match == "dot":
+        mean = float(scored.probabilities @ scored.candidates.squares)
+        # The trace of the covariance under the softmax bounds the variance in every direction.
+        spread = max(mean - float(mean_row @ mean_row), 0.0) + 1e-6 * mean
+        excess = _excess(spread * changes.size**2, _ranges(scored, changes))
+        low, high = changes.mean, changes.mean + excess
+    else:
+        low, high = -changes.size, changes.size
+    slack = _slack(changes, scored)
+    with np.errstate(over="ignore"):
+        return _logs(np.exp(low - slack), np.exp(high + slack), changes)
 
 
 class CloseBounds:
@@ -119,14 +110,10 @@ def _slack(changes: Changes, scored: ScoredPrediction) -> Numbers:
     return np.asarray(rounding + _EXPONENTIALS * (1 + reach))
 
 
-def _precision(changes: Changes) -> float:
-    """Precision of scores and of their exponentials."""
-    return float(np.finfo(changes.queries.dtype).eps) + _EXPONENTIALS
-
-
 def _logs(floor: Numbers, ceiling: Numbers, changes: Changes) -> Bounds:
     """Logarithms of the sums, including candidates whose own rows change."""
-    tiny, rough = np.finfo(np.float64).tiny, _precision(changes) * changes.correction_size
+    precision = float(np.finfo(changes.queries.dtype).eps) + _EXPONENTIALS
+    tiny, rough = np.finfo(np.float64).tiny, precision * changes.correction_size
     with np.errstate(invalid="ignore", over="ignore"):
         floor = np.nan_to_num(floor + changes.correction - rough, nan=0.0)
         ceiling = np.nan_to_num(ceiling + changes.correction + rough, nan=np.inf)

@@ -4,7 +4,7 @@ Let x_c be the change of candidate c's score and p the probabilities before. The
 probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -25,22 +25,13 @@ from whereof.explain._rollback_kernels import (
     score_queries,
     stand_after,
 )
-from whereof.explain.bounds import CloseBounds, WideBounds
+from whereof.explain.bounds import CloseBounds, wide_bounds
 from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import STANDING, Standings
 from whereof.types import FactIds, Numbers
 
-__all__ = [
-    "Backing",
-    "Changes",
-    "CoreScoring",
-    "Rescored",
-    "Rollback",
-    "RolledBack",
-    "Scoring",
-    "Sets",
-]
+__all__ = ["Changes", "CoreScoring", "Rescored", "Rollback", "RolledBack", "Scoring", "Sets"]
 
 _CHUNK = 1 << 15
 """Number of facts whose changes are kept in memory at a time."""
@@ -102,10 +93,6 @@ class Scoring(Protocol):
 
     def after(self, changes: Changes) -> Rescored:
         """Score all candidates after each removal."""
-
-
-Backing = Callable[[ScoredPrediction], Scoring]
-"""Prepares a prediction for scoring."""
 
 
 class CoreScoring:
@@ -171,9 +158,6 @@ class RolledBack(NamedTuple):
     standings: Standings
     """(n,) of the prediction after each."""
 
-    def take(self, chosen: NDArray[np.int64]) -> "RolledBack":
-        return RolledBack(self.influences[chosen], self.standings[chosen])
-
 
 @dataclass(frozen=True, eq=False)
 class Rollback:
@@ -220,11 +204,12 @@ class Rollback:
 
         Close bounds exist for dot products only and cost more.
         """
-        kind = self._close_bounds if close else self._wide_bounds
         lower, upper = [], []
-        for part in sets.parts():
-            changes = self.changes(part)
-            low, high = kind.log_sums(changes)
+        for changes in map(self.changes, sets.parts()):
+            if close:
+                low, high = self._close_bounds.log_sums(changes)
+            else:
+                low, high = wide_bounds(self.scored, self._mean_row, changes)
             lower.append(self._influence(changes, low))
             upper.append(self._influence(changes, high))
         return np.concatenate(lower), np.concatenate(upper)
@@ -310,10 +295,6 @@ class Rollback:
         if self._view.kind == DOT:
             mean_row(rows, self.scored.probabilities, mean)
         return mean
-
-    @cached_property
-    def _wide_bounds(self) -> WideBounds:
-        return WideBounds(self.scored, self._mean_row)
 
     @cached_property
     def _close_bounds(self) -> CloseBounds:

@@ -107,8 +107,8 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
         parts.append(rollback.outcomes(sets.take(scored[-1])))
     chosen = np.concatenate(scored)
     in_order = np.argsort(chosen)
-    joined = RolledBack(*map(np.concatenate, zip(*parts, strict=True)))
-    ranked = rank_outcomes(joined.take(in_order), top, opposing=opposing)
+    joined = RolledBack(*(np.concatenate(part)[in_order] for part in zip(*parts, strict=True)))
+    ranked = rank_outcomes(joined, top, opposing=opposing)
     totals = ranked.totals if len(chosen) == len(sets) else None
     return replace(ranked, chosen=chosen[in_order][ranked.chosen], totals=totals)
 
