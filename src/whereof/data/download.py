@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from whereof._version import __version__
 from whereof.data.catalogue import Entry, File
@@ -42,7 +42,13 @@ def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
             _fetch_files([file for file in entry.files if file.url == url], entry, draft, events)
         sums = {file.name: _sha256(draft / file.name) for file in entry.files}
         (draft / _RECORD).write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
-        return _move(draft, cache / entry.name)
+        folder = cache / entry.name
+        try:
+            draft.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # another process may have been faster
+                raise
+        return folder
     except DownloadError as error:
         raise WhereofError(
             f"{error}; nothing was kept: try again, or put the files of {entry.name} into "
@@ -55,16 +61,6 @@ def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _move(draft: Path, folder: Path) -> Path:
-    """Rename a draft, unless another process was faster."""
-    try:
-        draft.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
-    return folder
 
 
 def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | None) -> None:
@@ -181,9 +177,7 @@ def _from_tar(path: Path, name: str) -> bytes:
     with tarfile.open(path, "r:gz") as archive:
         for member in archive:
             if PurePosixPath(member.name).name == name and member.isfile():
-                file = archive.extractfile(member)
-                assert file is not None
-                return _read_whole(file)
+                return _read_whole(cast(IO[bytes], archive.extractfile(member)))
     raise DownloadError(f"no {name} in the archive")
 
 

@@ -19,7 +19,6 @@ from whereof.data.text import FilePath, open_bytes, to_rating
 from whereof.errors import WhereofError
 
 _N_ROWS: Final = 1 << 20
-_NAMES: Final = (str, int, np.integer)
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
 
 
@@ -144,10 +143,8 @@ def _column(frame: Any, names: Sequence[Any], at: int) -> Any:
 
 def _values(column: Any) -> list[Any]:
     """The cells of a column, as Python objects."""
-    for convert in ("to_list", "tolist"):
-        if hasattr(column, convert):
-            return list(getattr(column, convert)())
-    return list(column)
+    convert = getattr(column, "to_list", None) or getattr(column, "tolist", None)
+    return list(convert() if convert else column)
 
 
 def _encode(column: Any, layout: ColumnLayout, role: str) -> Any:
@@ -173,15 +170,15 @@ def _encode(column: Any, layout: ColumnLayout, role: str) -> Any:
 
 
 def _is_missing(cell: Any) -> bool:
-    is_nan = isinstance(cell, Number) and bool(cell != cell)
-    is_blank = isinstance(cell, str) and not cell.strip()
-    return is_nan or is_blank or type(cell).__name__ in _MISSING
+    if isinstance(cell, str):
+        return not cell.strip()
+    return type(cell).__name__ in _MISSING or (isinstance(cell, Number) and bool(cell != cell))
 
 
 def _is_name(cell: Any) -> bool:
     if isinstance(cell, str):
         return not any("\ud800" <= letter <= "\udfff" for letter in cell)
-    return isinstance(cell, _NAMES) and not isinstance(cell, bool)
+    return isinstance(cell, int | np.integer) and not isinstance(cell, bool)
 
 
 def _ratings(cells: list[Any], layout: ColumnLayout, place: str, row: int) -> Any:

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
 
 
@@ -69,15 +67,6 @@ def _group(
     return bounds, (pairs % width).astype(np.int32)
 
 
-class Spans(NamedTuple):
-    """Ranges of known objects in `KnownAnswers.flat`, one per query."""
-
-    starts: NDArray[np.int64]
-    """(n_queries,)"""
-    stops: NDArray[np.int64]
-    """(n_queries,); equal to the start if nothing is known."""
-
-
 @dataclass(frozen=True, eq=False)
 class KnownAnswers:
     """The known objects of every query (subject, relation), in one flat array.
@@ -86,62 +75,29 @@ class KnownAnswers:
     """
 
     n_relations: int
+    """Number of relations; 1 in two-way data."""
     keys: NDArray[np.int64]
-    """(n_queries,) subject * n_relations + relation, ascending."""
-    bounds: NDArray[np.int64]
-    """(n_queries + 1,) query i owns flat[bounds[i]:bounds[i + 1]]."""
+    """(n_distinct_facts,) subject * n_relations + relation, ascending."""
     flat: NDArray[np.int32]
     """(n_distinct_facts,) object ids, ascending within a query."""
 
     @classmethod
     def of(cls, *splits: Facts, n_relations: int) -> "KnownAnswers":
-        """The known answers of all given splits.
-
-        Parameters
-        ----------
-        splits
-            Each (n, 3) int32.
-        n_relations
-            Number of relations; may be 0 in two-way data.
-        """
+        """The known answers of all given splits, each (n, 3)."""
         width = max(n_relations, 1)
         facts = np.concatenate([np.empty((0, 3), np.int32), *splits])
-        _check_relations(facts[:, RELATION], width)
-        keys = _key(facts[:, SUBJECT], facts[:, RELATION], width)
+        keys = facts[:, SUBJECT].astype(np.int64) * width + facts[:, RELATION]
         order = np.lexsort((facts[:, OBJECT], keys))
         keys, objects = keys[order], facts[order, OBJECT]
         fresh = np.ones(len(keys), bool)
         fresh[1:] = (keys[1:] != keys[:-1]) | (objects[1:] != objects[:-1])
-        keys, objects = keys[fresh], objects[fresh]
-        distinct, starts = np.unique(keys, return_index=True)
-        return cls(width, distinct, np.append(starts, len(keys)).astype(np.int64), objects)
+        return cls(width, keys[fresh], objects[fresh])
 
-    def lookup(self, queries: NDArray[np.integer]) -> Spans:
-        """Look up the known objects of (n, 2) queries (subject, relation), as spans of `flat`."""
+    def lookup(self, queries: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(n, 2) start and stop in `flat` of the known objects of (n, 2) queries."""
         subjects, relations = queries[:, 0], queries[:, 1]
-        wanted = _key(subjects, relations, self.n_relations)
-        at = np.searchsorted(self.keys, wanted)
-        found = np.zeros(len(wanted), bool)
-        inside = at < len(self.keys)
-        found[inside] = self.keys[at[inside]] == wanted[inside]
+        wanted = subjects.astype(np.int64) * self.n_relations + relations
+        starts, stops = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
         # A relation id out of range would have the same key as another subject's query.
-        found &= (relations >= 0) & (relations < self.n_relations)
-        starts = self.bounds[at]
-        return Spans(starts, np.where(found, self.bounds[at + found], starts))
-
-    def objects(self, subject: int, relation: int) -> NDArray[np.int32]:
-        """The known objects of one query, ascending; may be empty."""
-        span = self.lookup(np.array([[subject, relation]]))
-        return self.flat[span.starts[0] : span.stops[0]]
-
-
-def _key(
-    subjects: NDArray[np.integer], relations: NDArray[np.integer], n_relations: int
-) -> NDArray[np.int64]:
-    return subjects.astype(np.int64) * n_relations + relations
-
-
-def _check_relations(relations: NDArray[np.int32], n_relations: int) -> None:
-    if len(relations) and not 0 <= relations.min() <= relations.max() < n_relations:
-        bad = relations.min() if relations.min() < 0 else relations.max()
-        raise WhereofError(f"relation id {bad} is not one of 0 to {n_relations - 1}")
+        inside = (relations >= 0) & (relations < self.n_relations)
+        return np.column_stack([starts, np.where(inside, stops, starts)])

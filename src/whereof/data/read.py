@@ -105,19 +105,18 @@ def _as_options(given: dict[str, Any]) -> dict[str, Any]:
 
 def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
     """What was read, and the options that differ from the defaults, as JSON values."""
-    about = {"data": source if isinstance(source, (str, os.PathLike)) else "table"}
+    about: dict[str, Any] = {"data": source if isinstance(source, (str, os.PathLike)) else "table"}
     for item in fields(options):
         value = getattr(options, item.name)
         if value != item.default:
             about[item.name] = "given" if isinstance(value, dict) else value
-    return {name: _plain(value) for name, value in about.items()}
-
-
-def _plain(value: Any) -> Any:
-    """A path as text; bytes that are not UTF-8 are escaped."""
-    if not isinstance(value, (str, os.PathLike)):
-        return value
-    return str(value).encode(errors="backslashreplace").decode()
+    return {
+        # Bytes of a path that are not UTF-8 are escaped.
+        name: str(value).encode(errors="backslashreplace").decode()
+        if isinstance(value, (str, os.PathLike))
+        else value
+        for name, value in about.items()
+    }
 
 
 def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:

@@ -137,10 +137,7 @@ def _join(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Known objects of all filters, and (n, n_filters, 2) start and stop of each query's."""
     starts = np.cumsum([0, *(len(known.flat) for known in filters)])
-    spans = [
-        start + np.stack(known.lookup(queries), axis=1)
-        for start, known in zip(starts, filters, strict=False)
-    ]
+    spans = [start + known.lookup(queries) for start, known in zip(starts, filters, strict=False)]
     return np.concatenate([known.flat for known in filters]), np.stack(spans, axis=1)
 
 

@@ -1,8 +1,10 @@
 """Writing a run folder: checkpoints during training, then the finished run."""
 
 import json
+import math
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,17 +44,11 @@ class RunExists(WhereofError):
     """The folder of a new run exists already."""
 
     def __init__(self, path: Path) -> None:
-        resume = f", or continue it: whereof train --resume {path}"
-        remedy = "choose another folder with -o" + (resume if _is_unfinished(path) else "")
+        remedy = "choose another folder with -o"
+        with suppress(WhereofError):
+            if not Manifest.read(path).finished:
+                remedy += f", or continue it: whereof train --resume {path}"
         super().__init__(f"{path} exists; {remedy}")
-
-
-def _is_unfinished(path: Path) -> bool:
-    """Whether a folder holds a run that can be resumed."""
-    try:
-        return not Manifest.read(path).finished
-    except WhereofError:
-        return False
 
 
 class RunWriter:
@@ -124,8 +120,7 @@ class RunWriter:
         """The event for the start of training."""
         config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
         shape = (about["n_facts"] if config.trace else 0, trace_width)
-        dtype = np.dtype(config.trace_dtype)
-        n_bytes = shape[0] * shape[1] * dtype.itemsize
+        n_bytes = shape[0] * shape[1] * np.dtype(config.trace_dtype).itemsize
         return TrainingStarted(
             run=str(self.path),
             n_facts=about["n_facts"],
@@ -134,12 +129,16 @@ class RunWriter:
             notes=tuple(about["notes"]),
             trace_shape=shape,
             trace_bytes=n_bytes,
-            trace_mapped=is_mapped(n_bytes, self._memory_share),
+            trace_mapped=self._is_mapped(n_bytes),
         )
+
+    def _is_mapped(self, n_bytes: int) -> bool:
+        """Whether a trace of this size is memory-mapped."""
+        return n_bytes > self._memory_share * (total_memory() or math.inf)
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Zeros in memory, or in a memory-mapped file if they are too large."""
-        if not is_mapped(shape[0] * shape[1] * dtype.itemsize, self._memory_share):
+        if not self._is_mapped(shape[0] * shape[1] * dtype.itemsize):
             return np.zeros(shape, dtype)
         with writing_to(self.path):
             self._progress.mkdir(exist_ok=True)
@@ -236,13 +235,13 @@ class RunWriter:
         with writing_to(self.path):
             names = [*self.manifest.files, "history.json", "metrics.json"]
             for name in ("parameters.safetensors", "trace.npy"):
-                if (self._best(best.epoch) / name).exists():
-                    link(self._best(best.epoch) / name, self.path / name)
+                if (kept := self._best(best.epoch) / name).exists():
+                    link(kept, self.path / name)
                     names.append(name)
             write_json(self.path / "history.json", progress.history)
             write_json(self.path / "metrics.json", dict(metrics))
-            kept = sorted((self.path / "checkpoints").glob("*.safetensors"))
-            names += [file.relative_to(self.path).as_posix() for file in kept]
+            checkpoints = sorted(self.path.glob("checkpoints/*.safetensors"))
+            names += [file.relative_to(self.path).as_posix() for file in checkpoints]
             self.manifest = replace(
                 self.manifest,
                 finished=True,
@@ -255,7 +254,6 @@ class RunWriter:
     def _result(self, progress: Progress, best: BestEpoch) -> dict[str, Any]:
         """The numbers of the result, for the manifest."""
         trace = self.path / "trace.npy"
-        trace_bytes = np.load(trace, mmap_mode="r").nbytes if trace.exists() else 0
         return {
             "epochs": len(progress.history),
             "best_epoch": best.epoch,
@@ -264,7 +262,7 @@ class RunWriter:
             "steps": progress.updates,
             "seconds": progress.seconds,
             "facts_per_second": progress.facts / max(progress.seconds, 1e-9),
-            "trace_bytes": trace_bytes,
+            "trace_bytes": np.load(trace, mmap_mode="r").nbytes if trace.exists() else 0,
             "lipschitz": best.norms["lipschitz"],
             "norms": {name: best.norms[name] for name in ("entity_norm", "relation_norm")},
             "bookkeeping": asdict(best.bookkeeping),
@@ -277,12 +275,6 @@ def _save_parameters(
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
     metadata = {"about": json.dumps(about)} if about else None
     path.write_bytes(save(rows, metadata=metadata))
-
-
-def is_mapped(n_bytes: int, memory_share: float) -> bool:
-    """Whether a trace of this size is memory-mapped."""
-    memory = total_memory()
-    return n_bytes > memory_share * (memory if memory is not None else float("inf"))
 
 
 def check_memory(n_bytes: int) -> None:
