@@ -160,32 +160,12 @@ class Retrained:
 
 def retrain(
     run: Run,
-    removed: Sequence[Any],
-    predictions: Sequence[Sequence[str | None]] | None,
-    events: Events | None,
-    options: dict[str, Any],
-) -> Iterator[Retrained]:
-    """See `Run.retrain`. Bad input is refused before the first retraining."""
-    import numpy as np
-
-    from whereof.explain.facts import find_facts
-
-    engine = take_engine(options)
-    if options:
-        raise WhereofError(
-            f"unknown setting {next(iter(options))!r}; choose from those of EngineOptions"
-        )
-    sets = [np.sort(find_facts(run._trained, facts)) for facts in removed]
-    return _retrain(run, sets, predictions, engine, events)
-
-
-def _retrain(
-    run: Run,
     sets: "Sequence[FactIds]",
     predictions: Sequence[Sequence[str | None]] | None,
     engine: "EngineOptions",
     events: Events | None,
 ) -> Iterator[Retrained]:
+    """See `Run.retrain`."""
     with open_cases(run, engine, events) as opened:
         case = opened.own()
         if predictions is None:

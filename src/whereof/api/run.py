@@ -561,9 +561,17 @@ class Run:
         **options
             Fields of `whereof.EngineOptions`, such as threads.
         """
-        from whereof.api.retraining import retrain
+        import numpy as np
 
-        return retrain(self, removed, predictions, events, {**options})
+        from whereof.api.retraining import retrain, take_engine
+        from whereof.explain.facts import find_facts
+
+        given: dict[str, Any] = {**options}
+        engine = take_engine(given)
+        for name in given:
+            raise WhereofError(f"unknown setting {name!r}; choose from those of EngineOptions")
+        sets = [np.sort(find_facts(self._trained, facts)) for facts in removed]
+        return retrain(self, sets, predictions, engine, events)
 
 
 def make_scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":

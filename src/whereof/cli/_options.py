@@ -56,17 +56,12 @@ def _top_or_all(ctx: click.Context, param: click.Parameter, value: Any) -> int |
     return int(value)
 
 
-def _top(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
-    top = _top_or_all(ctx, param, value)
-    return top if isinstance(top, int) else None
-
-
 top_option = click.option(
     "--top",
     default="10",
     show_default=True,
     metavar="N|all",
-    callback=_top,
+    callback=_top_or_all,
     help="Number of answers.",
 )
 

@@ -11,13 +11,7 @@ from whereof.errors import WhereofError
 if TYPE_CHECKING:
     from whereof.data.catalogue import Entry
 
-_SIZES = {
-    "n_facts": "facts",
-    "n_valid": "valid",
-    "n_test": "test",
-    "n_entities": "entities",
-    "n_relations": "relations",
-}
+_SIZES = ("n_facts", "n_valid", "n_test", "n_entities", "n_relations")
 
 
 @click.command("datasets")
@@ -67,7 +61,7 @@ def _list(listed: list[dict[str, Any]]) -> None:
     from whereof.present.terminal import console, show
     from whereof.table import Column, Table
 
-    sizes = [Column(name, title, "count") for name, title in _SIZES.items()]
+    sizes = [Column(name, name.removeprefix("n_"), "count") for name in _SIZES]
     columns = [Column("name", "name"), *sizes, Column("licence", "licence"), Column("here", "here")]
     rows = [[about[column.name] for column in columns] for about in listed]
     show(console(), Table.of("datasets", "", columns, rows))
@@ -77,7 +71,7 @@ def _show(about: dict[str, Any]) -> None:
     from whereof.present.terminal import console
 
     lines = {
-        "sizes": ", ".join(f"{about[size]:,} {words}" for size, words in _SIZES.items()),
+        "sizes": ", ".join(f"{about[size]:,} {size.removeprefix('n_')}" for size in _SIZES),
         "labels": "yes" if about["labelled"] else "none beside the names",
         "licence": f"{about['licence']}: {about['terms']}",
         "cite": about["citation"],

@@ -19,7 +19,7 @@ from whereof.errors import WhereofError
 @click.option("--new", is_flag=True, help="Leave out answers known from training or validation.")
 @common_options
 def command(
-    run: Path, query: tuple[str, ...], top: int | None, new: bool, as_json: bool, **files: Any
+    run: Path, query: tuple[str, ...], top: int | str, new: bool, as_json: bool, **files: Any
 ) -> None:
     """Rank the answers to a query, or to a file of them.
 
@@ -37,11 +37,12 @@ def command(
 
     _check(query, files["queries"], files["out"])
     opened = Run.open(run)
+    number = None if isinstance(top, str) else top
     with TerminalEvents() as events:
         if query:
-            _show(opened, opened.predict(*query, top=top, new=new), as_json)
+            _show(opened, opened.predict(*query, top=number, new=new), as_json)
         else:
-            _answer_file(opened, as_json, top=top, new=new, events=events, **files)
+            _answer_file(opened, as_json, top=number, new=new, events=events, **files)
 
 
 def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> None:

@@ -49,7 +49,10 @@ class TerminalEvents(Events):
     """Shows events on standard error. The first Ctrl-C or SIGTERM ends the work cleanly."""
 
     def __init__(self) -> None:
-        self.console = _error_console()
+        # Standard output is for results.
+        self.console = Console(
+            stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True
+        )
         self._stack = ExitStack()
         self._bar: Progress | None = None
         self._bar_kind = self._url = ""
@@ -200,11 +203,6 @@ class TerminalEvents(Events):
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def _error_console() -> Console:
-    """Standard error: standard output is for results."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def start_lines(event: TrainingStarted) -> list[str]:
