@@ -132,7 +132,7 @@ class Dataset:
         """
         return max(self.n_relations, 1)
 
-    @property
+    @cached_property
     def two_way(self) -> bool:
         """Whether facts have no relation."""
         return len(self.relations) == 0

@@ -16,7 +16,13 @@ from whereof import registry
 from whereof.chart import Chart
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import count_retrainings, no_results, protocols, result_fields
+from whereof.evaluate.protocol import (
+    Protocol,
+    count_retrainings,
+    no_results,
+    protocols,
+    result_fields,
+)
 from whereof.evaluate.sample import Retraining, Sample, Task, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
@@ -168,14 +174,12 @@ class Evaluation:
 
     def headlines(self) -> list[str]:
         """The most important sentences."""
-        return [said for each in protocols() if each.ran(self) for said in each.headlines(self)]
+        return [said for each in self._ran for said in each.headlines(self)]
 
     def sections(self) -> Iterator[Section]:
         """The results of every protocol, in the requested order."""
-        asked = [*self.options.get("protocols", ())]
-        ran = [each for each in protocols() if each.ran(self)]
-        ran.sort(key=lambda each: asked.index(each.name) if each.name in asked else len(asked))
-        for each in ran:
+        order = {name: number for number, name in enumerate(self.options.get("protocols", ()))}
+        for each in sorted(self._ran, key=lambda each: order.get(each.name, len(order))):
             parts = each.sentences(self), each.tables(self), each.charts(self)
             yield Section(each.name, each.title, *map(tuple, parts))  # type: ignore[arg-type]
         if self.explain_seconds:
@@ -185,8 +189,11 @@ class Evaluation:
 
     def arrays(self) -> dict[str, Any]:
         """Arrays to keep beside the document, by the end of their name."""
-        ran = (each for each in protocols() if each.ran(self))
-        return {name: array for each in ran for name, array in each.arrays(self).items()}
+        return {name: array for each in self._ran for name, array in each.arrays(self).items()}
+
+    @property
+    def _ran(self) -> list[Protocol]:
+        return [each for each in protocols() if each.ran(self)]
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
