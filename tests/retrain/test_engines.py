@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_an_error_comes_out_and_the_others_end(engine: Engine, tmp_path: Path) -
 def test_an_error_of_ours_is_one_line(engine: Engine, tmp_path: Path) -> None:
     subject = make_subject(tmp_path)
     problem = subject.recipe.problem
-    wild = type(problem)(**vars(problem) | {"config": problem.config.replace(rate=1e38)})
+    wild = replace(problem, config=problem.config.replace(rate=1e38))
     recipe = Recipe(wild, subject.recipe.n_facts)
     with pytest.raises(Diverged) as caught:
         list(engine.retrain(recipe, JOBS[1:2], subject.predictions, never))

@@ -162,7 +162,7 @@ def test_what_is_asked_to_stop_stops(card: Card, tmp_path: Path) -> None:
 def test_divergence_is_said_with_a_remedy(card: Card, tmp_path: Path, rows: bool) -> None:
     subject = make_subject(tmp_path, optimizer="sgd")
     problem = subject.recipe.problem
-    wild = type(problem)(**vars(problem) | {"config": problem.config.replace(rate=1e38)})
+    wild = replace(problem, config=problem.config.replace(rate=1e38))
     recipe, predictions = Recipe(wild, subject.recipe.n_facts), subject.predictions
     with pytest.raises(Diverged) as caught:
         list(CudaEngine(card).retrain(recipe, JOBS[1:], None if rows else predictions, never))
