@@ -80,7 +80,7 @@ def test_runs_that_do_not_fit_go_on_below(runs: Path) -> None:
     pipe = Console(width=60)
     with pipe.capture() as capture:
         show_runs(pipe, [info] * 5, everything=False)
-    assert capture.get().splitlines()[0].split() == [info.name] * 5
+    assert capture.get().splitlines()[0].split() == [info.run] * 5
 
 
 def test_sides_are_not_shown_of_other_data(runs: Path) -> None:

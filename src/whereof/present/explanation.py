@@ -58,7 +58,11 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
         facts = facts_table(explanation, explanation.facts, page=False, ids=ids)
         show(out, heading(_list_title(explanation, options)), facts, *_below(explanation, options))
     else:
-        show(out, _nothing(explanation, options))
+        verb, remedy = "supports", "see those against it with --opposing"
+        if options.opposing:
+            verb, remedy = "opposes", "leave out --opposing for those that support"
+        n_adjacent = count(explanation.n_adjacent, "adjacent fact")
+        show(out, f"no fact {verb} it, of {n_adjacent}; {remedy}")
     show(out, *explanation.notes)
     for table in _joint_tables(explanation, page=False):
         show(out, "", table)
@@ -280,23 +284,19 @@ def _heading(explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
+    """Which facts are listed, and what their influence is on."""
+    which = f"Facts that {'oppose' if options.opposing else 'support'} it"
     if explanation.without:
         which = "These facts, each alone"
     elif options.top is None:
         which = "All facts that were asked for"
-    else:
-        which = f"Facts that {'oppose' if options.opposing else 'support'} it"
-    return f"{which}, by {_measure(explanation)}"
-
-
-def _measure(explanation: Explanation) -> str:
-    """What influences are, in a few words."""
-    if not has_falls(explanation):
-        return f"influence as {explanation.method} estimates it"
-    if explanation.of == "score" and is_rated(explanation.prediction):
-        return "influence on its rating"
     others = {"loss": "how much they lower its loss", "log_ratio": "influence on that"}
-    return others.get(explanation.of, f"influence on its {explanation.of}")
+    by = others.get(explanation.of, f"influence on its {explanation.of}")
+    if not has_falls(explanation):
+        by = f"influence as {explanation.method} estimates it"
+    elif explanation.of == "score" and is_rated(explanation.prediction):
+        by = "influence on its rating"
+    return f"{which}, by {by}"
 
 
 def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
@@ -320,13 +320,6 @@ def _next(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     if not options.stability and "groups" in get_method(explanation.method).can:
         yield "--stability"
     yield "--json"
-
-
-def _nothing(explanation: Explanation, options: ExplainOptions) -> str:
-    n_adjacent = count(explanation.n_adjacent, "adjacent fact")
-    if options.opposing:
-        return f"no fact opposes it, of {n_adjacent}; leave out --opposing for those that support"
-    return f"no fact supports it, of {n_adjacent}; see those against it with --opposing"
 
 
 def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableType | Table]:

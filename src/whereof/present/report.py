@@ -123,9 +123,17 @@ def _metrics(info: RunInfo) -> Iterator[Part]:
 
 
 def _training(info: RunInfo) -> Iterator[Part]:
-    """Curves of the loss and of the metric that selected the best epoch."""
+    """The time, the kept epoch, and curves of the loss and of the metric that selected it."""
     if not info.history:
         return
+    said = []
+    if info.best_epoch is not None and info.epochs is not None:
+        said.append(f"Training {info.ending()}.")
+    if info.seconds is not None and info.steps:
+        said.append(f"{count(info.steps, 'step')} took {text(info.seconds, 'seconds')}.")
+    if info.lipschitz:
+        slope = text(info.lipschitz, "number")
+        said.append(f"The steepest slope of the score during training is {slope}.")
     axes = {"loss": Column("loss", "loss", "number")}
     for name in dict.fromkeys(name for epoch in info.history for name in epoch):
         if name not in _NO_METRICS:
@@ -137,19 +145,8 @@ def _training(info: RunInfo) -> Iterator[Part]:
         epochs = Column("epoch", "epoch", "count")
         charts.append(Chart(name, f"{title} by epoch", [curve], epochs, axis))
     yield "heading", "Training", 2, "training"
-    yield "paragraphs", list(_trained(info))
+    yield "paragraphs", said
     yield "charts", charts
-
-
-def _trained(info: RunInfo) -> Iterator[str]:
-    """The time of training, and the kept epoch."""
-    if info.best_epoch is not None and info.epochs is not None:
-        yield f"Training {info.ending()}."
-    if info.seconds is not None and info.steps:
-        yield f"{count(info.steps, 'step')} took {text(info.seconds, 'seconds')}."
-    if info.lipschitz:
-        slope = text(info.lipschitz, "number")
-        yield f"The steepest slope of the score during training is {slope}."
 
 
 def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
@@ -180,27 +177,20 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     rated = is_rated(examples[0].prediction)
     which = "new answers with the highest rating" if rated else "most probable new answers"
     yield "heading", "Examples", 2, "examples"
-    yield (
-        "paragraphs",
-        [f"The {which}, and the facts behind them. The influences are estimates."],
-    )
+    about = f"The {which}, and the facts behind them. The influences are estimates."
+    yield "paragraphs", [about]
     for each in examples:
+        said = f"{stands_text(each).capitalize()}."
+        if each.facts and has_falls(each):
+            first, n_adjacent = each.facts[0], count(each.n_adjacent, "adjacent fact")
+            said += (
+                f" Of {n_adjacent}, {fact_text(first)} has the largest influence: "
+                f"{influence_text(first.influence, each)}."
+            )
         yield "heading", fact_text(each.prediction), 3
-        yield "paragraphs", [_example_words(each)]
+        yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)
         yield "table", facts_table(each, each.facts, ids=False, most=_EXAMPLE_FACTS)
-
-
-def _example_words(explanation: Explanation) -> str:
-    """The standing of the prediction, and its strongest fact."""
-    stands = f"{stands_text(explanation).capitalize()}."
-    if not explanation.facts or not has_falls(explanation):
-        return stands
-    first = explanation.facts[0]
-    return (
-        f"{stands} Of {count(explanation.n_adjacent, 'adjacent fact')}, {fact_text(first)} has "
-        f"the largest influence: {influence_text(first.influence, explanation)}."
-    )
 
 
 def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:

@@ -94,10 +94,6 @@ class RunInfo:
         """Whether facts have no relation."""
         return self.n_relations == 0
 
-    @property
-    def name(self) -> str:
-        return Path(self.run or "in memory").name
-
     def counts(self) -> Iterator[tuple[str, str]]:
         """Sizes of data and training, with their titles."""
         for name, (title, unit) in _COUNTS.items():
@@ -146,9 +142,10 @@ def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> No
     Runs that do not fit next to the others are shown below.
     """
     rows = list(_side_by_side(infos, everything))
-    names = [info.name for info in infos]
+    folders = [info.run or "in memory" for info in infos]
+    names = [Path(folder).name for folder in folders]
     if len(set(names)) < len(names):
-        names = [info.run or "in memory" for info in infos]
+        names = folders
     for block in _blocks(names, rows, room(out)):
         columns = [_PLAIN, *(Column("", names[place]) for place in block)]
         kept = [(row[0], *(row[place + 1] for place in block)) for row in rows]
