@@ -1,6 +1,6 @@
 """Small problems to retrain, and engines that count jobs."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ import trained
 import whereof
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
-from whereof.predict.standing import Predictions, Standings
-from whereof.retrain.engine import Engine, Job
+from whereof.predict.standing import Predictions
+from whereof.retrain.engine import Engine, Job, Results, Stop
 from whereof.retrain.journal import Journal
 from whereof.retrain.recipe import Recipe
 from whereof.retrain.retrainer import Retrainer
-from whereof.training.results import Parameters
 
 
 def never() -> bool:
@@ -46,12 +45,15 @@ def make_subject(folder: Path, **settings: Any) -> Subject:
     return subject_of(trained.train(folder / "run", **settings))
 
 
-class Counting:
+class Counting(Engine):
     """An engine that records every job."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.jobs = engine, list[Job]()
-        self.identity, self.at_once = engine.identity, engine.at_once
+        self.engine, self.jobs, self.at_once = engine, list[Job](), engine.at_once
+
+    @property
+    def identity(self) -> str:
+        return self.engine.identity
 
     def describe(self) -> str:
         return self.engine.describe()
@@ -60,14 +62,10 @@ class Counting:
         return self.engine.seconds_for(recipe, n_retrainings)
 
     def retrain(
-        self,
-        recipe: Recipe,
-        jobs: Sequence[Job],
-        predictions: Predictions | None,
-        should_stop: Callable[[], bool],
-    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
+        self, recipe: Recipe, jobs: Sequence[Job], predictions: Predictions | None, stop: Stop
+    ) -> Results:
         self.jobs += jobs
-        return self.engine.retrain(recipe, jobs, predictions, should_stop)
+        return self.engine.retrain(recipe, jobs, predictions, stop)
 
     def close(self) -> None:
         self.engine.close()

@@ -21,25 +21,6 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[h + k] = dq[h + k] * s[k] - dq[k] * s[h + k]
 
 
-CUDA = CudaCode(
-    query="""
-        FOR_EACH(k, QUERY_WIDTH / 2) {
-          int i = QUERY_WIDTH / 2 + k;
-          q[k] = s[k] * r[k] - s[i] * r[i];
-          q[i] = s[k] * r[i] + s[i] * r[k];
-        }
-    """,
-    query_vjp="""
-        FOR_EACH(k, QUERY_WIDTH / 2) {
-          int i = QUERY_WIDTH / 2 + k;
-          ds[k] = dq[k] * r[k] + dq[i] * r[i];
-          ds[i] = dq[i] * r[k] - dq[k] * r[i];
-          dr[k] = dq[k] * s[k] + dq[i] * s[i];
-          dr[i] = dq[i] * s[k] - dq[k] * s[i];
-        }
-    """,
-)
-
 MODEL = Model(
     name="complex",
     title="ComplEx",
@@ -52,5 +33,22 @@ MODEL = Model(
     entity_parts=2,
     relation_parts=2,
     trilinear=True,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="""
+            FOR_EACH(k, QUERY_WIDTH / 2) {
+              int i = QUERY_WIDTH / 2 + k;
+              q[k] = s[k] * r[k] - s[i] * r[i];
+              q[i] = s[k] * r[i] + s[i] * r[k];
+            }
+        """,
+        query_vjp="""
+            FOR_EACH(k, QUERY_WIDTH / 2) {
+              int i = QUERY_WIDTH / 2 + k;
+              ds[k] = dq[k] * r[k] + dq[i] * r[i];
+              ds[i] = dq[i] * r[k] - dq[k] * r[i];
+              dr[k] = dq[k] * s[k] + dq[i] * s[i];
+              dr[i] = dq[i] * s[k] - dq[k] * s[i];
+            }
+        """,
+    ),
 )

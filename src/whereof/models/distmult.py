@@ -16,16 +16,6 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[k] = dq[k] * s[k]
 
 
-CUDA = CudaCode(
-    query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k] * r[k];",
-    query_vjp="""
-        FOR_EACH(k, QUERY_WIDTH) {
-          ds[k] = dq[k] * r[k];
-          dr[k] = dq[k] * s[k];
-        }
-    """,
-)
-
 MODEL = Model(
     name="distmult",
     title="DistMult",
@@ -37,5 +27,13 @@ MODEL = Model(
     query=query,
     query_vjp=query_vjp,
     trilinear=True,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k] * r[k];",
+        query_vjp="""
+            FOR_EACH(k, QUERY_WIDTH) {
+              ds[k] = dq[k] * r[k];
+              dr[k] = dq[k] * s[k];
+            }
+        """,
+    ),
 )

@@ -36,19 +36,6 @@ def biased_query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
     ds[h] = dq[h + 1]
 
 
-CUDA = CudaCode(
-    query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k];",
-    query_vjp="FOR_EACH(k, QUERY_WIDTH) ds[k] = dq[k];",
-)
-
-BIASED_CUDA = CudaCode(
-    query="""
-        FOR_EACH(k, WIDTH) q[k] = k < WIDTH - 1 ? s[k] : 1;
-        if (THREAD == 0) q[WIDTH] = s[WIDTH - 1];
-    """,
-    query_vjp="FOR_EACH(k, WIDTH) ds[k] = dq[k < WIDTH - 1 ? k : WIDTH];",
-)
-
 MODEL = Model(
     name="mf",
     title="Matrix factorisation",
@@ -59,7 +46,10 @@ MODEL = Model(
     query=query,
     query_vjp=query_vjp,
     two_way=True,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k];",
+        query_vjp="FOR_EACH(k, QUERY_WIDTH) ds[k] = dq[k];",
+    ),
 )
 
 BIASED = Model(
@@ -72,5 +62,11 @@ BIASED = Model(
     query=biased_query,
     query_vjp=biased_query_vjp,
     two_way=True,
-    cuda=BIASED_CUDA,
+    cuda=CudaCode(
+        query="""
+            FOR_EACH(k, WIDTH) q[k] = k < WIDTH - 1 ? s[k] : 1;
+            if (THREAD == 0) q[WIDTH] = s[WIDTH - 1];
+        """,
+        query_vjp="FOR_EACH(k, WIDTH) ds[k] = dq[k < WIDTH - 1 ? k : WIDTH];",
+    ),
 )

@@ -25,24 +25,6 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
             dr[i * h + k] = s[i] * dq[k]
 
 
-CUDA = CudaCode(
-    query="""
-        FOR_EACH(k, QUERY_WIDTH) {
-          q[k] = 0;
-          for (int i = 0; i < QUERY_WIDTH; i++) q[k] += s[i] * r[i * QUERY_WIDTH + k];
-        }
-    """,
-    query_vjp="""
-        FOR_EACH(i, QUERY_WIDTH) {
-          const Number *row = r + i * QUERY_WIDTH;
-          Number total = dq[0] * row[0];
-          for (int k = 1; k < QUERY_WIDTH; k++) total += dq[k] * row[k];
-          ds[i] = total;
-          for (int k = 0; k < QUERY_WIDTH; k++) dr[i * QUERY_WIDTH + k] = s[i] * dq[k];
-        }
-    """,
-)
-
 MODEL = Model(
     name="rescal",
     title="RESCAL",
@@ -54,5 +36,21 @@ MODEL = Model(
     query=query,
     query_vjp=query_vjp,
     trilinear=True,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="""
+            FOR_EACH(k, QUERY_WIDTH) {
+              q[k] = 0;
+              for (int i = 0; i < QUERY_WIDTH; i++) q[k] += s[i] * r[i * QUERY_WIDTH + k];
+            }
+        """,
+        query_vjp="""
+            FOR_EACH(i, QUERY_WIDTH) {
+              const Number *row = r + i * QUERY_WIDTH;
+              Number total = dq[0] * row[0];
+              for (int k = 1; k < QUERY_WIDTH; k++) total += dq[k] * row[k];
+              ds[i] = total;
+              for (int k = 0; k < QUERY_WIDTH; k++) dr[i * QUERY_WIDTH + k] = s[i] * dq[k];
+            }
+        """,
+    ),
 )

@@ -24,27 +24,6 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[k] = dq[h + k] * re - dq[k] * im
 
 
-CUDA = CudaCode(
-    query="""
-        FOR_EACH(k, RELATION_WIDTH) {
-          int i = RELATION_WIDTH + k;
-          Number c = cos(r[k]), d = sin(r[k]);
-          q[k] = s[k] * c - s[i] * d;
-          q[i] = s[k] * d + s[i] * c;
-        }
-    """,
-    query_vjp="""
-        FOR_EACH(k, RELATION_WIDTH) {
-          int i = RELATION_WIDTH + k;
-          Number c = cos(r[k]), d = sin(r[k]);
-          Number re = s[k] * c - s[i] * d, im = s[k] * d + s[i] * c;
-          ds[k] = dq[k] * c + dq[i] * d;
-          ds[i] = dq[i] * c - dq[k] * d;
-          dr[k] = dq[i] * re - dq[k] * im;
-        }
-    """,
-)
-
 MODEL = Model(
     name="rotate",
     title="RotatE",
@@ -57,5 +36,24 @@ MODEL = Model(
     query_vjp=query_vjp,
     entity_parts=2,
     relation_phases=True,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="""
+            FOR_EACH(k, RELATION_WIDTH) {
+              int i = RELATION_WIDTH + k;
+              Number c = cos(r[k]), d = sin(r[k]);
+              q[k] = s[k] * c - s[i] * d;
+              q[i] = s[k] * d + s[i] * c;
+            }
+        """,
+        query_vjp="""
+            FOR_EACH(k, RELATION_WIDTH) {
+              int i = RELATION_WIDTH + k;
+              Number c = cos(r[k]), d = sin(r[k]);
+              Number re = s[k] * c - s[i] * d, im = s[k] * d + s[i] * c;
+              ds[k] = dq[k] * c + dq[i] * d;
+              ds[i] = dq[i] * c - dq[k] * d;
+              dr[k] = dq[i] * re - dq[k] * im;
+            }
+        """,
+    ),
 )

@@ -21,25 +21,6 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[h + k] = 0.5 * dq[k] * s[h + k]
 
 
-CUDA = CudaCode(
-    query="""
-        FOR_EACH(k, QUERY_WIDTH / 2) {
-          int i = QUERY_WIDTH / 2 + k;
-          q[k] = (Number)0.5 * s[i] * r[i];
-          q[i] = (Number)0.5 * s[k] * r[k];
-        }
-    """,
-    query_vjp="""
-        FOR_EACH(k, QUERY_WIDTH / 2) {
-          int i = QUERY_WIDTH / 2 + k;
-          ds[k] = (Number)0.5 * dq[i] * r[k];
-          ds[i] = (Number)0.5 * dq[k] * r[i];
-          dr[k] = (Number)0.5 * dq[i] * s[k];
-          dr[i] = (Number)0.5 * dq[k] * s[i];
-        }
-    """,
-)
-
 MODEL = Model(
     name="simple",
     title="SimplE",
@@ -51,5 +32,22 @@ MODEL = Model(
     query=query,
     query_vjp=query_vjp,
     trilinear=True,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="""
+            FOR_EACH(k, QUERY_WIDTH / 2) {
+              int i = QUERY_WIDTH / 2 + k;
+              q[k] = (Number)0.5 * s[i] * r[i];
+              q[i] = (Number)0.5 * s[k] * r[k];
+            }
+        """,
+        query_vjp="""
+            FOR_EACH(k, QUERY_WIDTH / 2) {
+              int i = QUERY_WIDTH / 2 + k;
+              ds[k] = (Number)0.5 * dq[i] * r[k];
+              ds[i] = (Number)0.5 * dq[k] * r[i];
+              dr[k] = (Number)0.5 * dq[i] * s[k];
+              dr[i] = (Number)0.5 * dq[k] * s[i];
+            }
+        """,
+    ),
 )

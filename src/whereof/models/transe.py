@@ -17,11 +17,6 @@ def query_vjp(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
         dr[k] = dq[k]
 
 
-CUDA = CudaCode(
-    query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k] + r[k];",
-    query_vjp="FOR_EACH(k, QUERY_WIDTH) ds[k] = dr[k] = dq[k];",
-)
-
 MODEL = Model(
     name="transe",
     title="TransE (L1)",
@@ -32,7 +27,10 @@ MODEL = Model(
     widths=lambda dim: Widths(entity=dim, relation=dim, query=dim),
     query=query,
     query_vjp=query_vjp,
-    cuda=CUDA,
+    cuda=CudaCode(
+        query="FOR_EACH(k, QUERY_WIDTH) q[k] = s[k] + r[k];",
+        query_vjp="FOR_EACH(k, QUERY_WIDTH) ds[k] = dr[k] = dq[k];",
+    ),
 )
 
 L2 = replace(MODEL, name="transe-l2", title="TransE (L2)", formula="-|s + r - o|_2", match="l2")

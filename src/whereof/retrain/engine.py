@@ -1,12 +1,14 @@
 """What an engine is, which jobs it is given, and which engine is chosen."""
 
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from whereof.errors import WhereofError
 from whereof.predict.standing import Predictions, Standings
@@ -16,6 +18,11 @@ from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 
+Result = Standings | Parameters
+Results = Generator[tuple[int, Result], None, None]
+Stop = Callable[[], bool]
+
+_PROBE_SECONDS = 0.3
 _LARGE_STEP = 1 << 13
 """Numbers in the rows of a step's candidates: below this size one CPU core beats the GPU."""
 
@@ -35,9 +42,7 @@ class Job:
     """(n,) positions in the list of predictions."""
 
     @classmethod
-    def of(
-        cls, removed: Sequence[int] | FactIds, which: Sequence[int] | NDArray[np.int64]
-    ) -> "Job":
+    def of(cls, removed: ArrayLike, which: ArrayLike) -> "Job":
         return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64))
 
     @classmethod
@@ -49,49 +54,49 @@ class Job:
     def key(self) -> str:
         return removed_key(self.removed)
 
-    def result(self, rows: Parameters, predictions: Predictions | None) -> Standings | Parameters:
+    def result(self, rows: Parameters, predictions: Predictions | None) -> Result:
         """The result of the job: standings of its predictions or, with None, the rows."""
         if predictions is None:
             return rows
         return predictions.stand(rows, self.which, self.removed)
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Somewhere to retrain."""
 
+    device = "cpu"
+    """Where to train and to explain with this engine: cpu or cuda."""
+    at_once: int
+    """Number of retrainings that run at the same time."""
+
     @property
+    @abstractmethod
     def identity(self) -> str:
         """Only retrainings with the same identity can be compared bit by bit."""
 
-    @property
-    def at_once(self) -> int:
-        """Number of retrainings that run at the same time."""
-
-    @property
-    def device(self) -> str:
-        """The device for training and explaining with this engine: cpu or cuda."""
-
+    @abstractmethod
     def describe(self) -> str:
         """A short description of the machine: processor and cores, or GPU."""
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """Estimated seconds for a number of retrainings, from a short probe."""
+        """Estimated seconds for a number of retrainings, from a short probe on all cores."""
+        recipe.probe(0)  # loads the kernels
+        n_probes = min(self.at_once, n_retrainings, os.cpu_count() or 1)
+        with ThreadPoolExecutor(n_probes) as pool:
+            each = sum(pool.map(recipe.probe, [_PROBE_SECONDS] * n_probes)) / n_probes
+        return each * -(-n_retrainings // self.at_once)
 
+    @abstractmethod
     def retrain(
-        self,
-        recipe: Recipe,
-        jobs: Sequence[Job],
-        predictions: Predictions | None,
-        should_stop: Callable[[], bool],
-    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
+        self, recipe: Recipe, jobs: Sequence[Job], predictions: Predictions | None, stop: Stop
+    ) -> Results:
         """Run the jobs; yield (number, result) in the order in which they finish.
 
         The result is the standings of the job's predictions or, with None, all rows. Raises
-        `Interrupted` if `should_stop` returns true. When it ends or is closed, nothing keeps
-        running.
+        `Interrupted` if `stop` returns true. When it ends or is closed, nothing keeps running.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most engines hold nothing
         """Release resources such as a cluster. The engine cannot be used afterwards."""
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -15,9 +15,9 @@ import numpy as np
 
 from whereof._extras import need
 from whereof.errors import Interrupted, WhereofError
-from whereof.predict.standing import Predictions, Standings
-from whereof.retrain.engine import Job
-from whereof.retrain.local import machine_identity, processor_name, seconds_on_cores
+from whereof.predict.standing import Predictions
+from whereof.retrain.engine import Engine, Job, Result, Results, Stop
+from whereof.retrain.local import machine_identity, processor_name
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 
@@ -26,14 +26,12 @@ _RETRIES = 20
 """How often a retraining is tried again after its worker dies."""
 
 
-class RayEngine:
+class RayEngine(Engine):
     """Retrains on a Ray cluster: one task per retraining, retried if a worker dies.
 
     Facts and predictions are sent once. A cluster that was started here ends with the engine or the
     process. A cluster that was joined keeps running.
     """
-
-    device = "cpu"
 
     def __init__(self, address: str | None = None, threads: int | None = None) -> None:
         self._ray = ray = _import_ray()
@@ -52,7 +50,6 @@ class RayEngine:
         self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)
 
     def close(self) -> None:
-        """See `Engine`."""
         if self._connected_here:
             self._ray.shutdown()
 
@@ -72,22 +69,12 @@ class RayEngine:
             ) from None
 
     def describe(self) -> str:
-        """See `Engine`."""
         processor = self._ray.get(self._task(processor_name).remote())
         return f"Ray, {processor}, {self.at_once} core{'s' * (self.at_once > 1)}"
 
-    def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """See `Engine`."""
-        return seconds_on_cores(recipe, n_retrainings, self.at_once)
-
     def retrain(
-        self,
-        recipe: Recipe,
-        jobs: Sequence[Job],
-        predictions: Predictions | None,
-        should_stop: Callable[[], bool],
-    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
-        """See `Engine`."""
+        self, recipe: Recipe, jobs: Sequence[Job], predictions: Predictions | None, stop: Stop
+    ) -> Results:
         task, machine = self._task(_retrain), self._machine
         shared = [self._ray.put((recipe, predictions))]
         waiting, running = iter(enumerate(jobs)), dict[Any, int]()
@@ -100,12 +87,12 @@ class RayEngine:
                 done, _ = self._ray.wait([*running], timeout=_LOOK_SECONDS)
                 for reference in done:
                     yield running.pop(reference), self._result(reference)
-                if should_stop():
+                if stop():
                     raise Interrupted("retraining was interrupted")
         finally:
             self._cancel([*running])
 
-    def _result(self, reference: Any) -> Standings | Parameters:
+    def _result(self, reference: Any) -> Result:
         """The result of a task; errors of the worker are raised again here."""
         errors = self._ray.exceptions
         try:
@@ -117,7 +104,7 @@ class RayEngine:
                 f"Ray gave up on a retraining ({_last_line(error)}); finished ones are kept: "
                 "run it again, or choose engine local"
             ) from None
-        own: Standings | Parameters = _own(found) if isinstance(found, Parameters) else found
+        own: Result = _own(found) if isinstance(found, Parameters) else found
         return own
 
     def _cancel(self, references: list[Any]) -> None:
@@ -133,7 +120,7 @@ class RayEngine:
             )
 
 
-def _retrain(shared: list[Any], job: Job, machine: str) -> Standings | Parameters:
+def _retrain(shared: list[Any], job: Job, machine: str) -> Result:
     """Run one retraining in a worker."""
     if machine_identity() != machine:
         raise WhereofError(

@@ -13,7 +13,7 @@ from whereof.events import Advanced, Events, Note, Planned
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain.engine import Engine, Job
+from whereof.retrain.engine import Engine, Job, Result
 from whereof.retrain.journal import Journal
 from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
@@ -78,13 +78,9 @@ class Retrainer:
             assert isinstance(rows, Parameters)
             yield number - 1, rows
 
-    def seconds_for(self, n_retrainings: int) -> float:
-        """Estimated seconds for a number of retrainings, from a short probe."""
-        return self.engine.seconds_for(self.recipe, n_retrainings)
-
     def _retrain(
         self, jobs: Sequence[Job], predictions: Predictions | None
-    ) -> Iterator[tuple[int, Standings | Parameters]]:
+    ) -> Iterator[tuple[int, Result]]:
         found = self.engine.retrain(self.recipe, jobs, predictions, self.events.should_stop)
         with closing(found):
             for n_done, (number, result) in enumerate(found, 1):
@@ -112,7 +108,7 @@ class Retrainer:
 
     def _announce(self, n_retrainings: int, n_known: int) -> None:
         if n_retrainings:
-            seconds = self.seconds_for(n_retrainings)
+            seconds = self.engine.seconds_for(self.recipe, n_retrainings)
             self.events.emit(Planned(n_retrainings, n_known, seconds, self.engine.at_once))
 
 

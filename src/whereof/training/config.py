@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from whereof.errors import WhereofError
 from whereof.models import MODELS
@@ -144,7 +143,9 @@ class TrainConfig(Settings):
                 )
             if self.inverse:
                 raise WhereofError("loss squared has no inverse direction: leave out inverse")
-        elif self.negatives not in (None, "all") and not _is_count(self.negatives):
+            return
+        is_count = isinstance(self.negatives, int) and self.negatives >= 1
+        if not is_count and self.negatives not in (None, "all"):
             raise WhereofError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
 
     @property
@@ -168,10 +169,6 @@ class TrainConfig(Settings):
     def trace_dtype(self) -> str:
         """The precision of the trace: that of the parameters by default."""
         return self.trace_precision or self.precision
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and value >= 1
 
 
 def _seconds(duration: float | str) -> float:
@@ -201,7 +198,6 @@ class MachineOptions(Settings):
     checkpoint_seconds: float = number(
         60.0, "seconds between checkpoints; more if writing takes long", "Machine", 0
     )
-
     ranking_metrics: bool = choice(
         False, "for a model of ratings: also rank all items (slow)", "Machine"
     )

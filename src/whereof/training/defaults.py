@@ -40,7 +40,6 @@ _FACTS = 4_000_000
 _RANKING_COST = 0.4
 """Five times the cost of ranking a candidate, relative to training on a negative."""
 
-
 _PAPER = {
     "batch_size": 1,
     "constraint": "none",
@@ -71,9 +70,12 @@ PRESETS = ("paper",)
 def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults for settings that are not given; they depend on the data and the given ones."""
     loss = given.get("loss", "squared" if dataset.two_way and dataset.ratings else "softmax")
-    model = find_model(given.get("model", _model_name(dataset, loss)))
+    two_way = "mf-biased" if loss == "squared" else "mf"
+    model = find_model(given.get("model", two_way if dataset.two_way else "complex"))
     optimizer = given.get("optimizer", "sgd" if loss == "squared" else "adagrad")
-    epochs = given.get("epochs", _epochs(dataset, loss))
+    # Enough epochs for some millions of steps; those without negatives are cheap.
+    enough = _MOST_EPOCHS if loss == "squared" else max(_FACTS // dataset.n_facts, 1)
+    epochs = given.get("epochs", min(enough, _MOST_EPOCHS))
     validates = len(dataset.valid) and given.get("validate_every", 1)
     chosen = {
         "model": model.name,
@@ -92,12 +94,6 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
     }
     assert tuple(chosen) == CHOSEN
     return {name: value for name, value in chosen.items() if name not in given}
-
-
-def _model_name(dataset: "Dataset", loss: str) -> str:
-    if dataset.two_way:
-        return "mf-biased" if loss == "squared" else "mf"
-    return "complex"
 
 
 def _dim(dataset: "Dataset", model: Model, given: Mapping[str, Any]) -> int:
@@ -127,13 +123,6 @@ def _penalties(
         n_candidates = 1 + (others if negatives == "all" else min(few, others))
         l2, n3 = l2 / n_candidates, n3 / n_candidates
     return {"l2": l2, "n3": n3}
-
-
-def _epochs(dataset: "Dataset", loss: str) -> int:
-    """Enough for some millions of steps, at most 100; steps without negatives are cheap."""
-    return (
-        _MOST_EPOCHS if loss == "squared" else max(min(_FACTS // dataset.n_facts, _MOST_EPOCHS), 1)
-    )
 
 
 def _validate_every(dataset: "Dataset", epochs: int) -> int:

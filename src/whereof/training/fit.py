@@ -110,20 +110,16 @@ class _Fit:
         self._elapsed()
 
     def _finished(self) -> bool:
-        if self.progress.stopped:
+        progress, config = self.progress, self.config
+        if progress.stopped:
             return True
-        history, config = self.progress.history, self.config
-        waited = len(history) - self.progress.best_epoch
-        if len(history) == config.epochs:
-            self.progress.stopped = "epochs"
-        elif (
-            config.patience
-            and self.progress.best_epoch
-            and self.trainer.epoch_ended
-            and waited >= config.patience * config.validate_every
-        ):
-            self.progress.stopped = "patience"
-        return bool(self.progress.stopped)
+        waited = len(progress.history) - progress.best_epoch
+        tired = config.patience and waited >= config.patience * config.validate_every
+        if len(progress.history) == config.epochs:
+            progress.stopped = "epochs"
+        elif tired and progress.best_epoch and self.trainer.epoch_ended:
+            progress.stopped = "patience"
+        return bool(progress.stopped)
 
     def _out_of_time(self) -> bool:
         """Whether the time budget leaves just enough to validate, to write and for metrics."""
@@ -148,15 +144,14 @@ class _Fit:
         self._facts_at_once = max(
             1, min(int(n * _ADVANCE_SECONDS / max(took, 1e-9)), 4 * self._facts_at_once)
         )
-        loss = self._mean_loss()
-        self._expect(math.isfinite(loss), f"the loss is {loss}")
-        self._tell(loss)
+        self._tell()
         while self.progress.kept < self.config.keep_checkpoints and self._until_kept() <= 0:
             self._keep_checkpoint()
 
-    def _tell(self, loss: float) -> None:
+    def _tell(self) -> None:
         """Report progress; training ends with the last epoch or the time budget."""
-        done, elapsed = self._done(), self._elapsed()
+        loss, done, elapsed = self._mean_loss(), self._done(), self._elapsed()
+        self._expect(math.isfinite(loss), f"the loss is {loss}")
         n_new = done - self._first
         rate = n_new / max(elapsed - self._start, 1e-9)
         left = min((self.total - done) / rate, max(self._budget - elapsed, 0.0))
@@ -208,7 +203,10 @@ class _Fit:
         self.trainer.meter[[LOSS, FACTS]] = 0
         entry: dict[str, Any] = {"epoch": epoch, "loss": loss, "facts": self._done()}
         due = self.config.validate_every and epoch % self.config.validate_every == 0
-        if self.validate and (due or epoch == self.config.epochs or self._validates_at_end(last)):
+        # The last epoch in the time budget is validated if there is time, or if none was before.
+        if last and (self.progress.elapsed < self._budget or not self.progress.best_epoch):
+            due = True
+        if self.validate and (due or epoch == self.config.epochs):
             before = time.monotonic()
             found = self.validate(self._parameters())
             self.progress.validation_seconds = time.monotonic() - before
@@ -217,14 +215,9 @@ class _Fit:
             if best:
                 self.progress.best_gain = found.gain
                 self._keep_best(epoch)
-            n_epochs, value = self.config.epochs, found.value
-            self.events.emit(Validated(epoch, n_epochs, found.metric, value, best))
+            validated = Validated(epoch, self.config.epochs, found.metric, found.value, best)
+            self.events.emit(validated)
         self.progress.history.append(entry)
-
-    def _validates_at_end(self, last: bool) -> bool:
-        """Whether to validate at the end: if there is time, or if no epoch was validated."""
-        in_time = self.progress.elapsed < self._budget
-        return last and (in_time or not self.progress.best_epoch)
 
     def _keep_best(self, epoch: int) -> None:
         self.progress.best_epoch, self.progress.best_facts = epoch, self._done()

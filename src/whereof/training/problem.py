@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
@@ -17,6 +18,7 @@ from whereof.training.losses import LOSS_IDS
 from whereof.training.optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
 from whereof.training.sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
 from whereof.training.tables import Draw, Ledgers, RowTable, Rule
+from whereof.training.timeline import NO_FACTS, Timeline
 from whereof.types import Facts, Numbers, Rows
 
 
@@ -52,11 +54,11 @@ class Problem:
         self.model.check_columns(two_way=self.n_relations == 0)
         if self.config.loss == "squared":
             self._check_ratings()
-        if self.config.negatives is None:
-            settled = self.config.replace(negatives=self._few_negatives())
-            object.__setattr__(self, "config", settled)
-        if self.config.batch_size > len(self.facts):
-            object.__setattr__(self, "config", self.config.replace(batch_size=len(self.facts)))
+        negatives, batch_size = self.config.negatives, min(self.config.batch_size, len(self.facts))
+        if negatives is None:
+            negatives = self._few_negatives()
+        settled = self.config.replace(negatives=negatives, batch_size=batch_size)
+        object.__setattr__(self, "config", settled)
         n_steps = len(self.facts) * self.config.epochs
         if self.config.keep_checkpoints > n_steps:
             raise WhereofError(
@@ -182,45 +184,43 @@ class Problem:
         widths = self.widths
         return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
 
+    def timeline(self, removed: NDArray[np.bool_] = NO_FACTS) -> Timeline:
+        """The updates of training; removed: (n_facts,), or empty."""
+        return Timeline(self.config, len(self.facts), self.n_directions, removed)
+
     def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[RowTable, RowTable]:
         """The initial tables of entities and relations."""
-        config, rule = self.config, self.rule
-        seed, dtype = np.uint64(config.seed), np.dtype(config.precision)
-        angle = math.pi if self.model.relation_phases else config.init
-        tables = []
-        for stream, bound, n_rows, width, constrained in (
-            (ENTITY_STREAM, config.init, self.n_entities, rule.entity_width, rule.constrained),
-            (
-                RELATION_STREAM,
-                angle,
-                self.n_relation_rows,
-                rule.relation_width,
-                rule.constrained_relations,
-            ),
-        ):
-            moments = MOMENTS[config.optimizer]
-            table = _empty_table(n_rows, width, moments, rule, ledgers, dtype)
-            fill_uniform(seed, stream, float(bound), width, table.state)
-            if constrained:
-                for row in range(n_rows):
-                    project(table, row, width, rule)
-                table.projection[:] = 0
-            tables.append(table)
-        return tables[0], tables[1]
+        rule, init = self.rule, self.config.init
+        angle = math.pi if self.model.relation_phases else init
+        entities = (self.n_entities, rule.entity_width)
+        relations = (self.n_relation_rows, rule.relation_width)
+        return (
+            self._table(entities, ENTITY_STREAM, init, ledgers, rule.constrained),
+            self._table(relations, RELATION_STREAM, angle, ledgers, rule.constrained_relations),
+        )
 
+    def _table(
+        self, shape: tuple[int, int], stream: Any, bound: float, ledgers: Ledgers, constrained: bool
+    ) -> RowTable:
+        """A table with uniform rows within +-bound."""
+        (n_rows, width), rule, dtype = shape, self.rule, np.dtype(self.config.precision)
+        n_deferred = n_rows if rule.deferred else 0
 
-def _empty_table(
-    n_rows: int, width: int, moments: int, rule: Rule, ledgers: Ledgers, dtype: Any
-) -> RowTable:
-    def ledger(least: Ledgers, there: bool = True) -> Any:
-        return np.zeros((n_rows if there and ledgers >= least else 0, width), dtype)
+        def ledger(least: Ledgers, there: bool = True) -> Any:
+            return np.zeros((n_rows if there and ledgers >= least else 0, width), dtype)
 
-    return RowTable(
-        state=np.zeros((n_rows, width * (1 + moments)), dtype),
-        touched=np.zeros(n_rows if rule.deferred else 0, np.int64),
-        tails=np.zeros((n_rows if rule.deferred else 0, N_TAILS), np.float64),
-        owned=ledger(Ledgers.SHARES),
-        negatives=ledger(Ledgers.ALL),
-        drift=ledger(Ledgers.SHARES, rule.deferred),
-        projection=ledger(Ledgers.SHARES, rule.constrained),
-    )
+        table = RowTable(
+            state=np.zeros((n_rows, width * (1 + MOMENTS[self.config.optimizer])), dtype),
+            touched=np.zeros(n_deferred, np.int64),
+            tails=np.zeros((n_deferred, N_TAILS), np.float64),
+            owned=ledger(Ledgers.SHARES),
+            negatives=ledger(Ledgers.ALL),
+            drift=ledger(Ledgers.SHARES, rule.deferred),
+            projection=ledger(Ledgers.SHARES, rule.constrained),
+        )
+        fill_uniform(np.uint64(self.config.seed), stream, float(bound), width, table.state)
+        if constrained:
+            for row in range(n_rows):
+                project(table, row, width, rule)
+            table.projection[:] = 0
+        return table

@@ -122,9 +122,6 @@ class StepScratch(NamedTuple):
     relations: Touched
 
 
-_VECTORS = ("gradient", "own", "rest", "share", "scale", "carry")
-
-
 class Work(NamedTuple):
     """Everything that the kernels of a training run read and write."""
 
@@ -156,6 +153,7 @@ def allocate_scratch(
     batch, widest = rule.batch_size, max(rule.entity_width, rule.relation_width)
     entities, relations = (len(table.state) for table in tables)
     n_candidates = 1 + max(draw.objects[2], draw.subjects[2])
+    vectors = ("gradient", "own", "rest", "share", "scale", "carry")
     return StepScratch(
         facts=np.zeros((batch, 3), np.int64),
         fact_ids=np.zeros(batch, np.int64),
@@ -165,7 +163,7 @@ def allocate_scratch(
         candidates=np.zeros(n_candidates, np.int32),
         scores=np.zeros(n_candidates, dtype),
         d_query=np.zeros(rule.query_width, dtype),
-        **{name: np.zeros(widest, dtype) for name in _VECTORS},
+        **{name: np.zeros(widest, dtype) for name in vectors},
         credits=np.zeros((batch, trace_width), dtype),
         entities=allocate_touched(entities, batch * (n_candidates + 1), dtype),
         relations=allocate_touched(relations, batch, dtype),

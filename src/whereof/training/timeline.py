@@ -15,6 +15,7 @@ from whereof.training.tables import Block
 from whereof.types import FactIds, Numbers
 
 _BLOCK = 1 << 16
+NO_FACTS = np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Timeline:
     config: TrainConfig
     n_facts: int
     n_directions: int
-    removed: NDArray[np.bool_]
+    removed: NDArray[np.bool_] = NO_FACTS
     """(n_facts,), or empty if no fact is removed."""
     _orders: dict[int, FactIds] = field(default_factory=dict, repr=False)
 
@@ -45,12 +46,10 @@ class Timeline:
         """Fact ids in the order of an epoch, which counts from 0; the last order is cached."""
         if epoch not in self._orders:
             self._orders.clear()
-            in_file = self.config.order == "file"
-            self._orders[epoch] = (
-                np.arange(self.n_facts)
-                if in_file
-                else shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
-            )
+            order = np.arange(self.n_facts)
+            if self.config.order == "shuffle":
+                order = shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
+            self._orders[epoch] = order
         return self._orders[epoch]
 
     def block(self, epoch: int, start: int, count: int) -> Block:

@@ -1,6 +1,7 @@
 """A training run in memory: tables, trace and clock, advanced in steps of many facts."""
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,65 +12,96 @@ from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
 from whereof.training.tables import Ledgers, RowTable, Work, allocate_scratch
-from whereof.training.timeline import Timeline
-
-_NO_FACTS = np.zeros(0, np.bool_)
+from whereof.training.timeline import NO_FACTS
 
 
-class Training(Protocol):
-    """What `fit` needs from a training run, on any device."""
+class Training(ABC):
+    """A training run on some device."""
 
-    problem: Problem
-    epoch: int
-    position: int
-    """Number of facts trained on in this epoch."""
-    count: NDArray[np.int64]
-    """(1,) number of updates so far."""
-    meter: NDArray[np.float64]
-    """See METER."""
+    def __init__(self, problem: Problem, trace: NDArray[Any] | None, n_meters: int) -> None:
+        self.problem = problem
+        self.epoch = 0
+        self.position = 0
+        """Number of facts trained on in this epoch."""
+        self.count = np.zeros(1, np.int64)
+        """(1,) number of updates so far."""
+        self.meter = np.zeros(n_meters)
+        """See METER."""
+        none = np.zeros((0, problem.trace_width), problem.config.precision)
+        self._trace = none if trace is None else trace
 
     @property
-    def trace(self) -> NDArray[Any]: ...
+    def trace(self) -> NDArray[Any]:
+        """The current trace, in the array that was passed for it."""
+        return self._trace
+
     @property
-    def epoch_ended(self) -> bool: ...
-    def warm_up(self) -> None: ...
-    def advance(self, n_facts: int) -> int: ...
-    def read(self) -> tuple[RowTable, RowTable]: ...
-    def parameters(self) -> Parameters: ...
-    def snapshot(self) -> dict[str, NDArray[Any]]: ...
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None: ...
+    def epoch_ended(self) -> bool:
+        return self.position >= len(self.problem.facts)
 
+    def warm_up(self) -> None:  # noqa: B027 - nothing to do where kernels are compiled already
+        """Compile or load the kernels without training."""
 
-def check_snapshot(mine: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]]) -> None:
-    """Refuse a snapshot of a training run with other settings."""
-    one, other = ({(name, it.shape) for name, it in each.items()} for each in (mine, arrays))
-    if different := sorted({name for name, _ in one ^ other}):
-        raise WhereofError(
-            f"the checkpoint belongs to another kind of training (see {', '.join(different)}); "
-            "train the run again"
+    @abstractmethod
+    def advance(self, n_facts: int) -> int:
+        """Train on at most `n_facts` more facts of this or the next epoch; return their number."""
+
+    @abstractmethod
+    def read(self) -> tuple[RowTable, RowTable]:
+        """The up-to-date tables. Reading never changes what training does next."""
+
+    def parameters(self) -> Parameters:
+        """Contiguous copies of the current rows."""
+        entities, relations = (table.state for table in self.read())
+        widths = self.problem.widths
+        return Parameters(
+            np.array(entities[:, : widths.entity], order="C"),
+            np.array(relations[:, : widths.relation], order="C"),
         )
 
+    @abstractmethod
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Everything that `restore` needs except the trace; may be live arrays, not copies."""
 
-class Trainer:
+    def _snapshot(
+        self, tables: tuple[RowTable, RowTable], first_count: int
+    ) -> dict[str, NDArray[Any]]:
+        clock = np.array([self.epoch, self.position, first_count], np.int64)
+        arrays = {"count": self.count, "meter": self.meter, "clock": clock}
+        for name, table in zip(("entities", "relations"), tables, strict=True):
+            arrays |= {f"{name}.{field}": getattr(table, field) for field in table._fields}
+        return arrays
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot, in place; refuse one of training with other settings."""
+        mine, given = (
+            {(name, it.shape) for name, it in each.items()} for each in (self.snapshot(), arrays)
+        )
+        if different := sorted({name for name, _ in mine ^ given}):
+            raise WhereofError(
+                f"the checkpoint belongs to another kind of training (see {', '.join(different)}); "
+                "train the run again"
+            )
+        self.count[:], self.meter[:] = arrays["count"], arrays["meter"]
+        self.epoch, self.position = (int(n) for n in arrays["clock"][:2])
+
+
+class Trainer(Training):
     """Trains a problem on the CPU, with or without a trace and with or without removed facts."""
 
     def __init__(
         self,
         problem: Problem,
         trace: NDArray[Any] | None = None,
-        removed: NDArray[np.bool_] = _NO_FACTS,
+        removed: NDArray[np.bool_] = NO_FACTS,
         *,
         ledgers: Ledgers = Ledgers.SHARES,
     ) -> None:
-        dtype = np.dtype(problem.config.precision)
-        self.problem, self.removed = problem, removed
-        self.timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, removed)
+        super().__init__(problem, trace, len(METER) if ledgers else ENTITY_NORM)
+        dtype, self.removed = np.dtype(problem.config.precision), removed
+        self.timeline = problem.timeline(removed)
         self.rule, self.draw = problem.rule, problem.draw
         self.tables = problem.tables(ledgers)
-        self.trace = np.zeros((0, problem.trace_width), dtype) if trace is None else trace
-        self.epoch, self.position = 0, 0
-        self.count = np.zeros(1, np.int64)
-        self.meter = np.zeros(len(METER) if ledgers else ENTITY_NORM)
         scratch = allocate_scratch(self.rule, self.draw, self.tables, problem.trace_width, dtype)
         used = problem.targets if problem.config.loss == "squared" else None
         targets = np.zeros(0, dtype) if used is None else used.astype(dtype)
@@ -79,27 +111,20 @@ class Trainer:
             row_function(model.query, 3, dtype.name),
             row_function(model.query_vjp, 5, dtype.name),
         )
-        self._enter_block(0)
+        self._enter_block(0, 0)
 
-    def _enter_block(self, count: int) -> None:
-        start = self.position // self.timeline.block_size * self.timeline.block_size
-        self._block_start = start
-        self._block = self.timeline.block(self.epoch, start, count)
-
-    @property
-    def epoch_ended(self) -> bool:
-        return self.position >= len(self.problem.facts)
+    def _enter_block(self, position: int, count: int) -> None:
+        size = self.timeline.block_size
+        self._block_start = position // size * size
+        self._block = self.timeline.block(self.epoch, self._block_start, count)
 
     def advance(self, n_facts: int) -> int:
-        """Train on at most `n_facts` more facts, up to the end of the block; return their number.
-
-        Only whole batches are trained on, so the number of facts per call never changes the result.
-        """
+        # Only whole batches of one block, so the number of facts per call never changes the result.
         if self.epoch_ended:
             self.epoch, self.position = self.epoch + 1, 0
         start = self.position - self._block_start
         if self.position == 0 or start == self.timeline.block_size:
-            self._enter_block(int(self.count[0]))
+            self._enter_block(self.position, int(self.count[0]))
             start = 0
         batch = self.rule.batch_size
         stop = min(start + max(n_facts // batch, 1) * batch, len(self._block.order))
@@ -108,7 +133,6 @@ class Trainer:
         return stop - start
 
     def warm_up(self) -> None:
-        """Compile or load the kernels without training."""
         self._run(0, 0)
 
     def _run(self, start: int, stop: int) -> None:
@@ -125,10 +149,7 @@ class Trainer:
         )
 
     def read(self) -> tuple[RowTable, RowTable]:
-        """The up-to-date tables: themselves, or copies if rows have pending drift.
-
-        Reading makes copies, so it never changes what training does next.
-        """
+        """The tables themselves, or up-to-date copies if rows have pending drift."""
         if not self.rule.deferred:
             return self.tables
         rule, count = self.rule, int(self.count[0])
@@ -143,32 +164,14 @@ class Trainer:
             read_rows(table, share[:width], constrained, rule, self._block, count)
         return entities, relations
 
-    def parameters(self) -> Parameters:
-        """Contiguous copies of the current rows."""
-        entities, relations = self.read()
-        return Parameters(
-            np.array(entities.state[:, : self.rule.entity_width], order="C"),
-            np.array(relations.state[:, : self.rule.relation_width], order="C"),
-        )
-
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Everything that `restore` needs except the trace, as live arrays, not copies."""
-        arrays = {"count": self.count, "meter": self.meter}
-        clock = [self.epoch, self.position, self._block.first_count]
-        arrays["clock"] = np.array(clock, np.int64)
-        for name, table in zip(("entities", "relations"), self.tables, strict=True):
-            arrays |= {f"{name}.{field}": getattr(table, field) for field in table._fields}
-        return arrays
+        return self._snapshot(self.tables, self._block.first_count)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Continue from a snapshot, in place."""
+        super().restore(arrays)
         mine = self.snapshot()
-        check_snapshot(mine, arrays)
         for name in arrays.keys() - {"clock"}:
             mine[name][...] = arrays[name]
-        self.epoch, self.position, first_count = (int(n) for n in arrays["clock"])
         # At the end of a block, `advance` enters the next one; this one is only for reading.
         if self.position:
-            start = (self.position - 1) // self.timeline.block_size * self.timeline.block_size
-            self._block_start = start
-            self._block = self.timeline.block(self.epoch, start, first_count)
+            self._enter_block(self.position - 1, int(arrays["clock"][2]))

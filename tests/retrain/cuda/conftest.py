@@ -8,7 +8,7 @@ import pytest
 
 from retrain.cuda.cpu_card import CpuCard
 from whereof.errors import WhereofError
-from whereof.retrain.cuda.card import Card, CudaCard, open_card
+from whereof.retrain.cuda.card import Card, open_card
 
 MakeCard = Callable[..., CpuCard]
 
@@ -25,7 +25,7 @@ def cpu_card(tmp_path_factory: pytest.TempPathFactory) -> MakeCard:
 
 
 @pytest.fixture
-def cuda_card() -> CudaCard:
+def cuda_card() -> Card:
     """The GPU of this machine; tests that need it are skipped without one."""
     try:
         return open_card("this test")

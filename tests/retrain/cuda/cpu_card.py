@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from whereof.retrain.cuda.card import Limits
+from whereof.retrain.cuda.card import Card, Grid, Limits
 
 _KERNELS = ("draw", "train", "settle", "stand")
 _LAUNCH = """
@@ -113,14 +113,11 @@ class _Counted:
         self.n_bytes -= n_bytes
 
 
-class CpuCard:
+class CpuCard(Card):
     """See `whereof.retrain.cuda.card.Card`.
 
     aligned: say on stderr where an address is not as its type needs it.
     """
-
-    name = "this CPU"
-    memory_error = MemoryError
 
     def __init__(
         self,
@@ -135,28 +132,19 @@ class CpuCard:
         if shutil.which("gcc") is None:
             pytest.skip("gcc compiles the kernels, and is not here")
         self.folder, self.free = folder, free
+        self.name = self.identity = "this CPU"
+        self.memory_error = MemoryError
         # Without -O0 the machine code itself stumbles, and takes all tests with it.
         self.flags = ["-fsanitize=alignment", "-O0"] if aligned else []
         self.xp = _Counted()
         self.limits = Limits(2, threads, lanes, shared_bytes, shared_bytes, 1 << 16)
 
-    @property
-    def identity(self) -> str:
-        return self.name
-
     def compile(self, source: str) -> Any:
         start = f"#define ON_CPU\n#define LANES {self.limits.lanes}\n"
         return build(self.folder, f"{start}{source}\n{_LAUNCH}", *self.flags)
 
-    def launch(
-        self,
-        kernels: Any,
-        name: str,
-        blocks: int,
-        threads: int,
-        shared: int,
-        arguments: Sequence[Any],
-    ) -> None:
+    def launch(self, kernels: Any, name: str, grid: Grid, arguments: Sequence[Any]) -> None:
+        blocks, threads, shared = grid
         given = (ctypes.c_longlong * len(arguments))(*(int(value) for value in arguments))
         threads = min(threads, self.limits.threads)
         size = ctypes.c_longlong(shared)

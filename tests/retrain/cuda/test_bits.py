@@ -17,7 +17,7 @@ from retrain.cuda.helpers import (
     run_trainer,
     trained_fleet,
 )
-from whereof.retrain.cuda.card import Card, CudaCard
+from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.retrain.cuda.layout import Sizes, plan_layout, share_memory
 from whereof.retrain.recipe import Recipe
@@ -51,7 +51,7 @@ def test_many_models_are_each_what_retraining_makes_of_it(
 @each_setting
 def test_one_model_alone_is_the_one_among_many(card: Card, settings: dict[str, Any]) -> None:
     problem = make_problem(**settings, precision="float32")
-    n_models = 300 if isinstance(card, CudaCard) else 7
+    n_models = 300 if isinstance(card, Card) else 7
     rng = np.random.default_rng(0)
     sets = [rng.permutation(N_FACTS)[: model % 5] for model in range(n_models)]
     many = trained_fleet(card, problem, *sets)

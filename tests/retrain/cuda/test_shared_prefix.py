@@ -13,7 +13,7 @@ from retrain.cuda.helpers import bits_of, n_facts_in_all, run_fleet
 from retrain.cuda.test_bits import each_setting
 from retrain.cuda.test_engine import free_for
 from retrain.helpers import Subject, make_subject, never
-from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.card import Card, Grid
 from whereof.retrain.cuda.engine import CudaEngine
 from whereof.retrain.cuda.fleet import Fleet, make_waves, prefix_lengths
 from whereof.retrain.engine import Job
@@ -90,11 +90,11 @@ def test_what_is_alike_is_trained_once(
     subject, steps = make_subject(tmp_path, epochs=1, order="file"), []
     launch = CpuCard.launch
 
-    def count(card: CpuCard, kernels: Any, name: str, blocks: int, *rest: Any) -> None:
+    def count(card: CpuCard, kernels: Any, name: str, grid: Grid, arguments: Any) -> None:
         if name == "train":
-            _, start, stop = rest[-1]
-            steps.append(blocks * int(stop - start))
-        launch(card, kernels, name, blocks, *rest)
+            _, start, stop = arguments
+            steps.append(grid[0] * int(stop - start))
+        launch(card, kernels, name, grid, arguments)
 
     monkeypatch.setattr(CpuCard, "launch", count)
     n_facts = subject.recipe.n_facts

@@ -22,7 +22,6 @@ from whereof.evaluate.sample import Sample, Task
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
 from whereof.table import Column, Table
-from whereof.training.timeline import Timeline
 from whereof.types import RELATION, SUBJECT, FactIds, Numbers
 from whereof.units import count, is_number, show
 
@@ -276,8 +275,7 @@ def _bound(found: Evaluation) -> str:
 def _rates(retrainer: Retrainer) -> Numbers:
     """(n_steps,) the rate of every step, up to the epoch that was kept."""
     recipe, problem = retrainer.recipe, retrainer.recipe.problem
-    nothing = np.zeros(0, np.bool_)
-    timeline = Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
+    timeline = problem.timeline()
     n_epochs, n_more = divmod(recipe.n_facts, len(problem.facts))
     n_batches = math.ceil(n_more / problem.config.batch_size)
     n_steps = n_epochs * timeline.updates_per_epoch + n_batches * problem.n_directions

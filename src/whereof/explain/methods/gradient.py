@@ -66,8 +66,8 @@ class TracIn(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         trained, config = scored.trained, scored.trained.config
-        checkpoints, n_facts = trained.read_checkpoints(), trained.dataset.n_facts
-        timeline = Timeline(config, n_facts, 1 + config.inverse, removed=np.zeros(0, np.bool_))
+        checkpoints = trained.read_checkpoints()
+        timeline = Timeline(config, trained.dataset.n_facts, 1 + config.inverse)
         rates = timeline.rates(np.array([checkpoint.updates for checkpoint in checkpoints]))
         total = np.zeros(len(fact_ids))
         for checkpoint, rate in zip(checkpoints, rates, strict=True):

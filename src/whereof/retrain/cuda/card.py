@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from whereof._extras import need
 from whereof.errors import WhereofError
@@ -12,6 +12,9 @@ from whereof.errors import WhereofError
 # Fused multiply-adds are written explicitly, so that kernels for one model and for many round in
 # the same way.
 _OPTIONS = ("--std=c++17", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
+
+Grid = tuple[int, int, int]
+"""Of a launch: number of blocks, threads of a block, bytes of shared memory of a block."""
 
 
 @dataclass(frozen=True)
@@ -31,53 +34,20 @@ class Limits:
     """Bytes of the cache that all multiprocessors share."""
 
 
-class Card(Protocol):
-    """A device that runs kernels: memory, a compiler and a launcher."""
-
-    xp: Any
-    """The array module for its memory, with NumPy's functions."""
-    limits: Limits
-    name: str
-    identity: str
-    """Identifies what rounding depends on."""
-    memory_error: type[Exception]
-    """The exception for too little memory."""
-
-    def compile(self, source: str) -> Any:
-        """Compile kernels from source."""
-
-    def launch(
-        self,
-        kernels: Any,
-        name: str,
-        blocks: int,
-        threads: int,
-        shared: int,
-        arguments: Sequence[Any],
-    ) -> None:
-        """Start a kernel; later launches wait for it."""
-
-    def wait(self) -> None:
-        """Wait until all launched kernels are finished."""
-
-    def address(self, array: Any) -> int:
-        """The address of an array of `xp`."""
-
-    def free_bytes(self) -> int:
-        """Bytes of free memory."""
-
-
-class CudaCard:
-    """A CUDA card."""
+class Card:
+    """The GPU of this machine: memory, a compiler and a launcher. Tests put a CPU in its place."""
 
     def __init__(self, cupy: Any) -> None:
         self.xp = cupy
+        """The array module for its memory, with NumPy's functions."""
         device = cupy.cuda.Device()
         about = cupy.cuda.runtime.getDeviceProperties(device.id)
         self.name: str = about["name"].decode()
         compiler = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
         self.identity = f"{self.name} {device.compute_capability} nvrtc {compiler}"
+        """Identifies what rounding depends on."""
         self.memory_error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
+        """The exception for too little memory."""
         self.limits = Limits(
             n_processors=about["multiProcessorCount"],
             threads=1024,
@@ -88,26 +58,23 @@ class CudaCard:
         )
 
     def compile(self, source: str) -> Any:
+        """Compile kernels from source."""
         return _compiled(self.xp, source)
 
-    def launch(
-        self,
-        kernels: Any,
-        name: str,
-        blocks: int,
-        threads: int,
-        shared: int,
-        arguments: Sequence[Any],
-    ) -> None:
+    def launch(self, kernels: Any, name: str, grid: Grid, arguments: Sequence[Any]) -> None:
+        """Start a kernel; later launches wait for it."""
+        blocks, threads, shared = grid
         function = kernels.get_function(name)
         if shared > function.max_dynamic_shared_size_bytes:
             function.max_dynamic_shared_size_bytes = shared
         function((blocks,), (threads,), tuple(arguments), shared_mem=shared)
 
     def wait(self) -> None:
+        """Wait until all launched kernels are finished."""
         self.xp.cuda.Device().synchronize()
 
     def address(self, array: Any) -> int:
+        """The address of an array of `xp`."""
         return int(array.data.ptr)
 
     def free_bytes(self) -> int:
@@ -126,12 +93,12 @@ def _compiled(cupy: Any, source: str) -> Any:
 
 
 @lru_cache
-def open_card(task: str = "engine cuda") -> CudaCard:
+def open_card(task: str = "engine cuda") -> Card:
     """The GPU of this machine; the error for a missing one names the `task`."""
     cupy = need("cupy", "cuda", task)
     try:
         if cupy.cuda.runtime.getDeviceCount():
-            return CudaCard(cupy)
+            return Card(cupy)
         why = "none is there"
     except Exception as error:  # a missing driver or compiler raises many kinds of errors
         why = _first_line(error)

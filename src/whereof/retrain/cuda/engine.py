@@ -1,6 +1,6 @@
 """Retraining on a CUDA GPU: many models at a time, one block of threads each."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,10 @@ from whereof.retrain.cuda.fleet import Fleet, SharedPrefix, make_waves, prefix_l
 from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.cuda.source import model_source
-from whereof.retrain.engine import Job
+from whereof.retrain.engine import Engine, Job, Results, Stop
 from whereof.retrain.local import machine_identity, processor_name
 from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
-from whereof.training.results import Parameters
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
 _ROUNDING = 1
@@ -54,7 +53,7 @@ def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> Non
         )
 
 
-class CudaEngine:
+class CudaEngine(Engine):
     """One GPU; models that do not fit into its memory together run in waves."""
 
     device = "cuda"
@@ -66,15 +65,13 @@ class CudaEngine:
 
     @property
     def identity(self) -> str:
-        """See `Engine`."""
         return f"cuda {_ROUNDING} {self._card.identity} {machine_identity()}"
 
     def describe(self) -> str:
-        """See `Engine`."""
         return f"{self._card.name}, {processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """See `Engine`. An upper bound: how much the models share is not known yet."""
+        """An upper bound: how much the models share is not known yet."""
         size = self._wave_size(recipe.problem)
         n_whole, left = divmod(n_retrainings, size)
         whole = n_whole * self._probe(recipe, size) if n_whole else 0.0
@@ -92,13 +89,8 @@ class CudaEngine:
         return spent * recipe.n_facts / n_facts
 
     def retrain(
-        self,
-        recipe: Recipe,
-        jobs: Sequence[Job],
-        predictions: Predictions | None,
-        should_stop: Callable[[], bool],
-    ) -> Generator[tuple[int, Standings | Parameters], None, None]:
-        """See `Engine`."""
+        self, recipe: Recipe, jobs: Sequence[Job], predictions: Predictions | None, stop: Stop
+    ) -> Results:
         lengths = prefix_lengths(recipe, [job.removed for job in jobs])
         size, state = self._wave_size(recipe.problem), None
         in_order = predictions is None  # rows are large, and are handed on in the order of the jobs
@@ -109,7 +101,7 @@ class CudaEngine:
             prefix = SharedPrefix(lengths[wave], state)
             fleet = Fleet(self._card, recipe.problem, removed, prefix=prefix)
             for _ in fleet.train(recipe.n_facts, _LOOK_SECONDS):
-                if should_stop():
+                if stop():
                     raise Interrupted("retraining was interrupted")
             fleet.settle()
             state = fleet.prefix_state
@@ -125,21 +117,18 @@ class CudaEngine:
         self.at_once = max(min(slots, room), 1)
         return self.at_once
 
-    def close(self) -> None:
-        """See `Engine`."""
-
 
 def _results(
     fleet: Fleet, jobs: Sequence[Job], wave: NDArray[np.int64], predictions: Predictions | None
-) -> Iterator[tuple[int, Standings | Parameters]]:
+) -> Results:
     """The result of every model; one that diverged raises once the others are handed on."""
     finite = fleet.finite()
     models = np.flatnonzero(finite).tolist()
-    if predictions is None:
-        yield from ((int(wave[model]), fleet.rows(model)) for model in models)
-    else:
-        for model in models:
-            number = int(wave[model])
+    for model in models:
+        number = int(wave[model])
+        if predictions is None:
+            yield number, fleet.rows(model)
+        else:
             yield number, _stand(fleet, model, jobs[number], predictions)
     if len(models) < len(wave):
         job = jobs[int(wave[~finite].min())]

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from whereof.errors import WhereofError
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.layout import Layout, Sizes, draw_bytes, plan_layout
-from whereof.retrain.cuda.memory import Placed, chunk_size, place
+from whereof.retrain.cuda.memory import chunk_size, place
 from whereof.retrain.cuda.source import make_source
 from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.timeline import Timeline
 from whereof.types import FactIds
 
 _FIELDS = (
@@ -62,16 +61,10 @@ class SharedPrefix:
         return 1 + int(self.lengths[1:].searchsorted(done))
 
 
-def full_timeline(problem: Problem) -> Timeline:
-    """The timeline of training on all facts."""
-    nothing = np.zeros(0, np.bool_)
-    return Timeline(problem.config, len(problem.facts), problem.n_directions, nothing)
-
-
 def prefix_lengths(recipe: Recipe, removed: Sequence[FactIds]) -> NDArray[np.int64]:
     """(n_models,) how many facts each model trains on before the first that is removed."""
     places = np.empty(len(recipe.problem.facts), np.int64)
-    places[full_timeline(recipe.problem).order(0)] = np.arange(len(places))
+    places[recipe.problem.timeline().order(0)] = np.arange(len(places))
     return np.array([places[facts].min(initial=recipe.n_facts) for facts in removed], np.int64)
 
 
@@ -111,26 +104,22 @@ class Fleet:
         holds = not (tracked and problem.rule.deferred)  # held rows are not booked as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
-        self.timeline = full_timeline(problem)
+        self.timeline = problem.timeline()
         self._epoch, self.chunk = -1, range(0)
         self._prefix, self._n_split = prefix, 1 if prefix else self.n_models
         self.prefix_state: PrefixState | None = None
         """Known once the first model meets its first removed fact."""
-        placed = self._place(removed, tracked=tracked)
-        self.arrays, self._numbers = placed.arrays, placed.numbers
-
-    def _place(self, removed: Sequence[FactIds], *, tracked: bool) -> Placed:
-        xp, state = self.card.xp, self._prefix and self._prefix.state
+        state = prefix and prefix.state
         try:
-            placed = place(xp, self.problem, self.layout, removed, tracked=tracked)
+            self.arrays = place(card.xp, problem, self.layout, removed, tracked=tracked)
+            """Arrays on the GPU and numbers, by their names in the kernels."""
             for name, array in state.arrays.items() if state else ():
-                placed.arrays[name][:1] = xp.asarray(array)
-        except self.card.memory_error:
+                self.arrays[name][:1] = card.xp.asarray(array)
+        except card.memory_error:
             raise WhereofError(
                 f"the GPU has no room for {self.n_models} models; free its memory, or leave out "
                 "cuda"
             ) from None
-        return placed
 
     def enter(self, epoch: int, position: int) -> None:
         """Draw the chunk of an epoch that contains a position; chunks start at fixed positions."""
@@ -147,7 +136,7 @@ class Fleet:
         updates = np.arange(n_steps) + start * n_directions + epoch * timeline.updates_per_epoch
         self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
         redraws = self.problem.config.redraw
-        self._numbers |= {"first": start, "epoch": epoch if redraws else 0}
+        self.arrays |= {"first": start, "epoch": epoch if redraws else 0}
         blocks, shared = min(n_steps, 1 << 16), draw_bytes(self.problem)
         self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
 
@@ -236,13 +225,9 @@ class Fleet:
         return np.ascontiguousarray(found)
 
     def _launch(self, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-        fields = [
-            self.card.address(self.arrays[field])
-            if field in self.arrays
-            else self._numbers.get(field, 0)
-            for field in _FIELDS
-        ]
-        record = self.card.xp.asarray(np.array(fields, np.uint64))
-        self._record = record  # must live as long as the launch that reads it
-        first = np.uint64(self.card.address(record))
-        self.card.launch(self.kernels, name, blocks, threads, shared, (first, *arguments))
+        card, found = self.card, (self.arrays.get(field, 0) for field in _FIELDS)
+        fields = [it if isinstance(it, int) else card.address(it) for it in found]
+        # The record must live as long as the launch that reads it.
+        self._record = card.xp.asarray(np.array(fields, np.uint64))
+        first = np.uint64(card.address(self._record))
+        card.launch(self.kernels, name, (blocks, threads, shared), (first, *arguments))

@@ -18,14 +18,6 @@ _CHUNK_BYTES = 1 << 27
 """Bytes for the candidates of the steps that are drawn at a time."""
 
 
-@dataclass
-class Placed:
-    """Arrays on the GPU and numbers, by their names in the kernels."""
-
-    arrays: dict[str, Any]
-    numbers: dict[str, int]
-
-
 @dataclass(frozen=True)
 class Memory:
     """Bytes of GPU memory for fleets of a problem."""
@@ -69,24 +61,23 @@ def n_times(problem: Problem) -> int:
 
 def place(
     xp: Any, problem: Problem, layout: Layout, removed: Sequence[FactIds], *, tracked: bool
-) -> Placed:
-    """Place the initial arrays of a fleet; removed: the facts that each model skips."""
-    placed = Placed({}, {"most": Sizes.of(problem).most, "n_facts": len(problem.facts)})
-    _place_rows(placed, xp, problem, len(removed))
-    _place_removed(placed, xp, len(problem.facts), removed)
-    _place_times(placed, xp, problem)
-    _place_steps(placed, xp, problem)
+) -> dict[str, Any]:
+    """The initial arrays of a fleet on the GPU, and numbers, by their names in the kernels.
+
+    removed: the facts that each model skips.
+    """
+    sizes, n_models = Sizes.of(problem), len(removed)
+    placed = {"most": sizes.most, "n_facts": len(problem.facts)}
+    placed |= _rows(xp, problem, n_models) | _removed(xp, len(problem.facts), removed)
+    placed |= _times(xp, problem) | _steps(xp, problem)
     if not layout.room_shared:
-        room = Sizes.of(problem).room
-        placed.arrays["room"] = xp.zeros((len(removed), room), np.uint8)
-    if tracked:
-        _place_ledgers(placed, xp, problem)
-    return placed
+        placed["room"] = xp.zeros((n_models, sizes.room), np.uint8)
+    return placed | _ledgers(xp, problem) if tracked else placed
 
 
-def _place_rows(placed: Placed, xp: Any, problem: Problem, n_models: int) -> None:
-    """Place the rows: every model starts with the same rows and zero moments."""
-    sizes = Sizes.of(problem)
+def _rows(xp: Any, problem: Problem, n_models: int) -> dict[str, Any]:
+    """Every model starts with the same rows and zero moments."""
+    sizes, placed = Sizes.of(problem), {"counts": xp.zeros(n_models, np.int64)}
     named = (("entities", "entity_counts"), ("relations", "relation_counts"))
     states = (sizes.state, sizes.relation_state)
     for (name, counts), table, width in zip(
@@ -95,26 +86,25 @@ def _place_rows(placed: Placed, xp: Any, problem: Problem, n_models: int) -> Non
         n_rows, own = len(table.state), table.state.shape[1] // sizes.parts
         first = np.zeros((n_rows, width), table.state.dtype)
         first[:, :own] = table.state[:, :own]
-        placed.arrays[name] = xp.empty((n_models, *first.shape), first.dtype)
-        placed.arrays[name][:] = xp.asarray(first)
+        placed[name] = xp.empty((n_models, *first.shape), first.dtype)
+        placed[name][:] = xp.asarray(first)
+        placed[f"n_{name}"] = n_rows
         if sizes.deferred:
-            placed.arrays[counts] = xp.zeros((n_models, n_rows), np.int32)
-        placed.numbers[f"n_{name}"] = n_rows
-    placed.arrays["counts"] = xp.zeros(n_models, np.int64)
+            placed[counts] = xp.zeros((n_models, n_rows), np.int32)
+    return placed
 
 
-def _place_removed(placed: Placed, xp: Any, n_facts: int, removed: Sequence[FactIds]) -> None:
-    """Place one bit per fact and model; nothing if no fact is removed."""
+def _removed(xp: Any, n_facts: int, removed: Sequence[FactIds]) -> dict[str, Any]:
+    """One bit per fact and model; nothing if no fact is removed."""
     n_words = math.ceil(n_facts / 32) if any(map(len, removed)) else 0
     words = np.zeros((len(removed), n_words), np.uint32)
     for mine, facts in zip(words, removed, strict=True):
         np.bitwise_or.at(mine, facts >> 5, np.uint32(1) << (facts & 31).astype(np.uint32))
-    placed.arrays["removed"] = xp.asarray(words)
-    placed.numbers["n_words"] = n_words
+    return {"removed": xp.asarray(words), "n_words": n_words}
 
 
-def _place_times(placed: Placed, xp: Any, problem: Problem) -> None:
-    """Place future drift and Adam's corrections by count, and powers by number of missed counts."""
+def _times(xp: Any, problem: Problem) -> dict[str, Any]:
+    """Future drift and Adam's corrections by count, and powers by number of missed counts."""
     config, n = problem.config, n_times(problem)
     powers, fades = fading(config.beta1, config.beta2)
     counts = np.arange(n + len(fades), dtype=np.float64)
@@ -125,33 +115,39 @@ def _place_times(placed: Placed, xp: Any, problem: Problem) -> None:
     tails = np.zeros((n, N_TAILS))
     if problem.rule.deferred:
         fill_tails(config.rate * steps[1:], config.beta1, config.beta2, tails)
-    placed.arrays["times"] = xp.asarray(np.column_stack([tails, steps[:n], correction[:n]]))
-    placed.arrays["powers"] = xp.asarray(np.column_stack([powers, fades]))
-    placed.numbers |= {"n_times": n, "horizon": len(fades)}
+    times = np.column_stack([tails, steps[:n], correction[:n]])
+    powers = np.column_stack([powers, fades])
+    numbers = {"n_times": n, "horizon": len(fades)}
+    return {"times": xp.asarray(times), "powers": xp.asarray(powers), **numbers}
 
 
-def _place_steps(placed: Placed, xp: Any, problem: Problem) -> None:
-    """Place the facts, and memory for the steps of a chunk."""
-    sizes, n_steps = Sizes.of(problem), chunk_size(problem) * problem.n_directions
-    placed.arrays |= {
+def _steps(xp: Any, problem: Problem) -> dict[str, Any]:
+    """The facts, and memory for the steps of a chunk."""
+    n_steps = chunk_size(problem) * problem.n_directions
+    shape = (n_steps, Sizes.of(problem).most)
+    placed = {
         "facts": xp.asarray(problem.facts.astype(np.int32)),
         "steps": xp.zeros((n_steps, 5), np.int32),
-        "candidates": xp.zeros((n_steps, sizes.most), np.int32),
+        "candidates": xp.zeros(shape, np.int32),
         "rates": xp.zeros(n_steps),
     }
     if not problem.draw.distinct:
-        placed.arrays["repeats"] = xp.zeros((n_steps, sizes.most), np.int32)
+        placed["repeats"] = xp.zeros(shape, np.int32)
     if problem.config.loss == "squared":
         assert problem.targets is not None
-        placed.arrays["targets"] = xp.asarray(problem.targets.astype(problem.config.precision))
+        placed["targets"] = xp.asarray(problem.targets.astype(problem.config.precision))
+    return placed
 
 
-def _place_ledgers(placed: Placed, xp: Any, problem: Problem) -> None:
+def _ledgers(xp: Any, problem: Problem) -> dict[str, Any]:
     real, widths = np.dtype(problem.config.precision), problem.widths
-    tables = (("", "n_entities", widths.entity), ("_relations", "n_relations", widths.relation))
-    for name in ("owned", "drift", "projection"):
-        for end, n_rows, width in tables:
-            placed.arrays[f"{name}{end}"] = xp.zeros((placed.numbers[n_rows], width), real)
-    placed.arrays["meter"] = xp.zeros(5)
+    shapes = {
+        "": (problem.n_entities, widths.entity),
+        "_relations": (problem.n_relation_rows, widths.relation),
+    }
+    names = ("owned", "drift", "projection")
+    placed = {f"{it}{end}": xp.zeros(shapes[end], real) for it in names for end in shapes}
+    placed["meter"] = xp.zeros(5)
     if problem.config.trace:
-        placed.arrays["trace"] = xp.zeros((len(problem.facts), problem.trace_width), real)
+        placed["trace"] = xp.zeros((len(problem.facts), problem.trace_width), real)
+    return placed

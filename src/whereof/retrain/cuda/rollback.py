@@ -98,7 +98,8 @@ class CardScoring:
         else:
             x = self._distances_before - self._distances(queries)
         x[asarray(np.flatnonzero(~changes.moved[block]))] = 0
-        removals, own = _own_places(changes.n_own[block], changes.own.shape[1])
+        # For each removal, the candidates whose own rows change.
+        removals, own = np.nonzero(np.arange(changes.own.shape[1]) < changes.n_own[block, None])
         places, values = changes.own[block][removals, own], changes.own_changes[block]
         x[asarray(removals), asarray(places)] = asarray(values[removals, own])
         x[:, self._scored.place] = asarray(changes.target[block])
@@ -156,12 +157,6 @@ class CardScoring:
     @cached_property
     def _contenders(self) -> Any:
         return self._xp.asarray(self._scored.contenders)
-
-
-def _own_places(n_own: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each removal, the candidates whose own rows change."""
-    removals, own = np.nonzero(np.arange(most) < n_own[:, None])
-    return removals, own
 
 
 def _fetched(array: Any) -> NDArray[Any]:

@@ -9,40 +9,27 @@ from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.training.optimizers import N_TAILS
 from whereof.training.problem import Problem
-from whereof.training.results import Parameters
 from whereof.training.step import METER
 from whereof.training.tables import RowTable
-from whereof.training.trainer import check_snapshot
+from whereof.training.trainer import Training
 
 _NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
 _LEDGERS = ("owned", "drift", "projection")
 
 
-class CudaTrainer:
+class CudaTrainer(Training):
     """Trains a problem on a GPU. Its snapshots and those of `Trainer` are interchangeable."""
 
     def __init__(
         self, problem: Problem, trace: NDArray[Any] | None = None, card: Card | None = None
     ) -> None:
-        self.problem = problem
+        super().__init__(problem, trace, len(METER))
         card = open_card("device cuda") if card is None else card
         self._fleet = Fleet(card, problem, [np.zeros(0, np.int64)], tracked=True)
-        self._trace = np.zeros((0, problem.trace_width)) if trace is None else trace
-        self.epoch, self.position = 0, 0
-        self.count = np.zeros(1, np.int64)
-        self.meter = np.zeros(len(METER))
         self._trace_at = 0
         """The count at which the trace was last copied."""
 
-    @property
-    def epoch_ended(self) -> bool:
-        return self.position >= len(self.problem.facts)
-
-    def warm_up(self) -> None:
-        """Does nothing: the kernels are compiled already."""
-
     def advance(self, n_facts: int) -> int:
-        """Train on at most `n_facts` more facts, within the epoch; return their number."""
         fleet, arrays = self._fleet, self._fleet.arrays
         if self.epoch_ended:
             self.epoch, self.position = self.epoch + 1, 0
@@ -59,14 +46,12 @@ class CudaTrainer:
 
     @property
     def trace(self) -> NDArray[Any]:
-        """The current trace, in the array that was passed for it."""
         if len(self._trace) and self._trace_at != int(self.count[0]):
             self._trace[...] = self._fleet.to_host(self._fleet.arrays["trace"])
             self._trace_at = int(self.count[0])
         return self._trace
 
     def read(self) -> tuple[RowTable, RowTable]:
-        """Up-to-date copies of the tables. Reading never changes what training does next."""
         arrays = self._fleet.arrays
         if not self.problem.rule.deferred:
             return self._tables()
@@ -114,32 +99,15 @@ class CudaTrainer:
         width = sizes.row if name == "entities" else sizes.relation_row
         return [state[:, part * width : (part + 1) * width] for part in range(sizes.parts)]
 
-    def parameters(self) -> Parameters:
-        """Copies of the current rows."""
-        widths = self.problem.widths
-        entities, relations = (table.state for table in self.read())
-        return Parameters(
-            np.ascontiguousarray(entities[:, : widths.entity]),
-            np.ascontiguousarray(relations[:, : widths.relation]),
-        )
-
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Everything that `restore` needs except the trace."""
         block = self._fleet.timeline.block_size
         start = max(self.position - 1, 0) // block * block
         first = (self.epoch * len(self.problem.facts) + start) * self.problem.n_directions
-        arrays = {"count": self.count, "meter": self.meter}
-        arrays["clock"] = np.array([self.epoch, self.position, first], np.int64)
-        for name, table in zip(("entities", "relations"), self._tables(), strict=True):
-            arrays |= {f"{name}.{field}": getattr(table, field) for field in table._fields}
-        return arrays
+        return self._snapshot(self._tables(), first)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Continue from a snapshot of the GPU or the CPU, in place."""
+        super().restore(arrays)
         fleet = self._fleet
-        check_snapshot(self.snapshot(), arrays)
-        self.count[:], self.meter[:] = arrays["count"], arrays["meter"]
-        self.epoch, self.position = (int(n) for n in arrays["clock"][:2])
         xp, parts = fleet.card.xp, fleet.sizes.parts
         for name, counts, end in _NAMES:
             state = arrays[f"{name}.state"]
