@@ -50,10 +50,11 @@ class Counting(Engine):
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.jobs, self.at_once = engine, list[Job](), engine.at_once
+        self.machine = engine.identity
 
     @property
     def identity(self) -> str:
-        return self.engine.identity
+        return self.machine
 
     def describe(self) -> str:
         return self.engine.describe()

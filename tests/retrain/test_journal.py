@@ -193,7 +193,7 @@ def test_the_journal_is_named_after_what_is_repeated(tmp_path: Path) -> None:
     first, other = make_subject(tmp_path), make_subject(tmp_path / "other", seed=4)
     again = subject_of(whereof.Run.open(tmp_path / "run"))
     elsewhere = Counting(local)
-    elsewhere.identity = "another machine"
+    elsewhere.machine = "another machine"
     assert key(first, local) == key(again, LocalEngine(2))
     assert len({key(first, local), key(other, local), key(first, elsewhere)}) == 3
     changed = [

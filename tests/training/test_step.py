@@ -143,7 +143,7 @@ COMBINATIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(choices=COMBINATIONS, ledgers=st.sampled_from([Ledgers.SHARES, Ledgers.ALL]))
 def test_any_combination_follows_the_contract(choices: dict, ledgers: Ledgers) -> None:
     problem = make_problem(**choices)

@@ -7,7 +7,7 @@ processes can add to one journal. A line that a kill cut short is ignored.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +25,6 @@ from whereof.types import FactIds
 
 Spot = tuple[int, int, int]
 """A prediction in the journal: given entity, relation row, target."""
-
 
 _FORMAT = 1
 """Raise it when the lines of the journal change their meaning."""
@@ -93,12 +92,15 @@ class Journal:
         known.update(zip(map(tuple, record["spots"]), map(tuple, record["standings"]), strict=True))
 
     def read(self, path: Path) -> None:
-        """Read the results from a file."""
+        """Read the results from a file, without lines that were cut short or are not valid."""
         with path.open("rb") as file:
             for line in file:
-                record = _parsed(line)
-                if record is not None:
-                    self._remember(record)
+                with suppress(ValueError, TypeError, KeyError, OverflowError):
+                    record = json.loads(line)
+                    spots, standings = np.array(record["spots"], np.int64), record["standings"]
+                    np.array([*map(tuple, standings)], STANDING)  # raises if it is not valid
+                    if isinstance(record["removed"], str) and spots.shape == (len(standings), 3):
+                        self._remember(record)
 
 
 @contextmanager
@@ -115,15 +117,3 @@ def open_journal(path: Path | None) -> Iterator[Journal]:
         yield journal
     finally:
         os.close(file)
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    """Parse a line; None if it was cut short or is not valid."""
-    try:
-        found = json.loads(line)
-        spots, standings = np.array(found["spots"], np.int64), found["standings"]
-        whole = isinstance(found["removed"], str) and spots.shape == (len(standings), 3)
-        np.array([*map(tuple, standings)], STANDING)
-    except (ValueError, TypeError, KeyError, OverflowError):
-        return None
-    return found if whole else None

@@ -28,7 +28,7 @@ class Timeline:
     config: TrainConfig
     n_facts: int
     n_directions: int
-    removed: NDArray[np.bool_] = NO_FACTS
+    removed: NDArray[np.bool_] = field(default_factory=lambda: NO_FACTS)
     """(n_facts,), or empty if no fact is removed."""
     _orders: dict[int, FactIds] = field(default_factory=dict, repr=False)
 
