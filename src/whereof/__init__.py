@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whereof.explain.options import ExplainOptions
     from whereof.predict.answers import Failed
     from whereof.retrain.options import EngineOptions, VerifyOptions
-    from whereof.retrain.verdict import Verdict
+    from whereof.retrain.verify import Verdict
     from whereof.training import MachineOptions, TrainConfig
 
 __all__ = [
@@ -58,7 +58,7 @@ _HOMES = {
     "Retrained": "whereof.api",
     "Run": "whereof.api",
     "TrainConfig": "whereof.training",
-    "Verdict": "whereof.retrain.verdict",
+    "Verdict": "whereof.retrain.verify",
     "VerifyOptions": "whereof.retrain.options",
     "read": "whereof.data.read:read_dataset",
     "resume": "whereof.api",

@@ -11,7 +11,7 @@ from rich.console import Console
 from present.documents import HOSTILE
 from present.pages import read_page
 from whereof.present.verdict import show_verdict, verdict_page
-from whereof.retrain.verdict import OfSeed, Summary, Verdict
+from whereof.retrain.verify import OfSeed, Summary, Verdict
 
 NAMES = {"subject": "a", "relation": "r", "object": "b"}
 

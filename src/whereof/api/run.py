@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whereof.present.bulk import WrittenExplanations
     from whereof.present.files import Written
     from whereof.retrain.recipe import Recipe
-    from whereof.retrain.verdict import Verdict
+    from whereof.retrain.verify import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
 

@@ -18,7 +18,7 @@ from whereof.present.names import (
     these_facts,
 )
 from whereof.present.terminal import heading, on_one_line, show
-from whereof.retrain.verdict import Summary, Verdict
+from whereof.retrain.verify import Summary, Verdict
 from whereof.table import Cell, Column, Table
 from whereof.units import count
 from whereof.units import show as text

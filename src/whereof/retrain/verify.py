@@ -1,4 +1,4 @@
-"""Verify a prediction: explain it, retrain without its facts, and compare."""
+"""Verdicts: explain a prediction, retrain without its facts, and compare."""
 
 import time
 from collections.abc import Sequence
@@ -9,18 +9,127 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
-from whereof.explain.explanation import ExplainedFact
+from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction, as_plain
 from whereof.explain.facts import find_facts
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Predictions, Standing, Standings, name_standings, stand_alike
+from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
 from whereof.retrain.retrainer import Case, Outcomes, Retrainer
-from whereof.retrain.verdict import EachFact, OfSeed, RemovedFact, Summary, Verdict
 from whereof.types import FactIds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovedFact(NamedFact):
+    """A removed fact and the method's estimate for it."""
+
+    influence: float | None
+    """None if the method does not compute it."""
+    probability_without: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachFact(NamedFact):
+    """Effect of removing one fact alone."""
+
+    predicted: Standing | None
+    actual: Standing
+
+
+@dataclass(frozen=True)
+class OfSeed:
+    """Effect of removing the same facts in the run with one seed."""
+
+    seed: int
+    before: Standing
+    actual: Standing
+    control_matches_run: bool
+
+
+@dataclass(frozen=True)
+class SeedSpread:
+    """Statistics of one value over several seeds; `std` is the sample standard deviation."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "SeedSpread":
+        mean, std = float(np.mean(values)), float(np.std(values, ddof=1))
+        return cls(mean, std, min(values), max(values))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Summary over all seeds: probabilities or, for a rating model, ratings."""
+
+    n_seeds: int
+    before: SeedSpread
+    actual: SeedSpread
+    fall: SeedSpread
+    n_fell: int
+    n_top_changed: int
+
+    @classmethod
+    def of(cls, seeds: Sequence[OfSeed]) -> "Summary":
+        falls = [each.before.value - each.actual.value for each in seeds]
+        changed = [each.before.top_answer != each.actual.top_answer for each in seeds]
+        return cls(
+            n_seeds=len(seeds),
+            before=SeedSpread.of([each.before.value for each in seeds]),
+            actual=SeedSpread.of([each.actual.value for each in seeds]),
+            fall=SeedSpread.of(falls),
+            n_fell=sum(fall > 0 for fall in falls),
+            n_top_changed=sum(changed),
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of retraining without the chosen facts, and what was predicted."""
+
+    prediction: NamedPrediction
+    """The prediction and its standing in the stored run."""
+    removed: tuple[int, ...]
+    """Ids of the removed facts, in order."""
+    before: Standing
+    """After retraining with all facts: the control."""
+    predicted: Standing | None
+    """After rolling back the removed facts together; None for a run without a trace."""
+    actual: Standing
+    """After retraining without them."""
+    control_matches_run: bool
+    """Whether the control has the same standing as the stored run, to nine digits."""
+    facts: tuple[RemovedFact, ...]
+    each: tuple[EachFact, ...]
+    """Results of removing every fact alone, with `each`."""
+    seeds: tuple[OfSeed, ...]
+    """Results of every seed, the run's own first, with several `seeds`."""
+    summary: Summary | None
+    """Summary over several seeds."""
+    n_retrainings: int
+    """Number of retrainings that the verdict uses."""
+    n_known: int
+    """Number of them that were in the journal already."""
+    method: str
+    engine: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `whereof verify --json` prints."""
+        document: dict[str, Any] = as_plain(self)
+        return document
+
+    def __str__(self) -> str:
+        """The verdict in words."""
+        return str(render("verdict-words", self))
 
 
 def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) -> Verdict:
@@ -124,8 +233,7 @@ class _Verifying:
             return [None] * (1 + len(alone))
         bounds = np.append([0], np.arange(len(alone) + 1) + len(ids))
         sets = Sets(np.concatenate([ids, alone]), bounds)
-        quantity = "score" if self.trained.learned_ratings else "probability"
-        after = Rollback(self.scored, quantity).outcomes(sets)
+        after = Rollback(self.scored, "score").outcomes(sets)
         return name_standings(self.trained, after.standings)
 
     def _retrain(self, case: Case, ids: FactIds, alone: FactIds) -> Outcomes:
