@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from whereof.data.layout import PLACES, ColumnLayout
@@ -67,7 +68,10 @@ def _join(role: str, chunks: Sequence[Any]) -> Any:
     if role == "rating":
         return np.concatenate([np.zeros(0, np.float32), *chunks], dtype=np.float32)
     # Encoding all chunks at once hashes every name once.
-    return pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
+    names = pa.chunked_array(chunks, pa.string())
+    # Arrow's own allocator gives memory back and takes it again whenever a hash table grows.
+    codes = pc.dictionary_encode(names, memory_pool=pa.system_memory_pool())
+    return codes.combine_chunks()
 
 
 def as_numpy(array: Any, dtype: type[Any]) -> NDArray[Any]:

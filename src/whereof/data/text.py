@@ -32,7 +32,7 @@ FilePath: TypeAlias = Path | Traversable
 
 BLOCK: Final = 1 << 26
 """The bytes that are read at a time."""
-_PARALLEL: Final = 1 << 23
+_PARALLEL: Final = 1 << 22
 """The bytes that one thread parses at a time."""
 _LONGEST_LINE: Final = 1 << 20
 _LONGEST_CELL: Final = 1 << 25
@@ -262,6 +262,8 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
             arrow_csv.ConvertOptions(
                 check_utf8=False, include_columns=[*types], column_types=types, null_values=[]
             ),
+            # Arrow's own allocator gives memory back and takes it again for every block.
+            memory_pool=pa.system_memory_pool(),
         )
     except pa.ArrowInvalid:
         return None
