@@ -94,7 +94,7 @@ def test_choices_make_a_config_with_what_is_given(
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if not model.two_way])
 def test_every_model_gets_settings_that_it_can_be_trained_with(name: str, tmp_path: Any) -> None:
     dataset = whereof.read("nations")
-    run = whereof.train(dataset, model=name, out=tmp_path / "run", epochs=8)
+    run = whereof.train(dataset, model=name, out=tmp_path / "run", epochs=4)
     assert run.metrics["test"]["mrr"] > 0.5
 
 
