@@ -98,7 +98,7 @@ def test_a_bad_query_does_not_lose_the_others(run: whereof.Run) -> None:
         assert isinstance(bad, whereof.Failed)
         assert (bad.line, bad.prediction) == (line, queries[line - 1])
     assert "egypt" in found[1].message
-    assert "a query is S R, _ R O, S R O; got egypt" in found[2].message
+    assert "a query is SUBJECT RELATION, _ RELATION OBJECT or" in found[2].message
 
 
 def test_a_text_is_one_name_and_is_never_taken_apart(tmp_path: Path, run: whereof.Run) -> None:

@@ -110,7 +110,11 @@ def test_what_was_written_is_said_and_progress_told(run: whereof.Run, queries: P
         ("q.tsv", b"egypt\tembassy\negyp\tembassy\n", r"q\.tsv:2: .*did you mean 'egypt'\?$"),
         ("q.tsv", b"\na\tb\na\tb\n\nc\td\n", r"q\.tsv:2: unknown entity 'a'.*\(2 other bad lines"),
         ("q.tsv", b"a\tb\n" * 99, r"q\.tsv:1: .*\(20 or more other bad lines\)$"),
-        ("q.tsv", b"egypt embassy\n", r"q\.tsv:1: a query is S R, _ R O, S R O; got"),
+        (
+            "q.tsv",
+            b"egypt embassy\n",
+            r"q\.tsv:1: a query is SUBJECT RELATION, _ RELATION OBJECT or",
+        ),
         ("q.tsv", b"\n\n", "the file contains no query"),
         ("q.tsv", b"\xff\tembassy\n", "not UTF-8"),
         (

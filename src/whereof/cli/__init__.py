@@ -89,5 +89,5 @@ def _with_flags(message: str) -> str:
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:
-    click.echo(f"whereof: {' '.join(message.split())}", err=True)
+    click.echo(f"whereof: {' '.join(message.splitlines())}", err=True)
     sys.exit(code)

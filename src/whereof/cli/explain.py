@@ -110,7 +110,7 @@ def _check(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
         )
     if many != (options["out"] is not None):
-        raise WhereofError("--predictions requires -o FILE, and -o requires --predictions")
+        raise WhereofError("give both --predictions and -o FILE: the file gets the explanations")
     typed = filter(_options.is_typed, ("device",) if retrains else ("threads", "device"))
     of_one = ("split", "limit", *typed, "resume")
     of_others = ("as_csv", "html", "svg") if many else of_one

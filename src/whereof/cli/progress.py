@@ -86,7 +86,7 @@ class TerminalEvents(Events):
             case Note(text):
                 self.say(text)
             case Compiling():
-                self._say_once("compiling kernels, once on this machine; this takes half a minute")
+                self._say_once("compiling kernels, the first time only; this takes half a minute")
             case Downloading():
                 self._download(event)
             case TrainingStarted():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Final, SupportsIndex
 
 from whereof.errors import WhereofError
@@ -128,10 +128,11 @@ class Vocabulary:
         texts = dict.fromkeys(chain(map(self.label, ids), map(self.name, ids)))
         near = nearest(text, texts)
         part = text.casefold().strip()
-        found = (each for each in texts if part and part in each.casefold() and each not in near)
-        offered = [*near, *islice(found, _SHOWN)]
+        found = [each for each in texts if part and part in each.casefold() and each not in near]
+        found.sort(key=lambda each: not each.casefold().startswith(part))
+        offered = [*near, *found[:_SHOWN]]
         if offered:
-            n_more = sum(1 for _ in found)
+            n_more = len(found[_SHOWN:])
             more = f", or one of {n_more} more that contain it" if n_more else ""
             hint = f"did you mean {', '.join(map(repr, offered))}{more}?"
         else:

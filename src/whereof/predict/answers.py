@@ -53,6 +53,12 @@ class Answers:
     def to_dict(self) -> dict[str, Any]:
         return vars(self) | {"answers": [dict(vars(answer)) for answer in self.answers]}
 
+    def __str__(self) -> str:
+        """One line per answer: its probability, or the rating, and its label."""
+        values = (a.score if a.probability is None else a.probability for a in self.answers)
+        pairs = zip(values, self.answers, strict=True)
+        return "\n".join(f"{value:.4f}  {answer.label}" for value, answer in pairs)
+
 
 @dataclass(frozen=True)
 class Failed:

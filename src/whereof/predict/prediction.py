@@ -129,8 +129,9 @@ def check_asks(asks: str, *, inverse: bool) -> None:
 def _shape_error(dataset: Dataset, spelled: Sequence[str], *, query: bool) -> WhereofError:
     got = " ".join(spelled) or "nothing"
     if query:
-        shapes = ("S", "_ O", "S O") if dataset.two_way else ("S R", "_ R O", "S R O")
-        return WhereofError(f"a query is {', '.join(shapes)}; got {got}")
+        middle = "" if dataset.two_way else " RELATION"
+        shapes = f"SUBJECT{middle}, _{middle} OBJECT or SUBJECT{middle} OBJECT"
+        return WhereofError(f"a query is {shapes}; got {got}")
     shape = "SUBJECT OBJECT" if dataset.two_way else "SUBJECT RELATION OBJECT"
     return WhereofError(f"a prediction is {shape}; got {got}")
 

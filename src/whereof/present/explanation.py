@@ -261,7 +261,7 @@ def _joint_table(
         top = Cell(joint.top_label, tone="changed" if joint.top_answer_changes else "")
         influences = (joint.influence, joint.sum_of_single)
         rows.append((name, joint.value, joint.rank, *influences, top))
-    note = "The facts of a row are rolled back together, which is an estimate."
+    note = "An estimate: the facts of a row are rolled back together, not retrained."
     return Table.of("joint", title, columns, rows, note)
 
 
@@ -301,9 +301,9 @@ def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
 
 def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     facts = explanation.facts
-    rival = any("rival" in fact.parts for fact in facts)
-    also = ", i other answer" if rival else ""
-    yield f"in common with the prediction: s subject, r relation, o object{also}"
+    shared = {part for fact in facts for part in fact.parts}
+    letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
+    yield f"in common with the prediction: {', '.join(letters)}"
     n_adjacent = count(explanation.n_adjacent, "adjacent fact")
     of = " named;" if explanation.without else " of"
     took = text(explanation.seconds, "seconds")

@@ -341,6 +341,6 @@ def _released(rows: Sequence[Removal]) -> Iterator[str]:
     ]
     if moved:
         yield (
-            "TC skips answers known from training, those of removed facts too. If an answer that "
-            f"only a removed fact had counts as new, TC is {', '.join(moved)}."
+            "TC ignores answers that are known from training, also if their fact is removed. If "
+            f"answers known only from removed facts count as new, TC is {', '.join(moved)}."
         )
