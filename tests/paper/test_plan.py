@@ -131,7 +131,7 @@ def test_retrainings_are_counted_before_they_are_done() -> None:
         ({"limit": -1}, "limit is -1; it must be 1 or more"),
         (
             {"time_budget": "soon"},
-            "time_budget is 'soon'; give seconds above 0, or such as 90s, 10m, 2h",
+            "time_budget is 'soon'; give seconds above 0, or a text such as 90s, 10m or 2h",
         ),
     ],
 )

@@ -178,7 +178,9 @@ def test_a_time_budget_is_kept_in_seconds(given: Any, seconds: float) -> None:
     "given", ["", "m", "soon", "-1", 0, "0s", "inf", "nan", float("nan"), "5d"]
 )
 def test_a_time_budget_that_is_none_is_refused(given: Any) -> None:
-    with pytest.raises(WhereofError, match="give seconds above 0, or such as 90s, 10m, 2h"):
+    with pytest.raises(
+        WhereofError, match="give seconds above 0, or a text such as 90s, 10m or 2h"
+    ):
         TrainConfig(time_budget=given)
 
 

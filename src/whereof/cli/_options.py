@@ -189,7 +189,7 @@ def print_json(value: Any) -> None:
     except ValueError:
         raise WhereofError(
             "the result contains NaN or infinity, which JSON cannot express: "
-            "the run's parameters are too large; train it with a smaller rate"
+            "the run's parameters are too large; train it again with a smaller --rate"
         ) from None
     click.echo(text)
 

@@ -72,7 +72,7 @@ def _show(about: dict[str, Any]) -> None:
 
     lines = {
         "sizes": ", ".join(f"{about[size]:,} {size.removeprefix('n_')}" for size in _SIZES),
-        "labels": "yes" if about["labelled"] else "none beside the names",
+        "labels": "yes" if about["labelled"] else "none; names only",
         "licence": f"{about['licence']}: {about['terms']}",
         "cite": about["citation"],
         "homepage": about["homepage"],
@@ -84,5 +84,5 @@ def _show(about: dict[str, Any]) -> None:
         out.print(f"{word:<9} {text}", soft_wrap=True)
     for file in about["files"]:
         out.print(f"{file['name']} from {file['url']}", soft_wrap=True)
-        known = file["sha256"] or "recorded when it is fetched"
+        known = file["sha256"] or "recorded at the first download"
         out.print(f"{'':<9} SHA-256 {known}", soft_wrap=True)

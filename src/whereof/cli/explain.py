@@ -29,16 +29,20 @@ _SHOWN = 10
     "--html", type=_options.FILE, metavar="FILE", help="Also write an HTML page with the graph."
 )
 @click.option("--svg", type=_options.FILE, metavar="FILE", help="Also write the graph alone.")
-@click.option("--force", is_flag=True, help="Overwrite files that exist; in bulk, start again.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite files that exist; with --predictions, start again."
+)
 @_options.common_options
 @_options.setting_options(_options.EXPLAINING | _ENGINES)
 @click.option(
     "--predictions",
     metavar="top|true|FILE",
-    help="Explain many instead of one.",
+    help="Explain many predictions: the top answers, the true facts, or a file.",
     **_BULK,
 )
-@click.option("-o", "--out", type=_options.FILE, metavar="FILE", help="The file for them.", **_BULK)
+@click.option(
+    "-o", "--out", type=_options.FILE, metavar="FILE", help="File for the explanations.", **_BULK
+)
 @click.option(
     "--split",
     type=click.Choice(_SPLITS),
@@ -53,10 +57,12 @@ _SHOWN = 10
     "--device",
     type=click.Choice(("cpu", "cuda")),
     default="cpu",
-    help="Where rollback scores candidates  [default: cpu]",
+    help="Where rollback runs  [default: cpu]",
     **_BULK,
 )
-@click.option("--resume", is_flag=True, help="Only continue interrupted work.", **_BULK)
+@click.option(
+    "--resume", is_flag=True, help="Continue interrupted work; an error if there is none.", **_BULK
+)
 def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Rank the training facts that made the model predict something.
 

@@ -18,10 +18,10 @@ class ReadOptions(Settings):
         None, "folder of named datasets  [default: $WHEREOF_DATA, else downloaded]", "Data"
     )
     entity_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
-        None, "file of entity names and labels, as FILE or FILE:NAMES,LABELS", "Data"
+        None, "file of entity labels: FILE, or FILE:NAME_COLUMN,LABEL_COLUMN", "Data"
     )
     relation_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
-        None, "file of relation names and labels, as FILE or FILE:NAMES,LABELS", "Data"
+        None, "file of relation labels: FILE, or FILE:NAME_COLUMN,LABEL_COLUMN", "Data"
     )
     format: str | None = choice(
         None, "file format  [default: from the file's name]", "Data", *FORMATS
@@ -35,7 +35,7 @@ class ReadOptions(Settings):
     rating: str | None = choice(None, "column with ratings, by name or number", "Data")
     source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
     ratings_as_objects: bool | None = choice(
-        None, "facts are (user, item, rating), as in the paper, to predict the rating", "Data"
+        None, "read facts as (user, item, rating) and predict the rating, as in the paper", "Data"
     )
     valid_fraction: float = number(0.0, "share of the facts to hold out for validation", "Data", 0)
     test_fraction: float = number(0.0, "share of the facts to hold out for test metrics", "Data", 0)
@@ -45,7 +45,7 @@ class ReadOptions(Settings):
         super().__post_init__()
         if self.name is not None and (not self.name.strip() or {*self.name} & {*"/\\\0"}):
             raise WhereofError(
-                f"name is {self.name!r}; give one that is not empty, without / or \\"
+                f"name is {self.name!r}; give a text that is not empty, without / or \\"
             )
         if self.split_seed and not self.held_out:
             raise WhereofError(

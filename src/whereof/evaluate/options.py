@@ -17,7 +17,9 @@ _Own = TypeVar("_Own", bound=Settings)
 class EvaluateOptions(Settings):
     """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
-    methods: _Words = choice("rollback,random", "methods, separated by commas", "Evaluation")
+    methods: _Words = choice(
+        "rollback,random", "methods to compare, separated by commas", "Evaluation"
+    )
     k: int | _Words = choice(
         "1,10,all",
         "numbers of facts to remove, separated by commas; all: every supporting fact",
@@ -25,7 +27,8 @@ class EvaluateOptions(Settings):
     )
     protocols: _Words = choice(
         "removal,steadiness",
-        f"separated by commas: {', '.join(registry.ours(registry.PROTOCOLS))}, or all",
+        "protocols to run, separated by commas, or all: "
+        f"{', '.join(registry.ours(registry.PROTOCOLS))}",
         "Evaluation",
     )
     baseline: str | None = choice(
@@ -39,7 +42,9 @@ class EvaluateOptions(Settings):
     adjacent_only: bool = choice(
         False, "for leave-one-out: only remove facts adjacent to a prediction", "Evaluation"
     )
-    subsets: int = number(100, "for datamodelling: number of random halves", "Evaluation", 2)
+    subsets: int = number(
+        100, "for datamodelling: number of random halves of the facts to train on", "Evaluation", 2
+    )
     removals: int = number(
         20, "for steadiness: number of random facts to remove, per seed", "Evaluation", 1
     )
@@ -48,7 +53,9 @@ class EvaluateOptions(Settings):
         None, "options of other packages' protocols: NAME=VALUE, separated by commas", "Evaluation"
     )
 
-    predictions: str = choice("top", "top new answers, true facts, or a file", "Predictions")
+    predictions: str = choice(
+        "top", "top (new answers), true (facts of the split) or a FILE", "Predictions"
+    )
     split: str = choice(
         "test",
         "split of the predictions, for top and true",
@@ -64,8 +71,8 @@ class EvaluateOptions(Settings):
     most_adjacent: int | None = number(
         None, "only predictions with at most this number of adjacent facts", "Predictions", 1
     )
-    seeds: int = number(1, "number of seeds: the run's seed, seed + 1, ...", "Predictions", 1)
-    seed: int = number(0, "seed of the random draws", "Predictions", 0)
+    seeds: int = number(1, "number of seeds, starting with the run's seed", "Predictions", 1)
+    seed: int = number(0, "seed for drawing predictions and facts at random", "Predictions", 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

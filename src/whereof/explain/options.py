@@ -27,27 +27,29 @@ class ExplainOptions(MethodSettings):
     method: str = choice("rollback", "how to estimate influence", "Method", *names(METHODS))
     of: str | None = choice(
         None,
-        "measure influence on this  [default: probability; score for a rating model]",
+        "what influence is measured on  [default: probability; score for a rating model]",
         "Method",
         "probability",
         "score",
         "loss",
     )
-    asks: str = choice("object", "the place that is predicted", "Method", "object", "subject")
+    asks: str = choice("object", "the part that the model predicts", "Method", "object", "subject")
     candidates: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None,
-        "objects, subjects, entities, seen (with this relation), names with commas, or a file",
+        "answers to rank: objects, subjects, entities, seen (with this relation), names or FILE",
         "Method",
     )
     instead_of: str | None = choice(
         None, "explain why the prediction and not this answer", "Method"
     )
-    exhaustive: bool = choice(False, "score every fact, without bounds", "Method")
+    exhaustive: bool = choice(False, "score every fact against every candidate (slow)", "Method")
     seed: int = number(0, "seed for methods that draw at random", "Method", 0)
 
     top: int | str | None = choice(10, "number of facts, or all", "Facts")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
-    role: str | None = choice(None, "only facts that share this", "Facts", *ROLES)
+    role: str | None = choice(
+        None, "only facts that share this part with the prediction", "Facts", *ROLES
+    )
     relation: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None, "only facts with this relation; repeatable", "Facts"
     )
@@ -55,7 +57,7 @@ class ExplainOptions(MethodSettings):
         None, "only facts with this entity; repeatable", "Facts"
     )
     without: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "show the prediction without these facts: ids, or names with commas", "Facts"
+        None, "show the prediction without these facts: ids, or names separated by commas", "Facts"
     )
 
     stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
@@ -69,7 +71,7 @@ class ExplainOptions(MethodSettings):
         if top not in (None, "all") and (isinstance(top, str) or top < 1):
             raise WhereofError(f"top is {top!r}; give a number from 1 on, or all")
         if self.instead_of is not None and self.of is not None:
-            raise WhereofError("instead_of measures influence on the log of a ratio; leave out of")
+            raise WhereofError("instead_of always measures the log of the ratio; leave out of")
         if self.graph and not self._removes_groups():
             raise WhereofError(f"graph requires method rollback, not {self.method}")
         others = ("role", "relation", "entity", "opposing")

@@ -16,16 +16,18 @@ class VerifyOptions(MethodSettings):
         "rollback", "method that finds the facts to remove", "Facts", *names(METHODS)
     )
     top: int | str = choice(10, "number of facts, or all: every supporting fact", "Facts")
-    role: str | None = choice(None, "only facts that share this", "Facts", *ROLES)
-    facts: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "remove these facts instead: ids, or names with commas; repeatable", "Facts"
+    role: str | None = choice(
+        None, "only facts that share this part with the prediction", "Facts", *ROLES
     )
-    asks: str = choice("object", "the place that is predicted", "Facts", "object", "subject")
+    facts: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None, "remove these facts instead: ids, or names separated by commas; repeatable", "Facts"
+    )
+    asks: str = choice("object", "the part that the model predicts", "Facts", "object", "subject")
     seed: int = number(0, "seed for methods that draw at random", "Facts", 0)
 
     each: bool = choice(False, "also remove each fact alone", "Retraining")
     seeds: int = number(
-        1, "number of seeds: also verify in runs with the next seeds", "Retraining", 1
+        1, "number of seeds: also train and verify runs with the next seeds", "Retraining", 1
     )
 
     def __post_init__(self) -> None:

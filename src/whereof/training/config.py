@@ -16,7 +16,12 @@ class TrainConfig(Settings):
     """How a model is trained. Values are checked."""
 
     model: str = choice("distmult", f"scoring function: {', '.join(MODELS)}", "Model")
-    dim: int = number(100, "dimension of the rows; complex models have two parts of it", "Model", 1)
+    dim: int = number(
+        100,
+        "embedding dimension; complex, simple and rotate store two numbers for each",
+        "Model",
+        1,
+    )
     inverse: bool = choice(False, "also learn inverse relations, to predict subjects", "Model")
     precision: str = choice("float32", "precision of the parameters", "Model", "float32", "float64")
     init: float = number(0.05, "initial values are uniform between -INIT and INIT", "Model", 0)
@@ -33,7 +38,7 @@ class TrainConfig(Settings):
     negatives: int | str | None = choice(None, "negatives per step: a number, or all", "Loss")
     sampling: str = choice(
         "distinct",
-        "negatives of one step: all different, or drawn independently",
+        "distinct: no negative twice in a step; independent: repeats are possible",
         "Loss",
         "distinct",
         "independent",
@@ -61,18 +66,20 @@ class TrainConfig(Settings):
     rate: float = number(0.003, "learning rate", "Steps")
     schedule: str = choice(
         "constant",
-        "schedule of the rate; inverse is RATE/t",
+        "learning rate schedule; inverse: RATE / number of the step",
         "Steps",
         "constant",
         "exponential",
         "inverse",
     )
     decay: float = number(0.96, "decay factor of the exponential schedule", "Steps")
-    decay_steps: int = number(1000, "updates after which the rate has fallen by DECAY", "Steps", 1)
-    beta1: float = number(0.9, "Adam's decay of the mean", "Steps", 0)
-    beta2: float = number(0.999, "Adam's decay of the squares", "Steps", 0)
-    epsilon: float = number(1e-7, "added to the root in Adam and Adagrad", "Steps", 0)
-    constraint: str = choice("none", "limit of row norms: none, unit or max:C", "Steps")
+    decay_steps: int = number(1000, "updates until the rate is multiplied by DECAY", "Steps", 1)
+    beta1: float = number(0.9, "Adam's decay for the mean of gradients", "Steps", 0)
+    beta2: float = number(0.999, "Adam's decay for the mean of squared gradients", "Steps", 0)
+    epsilon: float = number(1e-7, "added to the denominator in Adam and Adagrad", "Steps", 0)
+    constraint: str = choice(
+        "none", "norm of each row: none (any), unit (1) or max:C (at most C)", "Steps"
+    )
     batch_size: int = number(1, "facts per update", "Steps", 1)
     order: str = choice("shuffle", "order of the facts in an epoch", "Steps", "file", "shuffle")
 
@@ -86,12 +93,12 @@ class TrainConfig(Settings):
     )
 
     keep_checkpoints: int = number(
-        0, "keep the parameters of N points, spread evenly over training", "Trace", 0
+        0, "keep N checkpoints, evenly spaced; method tracin requires them", "Trace", 0
     )
-    trace: bool = choice(True, "record what every fact changed", "Trace")
+    trace: bool = choice(True, "record what each fact changes; rollback requires it", "Trace")
     credit: str = choice(
         "source",
-        "credit a fact with its step, or with what its gradient moves over time",
+        "credit a fact with its own step, or (source) with all that its gradient changes",
         "Trace",
         "step",
         "source",
@@ -181,7 +188,7 @@ def _seconds(duration: float | str) -> float:
         seconds = math.nan
     if not 0 < seconds < math.inf:
         raise WhereofError(
-            f"time_budget is {duration!r}; give seconds above 0, or such as 90s, 10m, 2h"
+            f"time_budget is {duration!r}; give seconds above 0, or a text such as 90s, 10m or 2h"
         )
     return seconds
 
@@ -199,7 +206,7 @@ class MachineOptions(Settings):
         60.0, "seconds between checkpoints; more if writing takes long", "Machine", 0
     )
     ranking_metrics: bool = choice(
-        False, "for a model of ratings: also rank all items (slow)", "Machine"
+        False, "for a rating model: also compute ranking metrics over all items (slow)", "Machine"
     )
 
     def __post_init__(self) -> None:
