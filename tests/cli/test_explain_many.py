@@ -87,7 +87,7 @@ def test_after_a_kill_the_same_command_goes_on(run: str, tmp_path: Path, how: st
     getattr(process, how)()
     said = process.communicate()[1]
     if how == "terminate":
-        assert said.endswith("whereof: interrupted; the same command continues where it stopped\n")
+        assert said.endswith("whereof: interrupted; run the same command again to continue\n")
         assert process.returncode == 130
     assert not out.exists()
     other = whereof(*command, str(out), "--opposing")

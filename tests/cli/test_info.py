@@ -65,7 +65,7 @@ def test_sides_are_compared_with_their_like(runs: Path) -> None:
     alone = library.Run.open(runs / "one").metrics["test"]["mrr"]
     assert rows["test objects MRR"][0].rstrip("*") == f"{100 * alone:.1f}%"
     assert "*" not in "".join(rows["test MRR"])
-    assert "Compare the rows of objects" in whereof("info", "one", "both", cwd=runs).stdout
+    assert "Compare the `objects` rows" in whereof("info", "one", "both", cwd=runs).stdout
 
 
 def test_runs_that_do_not_fit_go_on_below(runs: Path) -> None:
@@ -113,7 +113,7 @@ def test_one_run_says_what_it_has_and_how_it_ended(runs: Path) -> None:
 def test_a_run_in_training_is_said_to_be(runs: Path, tmp_path: Path) -> None:
     path = unfinished(runs / "one", tmp_path / "half")
     with lock(path / ".lock"):
-        assert "not finished; another process trains it" in whereof("info", str(path)).stdout
+        assert "not finished; another process is training it" in whereof("info", str(path)).stdout
     assert "whereof train --resume" in whereof("info", str(path)).stdout
 
 

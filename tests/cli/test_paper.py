@@ -59,7 +59,8 @@ def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
     assert not done.stdout
     last = done.stderr.splitlines()[-1]
     assert last == (
-        "whereof: the time budget is spent; no part is finished; the same command continues"
+        "whereof: the time budget is spent; no part is finished; "
+        "run the same command again to continue"
     )
 
 

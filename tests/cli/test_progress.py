@@ -68,7 +68,7 @@ def test_a_bound_for_all_rounds_replaces_their_plans(monkeypatch: pytest.MonkeyP
     rounds = (Planned(2, 1, 4.0, 2), Planned(3, 0, 6.0, 2))
     alone = said(*rounds, monkeypatch=monkeypatch)
     assert alone == [
-        "2 retrainings, 2 at a time, about 4 s; 1 more is known",
+        "2 retrainings, 2 at a time, about 4 s; 1 more is stored already",
         "3 retrainings, 2 at a time, about 6 s",
     ]
     together = said(Foreseen(9), *rounds, monkeypatch=monkeypatch)
@@ -76,7 +76,10 @@ def test_a_bound_for_all_rounds_replaces_their_plans(monkeypatch: pytest.MonkeyP
 
 
 def test_plans_and_times_in_words() -> None:
-    assert plan_text(11, 4.2, 2, 3) == "11 retrainings, 2 at a time, about 4.2 s; 3 more are known"
+    assert (
+        plan_text(11, 4.2, 2, 3)
+        == "11 retrainings, 2 at a time, about 4.2 s; 3 more are stored already"
+    )
     assert plan_text(3, 0.02, 2) == "3 retrainings, 2 at a time, less than a second"
     assert plan_text(2, 7000.0, 8) == "2 retrainings, 2 at a time, about 117 min"
     times = {0.0123: "0.012 s", 99.6: "100 s", 600: "10 min", 9000: "2.5 h", 3.6e6: "1,000 h"}

@@ -35,7 +35,7 @@ def test_a_run_alone_has_a_page_with_examples(folder: Path) -> None:
     assert {"distmult on nations", "Metrics", "Training", "Examples"} <= {*found.headings}
     last = found.headings[found.headings.index("Examples") + 1 : -1]
     assert len(last) == len({*last}) == 2
-    assert "no evaluation of this run" in found.text
+    assert "This run has not been evaluated" in found.text
 
 
 def test_evaluations_come_from_the_run_and_from_files(folder: Path) -> None:

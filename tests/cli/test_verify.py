@@ -145,7 +145,7 @@ def test_what_it_takes_is_said_on_standard_error(tmp_path: Path) -> None:
     json.loads(first.stdout)
     more = invoke("verify", run, *EGYPT, "--top", "3", "--each", "--seeds", "2", "--threads", "2")
     assert "2 retrainings, 2 at a time" in more.stderr
-    assert "; 3 more are known" in more.stderr
+    assert "; 3 more are stored already" in more.stderr
     assert "training the run with seed 4, once" in more.stderr
     assert invoke("verify", run, *EGYPT, "--top", "2", "--each").stderr == ""
 
@@ -207,6 +207,4 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     rest = process.communicate()[1]
     assert process.returncode == 130, [*lines, rest]
-    assert rest.splitlines()[-1] == (
-        "whereof: interrupted; the same command continues where it stopped"
-    )
+    assert rest.splitlines()[-1] == ("whereof: interrupted; run the same command again to continue")

@@ -159,7 +159,7 @@ def test_labels_that_are_something_else(cache: Path) -> None:
     convert = CATALOGUE["codex-s"].files[-1].convert
     with serving({"labels.json": b'{"P1": "a label"}'}) as address:
         labels = File("relation2text.txt", f"{address}/labels.json", convert=convert)
-        assert "no labels as expected" in refused(entry(labels), cache)
+        assert "cannot extract the labels" in refused(entry(labels), cache)
 
 
 def test_a_file_that_is_not_there_and_a_server_that_is_not_there(cache: Path) -> None:

@@ -121,7 +121,11 @@ BAD = {
     "name twice": ("a,a,b\n1,2,3\n", {"columns": "a,b"}, "2 columns named 'a'; give its number"),
     "number too large": ("a,b,c\n", {"columns": "1,4"}, ":1: no column 4; there are 3, from 1"),
     "number zero": ("a,b,c\n", {"columns": "0,1"}, ":1: no column 0; there are 3, from 1"),
-    "one column": ("a,b,c\n", {"columns": "1"}, "columns names 1; give 2 (subject, object) or 3"),
+    "one column": (
+        "a,b,c\n",
+        {"columns": "1"},
+        "columns has length 1; give 2 (subject, object) or 3",
+    ),
     "name without header": (
         "a,b,c\n",
         {"columns": "a,b", "header": False},

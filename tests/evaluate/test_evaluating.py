@@ -150,7 +150,7 @@ def test_adjacent_facts_are_counted(run: whereof.Run) -> None:
 def test_remarks_of_methods_are_noted_once(run: whereof.Run) -> None:
     found = run.evaluate(methods="criage", **SMALL | {"protocols": "removal"})
     assert len(found.notes) == 1
-    assert "criage supposes the sigmoid loss" in found.notes[0]
+    assert "criage is made for the sigmoid loss" in found.notes[0]
 
 
 def test_a_run_that_cannot_be_retrained_says_so() -> None:

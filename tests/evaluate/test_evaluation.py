@@ -97,7 +97,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, made: Any, words: str
     message = str(caught.value)
     assert words in message
     assert message.startswith(str(path))
-    assert message.endswith("give what `whereof evaluate --json` gives")
+    assert message.endswith("give a file that `whereof evaluate --json` printed")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_removal_is_compared_with_the_baseline() -> None:
         (10, "the 10 facts that rollback ranks first", "10 random adjacent facts"),
         (
             "all",
-            "all facts that support by rollback (261.4 on average)",
+            "all supporting facts that rollback finds (261.4 on average)",
             "as many random adjacent facts (261.4 on average)",
         ),
     ],

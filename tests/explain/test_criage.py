@@ -58,7 +58,7 @@ def test_the_fact_itself_supports_its_score() -> None:
 
 def test_another_loss_is_noted() -> None:
     found = make_run("distmult").explain("e0", "r0", "e3", method="criage")
-    assert "supposes the sigmoid loss" in found.notes[0]
+    assert "is made for the sigmoid loss" in found.notes[0]
 
 
 @pytest.mark.parametrize("model", sorted(set(MODELS) - set(DOTS)))

@@ -133,7 +133,7 @@ def test_influence_on_a_rating_is_in_its_units(tmp_path: Path) -> None:
     assert 0 < found.prediction.score < 100
     assert max(abs(fact.influence) for fact in found.facts) > 1
     for of in ("probability", "loss"):
-        with pytest.raises(whereof.WhereofError, match=f"learned ratings, which have no {of}"):
+        with pytest.raises(whereof.WhereofError, match=f"predicts ratings, which have no {of}"):
             run.explain("0", "1", of=of)
 
 

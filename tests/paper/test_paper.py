@@ -279,7 +279,7 @@ def test_a_time_budget_that_is_spent_says_so(tmp_path: Path) -> None:
     with pytest.raises(Interrupted) as caught:
         reproduce(options, notes)
     assert str(caught.value) == (
-        "the time budget is spent; no part is finished; the same command continues"
+        "the time budget is spent; no part is finished; run the same command again to continue"
     )
     assert "s; with a shorter time budget none may finish" in notes.said[0]
     assert not (options.folder / "paper.json").exists()

@@ -73,7 +73,7 @@ def test_without_evaluations_it_says_how_to_evaluate() -> None:
     found = page()
     assert not {*SECTIONS.values()} & {*found.headings}
     assert {"The run", "Metrics", "Training"} <= {*found.headings}
-    assert "no evaluation of this run" in found.text
+    assert "This run has not been evaluated" in found.text
     assert "whereof evaluate runs/nations" in found.text
 
 

@@ -199,7 +199,7 @@ def test_two_way_facts_are_pairs() -> None:
         ({"relation_rows": np.zeros((2, 4))}, "width 4; this model needs 3"),
         ({"relation_rows": np.zeros((3, 3))}, "3 rows for 2 relations"),
         ({"relation_rows": None}, "relation_rows"),
-        ({"model": "complex"}, "no complex has entity rows of width 3"),
+        ({"model": "complex"}, "entity_rows has width 3, which is impossible for complex"),
         ({"facts": np.zeros((5, 3))}, "facts are float64"),
         ({"facts": np.zeros((5, 4), int)}, r"of shape \(5, 4\); give \(n, 3\)"),
         ({"facts": np.zeros((5, 2), int)}, r"of shape \(5, 2\); give \(n, 3\)"),

@@ -51,7 +51,7 @@ def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iter
         try:
             yield Cases(stack, run, chosen, events or Events(), settled)
         except Interrupted:
-            raise Interrupted("interrupted; the same command continues where it stopped") from None
+            raise Interrupted("interrupted; run the same command again to continue") from None
 
 
 @dataclass(frozen=True)

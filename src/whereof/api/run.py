@@ -533,7 +533,7 @@ class Run:
 
         given: dict[str, Any] = {**options}
         if given.get("facts") is not None and "top" in given:
-            raise WhereofError("facts names the facts to remove; leave out top")
+            raise WhereofError("facts already names the facts to remove; leave out top")
         engine = take_engine(given)
         chosen = VerifyOptions.from_dict(given)
         with open_cases(self, engine, events) as opened:

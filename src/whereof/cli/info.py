@@ -45,7 +45,9 @@ def _state(run: Path) -> str:
     from whereof.run.files import is_held
 
     held = is_held(run / ".lock")
-    return "another process trains it" if held else f"continue with: whereof train --resume {run}"
+    return (
+        "another process is training it" if held else f"continue with: whereof train --resume {run}"
+    )
 
 
 def _model(name: str) -> str:

@@ -242,12 +242,14 @@ def _config_text(config: Any) -> str:
 
 
 def plan_text(n_retrainings: int, seconds: float, at_once: int, n_known: int = 0) -> str:
-    """Such as `11 retrainings, 2 at a time, about 1.4 s; 3 more are known`."""
+    """Such as `11 retrainings, 2 at a time, about 1.4 s; 3 more are stored already`."""
     parts = [counted(n_retrainings, "retraining")]
     if n_retrainings > 1 and at_once > 1:
         parts.append(f"{min(at_once, n_retrainings)} at a time")
     parts.append("less than a second" if seconds < 1 else f"about {time_text(seconds)}")
-    known = f"; {n_known:,} more {'is' if n_known == 1 else 'are'} known" if n_known else ""
+    known = (
+        f"; {n_known:,} more {'is' if n_known == 1 else 'are'} stored already" if n_known else ""
+    )
     return ", ".join(parts) + known
 
 

@@ -114,7 +114,8 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
     first = _first_draws(n_facts, n_first, seed)
     free = first[~_first_of_their_names(dataset.train[first], dataset.n_entities)]
     notes = dataset.notes + tuple(
-        f"{split}: {fraction:g} of {n_facts} facts is less than one: none is held out"
+        f"{split}: {fraction:g} of {n_facts} facts is less than one fact: none is held out; "
+        "choose a larger fraction"
         for split, fraction, n in (("valid", valid, n_valid), ("test", test, n_test))
         if fraction and not n
     )
@@ -279,7 +280,10 @@ def _ratings(
     """The ratings of all splits; either all splits have ratings or none."""
     rated = {"rating" in tables[split].columns for split in tables if len(rows[split])}
     if rated == {True, False}:
-        raise WhereofError(f"dataset {name!r}: some splits have ratings and some have none")
+        raise WhereofError(
+            f"dataset {name!r}: some splits have ratings and some have none; "
+            "add ratings to every split, or to none"
+        )
     if rated == {False}:
         return None
     empty = np.zeros(0, np.float32)

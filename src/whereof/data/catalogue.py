@@ -133,8 +133,8 @@ def find_folder(
     if data_dir:
         folder = Path(data_dir).expanduser() / entry.name
         raise WhereofError(
-            f"the data of {entry.name} is not here: no folder {folder}; name the folder that "
-            f"holds {entry.name}/, or leave --data-dir out to download it"
+            f"no folder {folder}; pass the folder that contains {entry.name}/ as --data-dir, "
+            "or leave out --data-dir to download the dataset"
         )
     return fetch(entry, cache_folder(), events)
 

@@ -77,7 +77,7 @@ def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | 
         except DownloadError as error:
             raise DownloadError(f"{url}: {error}") from None
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise DownloadError(f"{url}: no labels as expected ({error!r})") from None
+            raise DownloadError(f"{url}: cannot extract the labels ({error!r})") from None
         (draft / file.name).write_bytes(content)
     download.unlink()
 
@@ -113,7 +113,7 @@ def _check(content: bytes, file: File, entry: Entry) -> None:
     found = hashlib.sha256(content).hexdigest()
     if file.sha256 is not None and found != file.sha256:
         raise DownloadError(
-            f"{file.name} is not the file that is known: SHA-256 {found[:16]}..., "
+            f"{file.name} is not the expected file: SHA-256 {found[:16]}..., "
             f"expected {file.sha256[:16]}..."
         )
     sizes = {"train.txt": entry.n_facts, "valid.txt": entry.n_valid, "test.txt": entry.n_test}

@@ -163,8 +163,8 @@ def _encode(column: Any, layout: ColumnLayout, role: str) -> Any:
     for row, cell in enumerate(cells, 1):
         if not _is_name(cell):
             raise WhereofError(
-                f"table: row {row}: column {layout.names[role]} has {shown(cell)}, no text or "
-                "whole number; correct it or leave the row out"
+                f"table: row {row}: column {layout.names[role]} has {shown(cell)}, which is "
+                "neither text nor a whole number; correct it or leave the row out"
             )
     return as_arrow([*map(str, cells)])
 

@@ -232,7 +232,7 @@ def _places(
 ) -> dict[str, int]:
     """The position of each role."""
     if len(columns) not in (2, 3):
-        raise WhereofError(f"columns names {len(columns)}; give {EXPECTED}")
+        raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
     if rating is not None and len(columns) == 3:
         raise WhereofError(
             f"{where}: ratings require 2 columns, user and item; name them with columns"

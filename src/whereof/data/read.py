@@ -193,7 +193,7 @@ def _pick(folder: FilePath, stems: tuple[str, ...], extensions: tuple[str, ...])
 def _read_files(name: str, files: dict[str, FilePath], options: ReadOptions) -> Dataset:
     if options.held_out and (there := files.get("valid") or files.get("test")):
         raise WhereofError(
-            f"{there}: held out already; leave out valid_fraction and test_fraction, "
+            f"{there} contains held-out facts already; leave out valid_fraction and test_fraction, "
             f"or give {files['train']} alone"
         )
     tables = {
@@ -218,7 +218,7 @@ def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Datase
             f"{name} has validation and test facts; leave out valid_fraction and test_fraction"
         )
     chosen = ("format", "columns", "header", "rating", "source")
-    options.refuse(chosen, f"{name} is read as it is published")
+    options.refuse(chosen, f"the files of {name} have a fixed format")
     held_out = read_facts(_find(folder, "ua.test"), _MOVIELENS, "test")
     titles = _read_titles(_find(folder, "u.item"))
     return build_dataset(

@@ -32,7 +32,7 @@ from whereof.retrain.retrainer import Case
 from whereof.table import Column, Table
 from whereof.units import count, show
 
-_REMEDY = "give what `whereof evaluate --json` gives"
+_REMEDY = "give a file that `whereof evaluate --json` printed"
 _APART = "retrainings", "results"
 """Fields of an `Evaluation` that are not fields of its document."""
 UNWRITTEN: Mapping[str, bool] = {"written": False}
@@ -162,7 +162,7 @@ class Evaluation:
 
     def ending(self) -> list[str]:
         """The number of retrainings, the time, and warnings."""
-        known = f", {self.n_known:,} of them known before" if self.n_known else ""
+        known = f", {self.n_known:,} of them stored already" if self.n_known else ""
         took = show(self.seconds, "seconds")
         lines = [f"{count(self.n_retrainings, 'retraining')}{known}; {took} in total"]
         if not self.control_matches_run:

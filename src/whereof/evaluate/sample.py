@@ -381,5 +381,5 @@ def facts_text(method: str, k: Size, removed_mean: float | None = None) -> str:
             return f"as many random adjacent facts{mean}"
         return "one random adjacent fact" if k == 1 else f"{k} random adjacent facts"
     if k == "all":
-        return f"all facts that support by {method}{mean}"
+        return f"all supporting facts that {method} finds{mean}"
     return f"the {'fact' if k == 1 else f'{k} facts'} that {method} ranks first"

@@ -295,7 +295,7 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     names = wanted.split(",") if isinstance(wanted, str) else wanted
     ids = [data.entities.find(str(name).strip()) for name in names]
     if len(set(ids)) < 2:
-        raise WhereofError("candidates compete with each other: name 2 or more")
+        raise WhereofError("candidates has fewer than 2 entities; name 2 or more")
     return trained.candidates(np.array(ids))
 
 

@@ -57,7 +57,7 @@ class Aim:
         if not scored.trained.learned_ratings:
             return cls(of or "probability")
         if of in ("probability", "loss"):
-            raise WhereofError(f"this run learned ratings, which have no {of}; choose of score")
+            raise WhereofError(f"this run predicts ratings, which have no {of}; set of to score")
         return cls("score")
 
     def slopes(self, scored: ScoredPrediction) -> Numbers:
@@ -159,7 +159,9 @@ class Method:
         """What a reader of its explanations should know."""
         loss = trained.config.loss
         if "sigmoid loss" in self.needs and loss != "sigmoid":
-            return (f"{self.name} supposes the sigmoid loss; this run was trained with {loss}",)
+            return (
+                f"{self.name} is made for the sigmoid loss, and this run was trained with {loss}",
+            )
         return ()
 
 

@@ -206,7 +206,7 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
         except (Interrupted, KeyboardInterrupt):
             why = "the time budget is spent" if deadline.spent else "interrupted"
             there = f"tables of finished parts: {folder}" if paper else "no part is finished"
-            raise Interrupted(f"{why}; {there}; the same command continues") from None
+            raise Interrupted(f"{why}; {there}; run the same command again to continue") from None
     assert paper is not None
     return paper
 

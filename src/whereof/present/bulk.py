@@ -59,7 +59,9 @@ def open_journal(
         try:
             held = lock(path)
         except WhereofError:
-            raise WhereofError(f"{out} is being written by another process") from None
+            raise WhereofError(
+                f"{out} is being written by another process; wait, or choose another file"
+            ) from None
     with held, path.open("r+b") as file:
         with writing_to(path):
             n_done = _continue(file, out, header, force=force)
@@ -181,7 +183,7 @@ def write_explanations(
             _keep(journal, predictions[journal.n_done].line, result)
             events.emit(Advanced(journal.n_done, len(predictions), "predictions"))
             if events.should_stop():
-                raise Interrupted("interrupted; the same command continues where it stopped")
+                raise Interrupted("interrupted; run the same command again to continue")
         records = (record["failed"] for record in journal.records() if "failed" in record)
         failed = msgspec.convert([*records], tuple[Failed, ...])
         if len(failed) < len(predictions):

@@ -91,8 +91,8 @@ def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]
     said += [sentence for each in evaluations for sentence in each.headlines()]
     if not evaluations:
         said.append(
-            "There is no evaluation of this run here: it is not known whether retraining confirms "
-            "its explanations. Run `whereof evaluate`, then make this page again."
+            "This run has not been evaluated: we do not know whether retraining confirms its "
+            "explanations. Run `whereof evaluate`, then write this page again."
         )
     yield "heading", "In short", 2, "short"
     yield "paragraphs", said, "verdict"
@@ -118,7 +118,10 @@ def _run(info: RunInfo) -> Iterator[Part]:
 def _metrics(info: RunInfo) -> Iterator[Part]:
     if any(info.metrics.values()):
         yield "heading", "Metrics", 2, "metrics"
-        yield "paragraphs", ["Each answer is ranked among those that are not known."]
+        yield (
+            "paragraphs",
+            ["Filtered: the ranking of an answer skips other answers that are known."],
+        )
         yield "table", metrics_table(info.metrics, two_way=info.two_way)
 
 

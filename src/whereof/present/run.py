@@ -125,7 +125,7 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
     if info.finished and info.bookkeeping:
         title = "What moved the parameters from their first to their last values"
         note = (
-            "The shares add up to 100%. One is above 100% where others moved the parameters back."
+            "The shares add up to 100%. A share exceeds 100% if others moved the parameters back."
         )
         columns = [Column("cause", ""), Column("share", "", "percent")]
         shares = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
@@ -269,8 +269,8 @@ def _comparison_notes(
         yield f"The datasets differ ({datasets}): metrics cannot be compared."
     elif _mixed_sides(infos):
         yield (
-            "Metrics of runs with inverse relations are means of both sides; the others rank "
-            "objects only. Compare the rows of objects."
+            "With inverse relations, metrics are means over subjects and objects; without, "
+            "they rank objects only. Compare the `objects` rows."
         )
     if not everything:
         n_equal = len(_by_setting(infos)) - len(differences(infos))

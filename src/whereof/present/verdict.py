@@ -111,7 +111,7 @@ def _about(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _effort(verdict: Verdict) -> str:
-    known = f", {verdict.n_known:,} known from before" if verdict.n_known else ""
+    known = f", {verdict.n_known:,} stored already" if verdict.n_known else ""
     took = text(verdict.seconds, "seconds")
     return f"{count(verdict.n_retrainings, 'retraining')}{known}, in {took}"
 

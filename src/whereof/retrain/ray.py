@@ -43,7 +43,9 @@ class RayEngine(Engine):
         self._connected_here = not connected
         cores = int(ray.cluster_resources().get("CPU", 0))
         if not cores:
-            raise WhereofError("the Ray cluster has no cores to retrain on; give it some")
+            raise WhereofError(
+                "the Ray cluster has no CPU cores; add a machine, or choose engine local"
+            )
         self.at_once = min(threads or cores, cores)
         # A few more tasks than cores, so that the next ones wait at the workers.
         self._in_flight = 2 * self.at_once if self.at_once == cores else self.at_once

@@ -264,8 +264,8 @@ class _Verifying:
 
     def _notes(self, seeds: Sequence[OfSeed]) -> list[str]:
         notes = [
-            f"retraining seed {each.seed} with all facts does not lead to the stored run, "
-            "as on another kind of processor: `before` is that retraining"
+            f"retraining seed {each.seed} with all facts gives another model than the stored "
+            "run, for example because the processor is another; `before` is the retrained model"
             for each in seeds
             if not each.control_matches_run
         ]

@@ -89,7 +89,9 @@ def gather_arrays(
     dims = (dim for dim in range(1, width + 1) if scoring.widths(dim).entity == width)
     dim = next(dims, None)
     if dim is None:
-        raise WhereofError(f"no {model} has entity rows of width {width}")
+        raise WhereofError(
+            f"entity_rows has width {width}, which is impossible for {model}; check the model"
+        )
     widths = scoring.widths(dim)
     its_relation_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
     data = _dataset([*map(str, entities)], related, facts, labels or {}, n_subjects)
@@ -131,8 +133,8 @@ def _relation_rows(
         )
     if len(rows) not in (max(n_relations, 1), 2 * max(n_relations, 1)):
         raise WhereofError(
-            f"relation_rows has {len(rows)} rows for {n_relations} relations; give one each, or "
-            "as many again for their inverses"
+            f"relation_rows has {len(rows)} rows for {n_relations} relations; give one row per "
+            "relation, or two with inverses: first all relations, then all inverses"
         )
     return rows
 

@@ -71,7 +71,9 @@ def lock(path: Path) -> IO[bytes]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.close()
-            raise WhereofError(f"{path.parent} is being trained by another process") from None
+            raise WhereofError(
+                f"{path.parent} is being trained by another process; wait for it"
+            ) from None
     return file
 
 

@@ -90,7 +90,7 @@ class Problem:
         others = min(len(rows) for rows in self._sources) - 1
         if others < 1:
             raise WhereofError(
-                "there is only one subject, so nothing to compare it with; leave out --inverse"
+                "the data has only one subject, so subjects cannot be ranked; leave out --inverse"
             )
         return min(NEGATIVES_UNSET, others)
 

@@ -75,10 +75,16 @@ def test_who_asks_for_a_card_is_told_why_there_is_none(
     why = broken(kind)
     with pytest.raises(whereof.WhereofError) as caught:
         choose_engine(EngineOptions(engine="cuda"))
-    assert str(caught.value) == f"engine cuda finds no CUDA GPU that works ({why}); leave out cuda"
+    assert (
+        str(caught.value)
+        == f"engine cuda finds no CUDA GPU that works ({why}); use the CPU: leave out cuda"
+    )
     with pytest.raises(whereof.WhereofError) as caught:
         trained.train(tmp_path / "run", device="cuda")
-    assert str(caught.value) == f"device cuda finds no CUDA GPU that works ({why}); leave out cuda"
+    assert (
+        str(caught.value)
+        == f"device cuda finds no CUDA GPU that works ({why}); use the CPU: leave out cuda"
+    )
     assert not (tmp_path / "run").exists()
 
 
@@ -88,7 +94,10 @@ def test_the_command_line_says_so_in_one_line(broken: MakeCupy, tmp_path: Path) 
     arguments = ("verify", str(tmp_path / "run"), "egypt", "embassy", "usa", "--engine", "cuda")
     done = command(*arguments, PYTHONPATH=path)
     assert done.returncode == 2
-    assert f"engine cuda finds no CUDA GPU that works ({why}); leave out cuda" in done.stderr
+    assert (
+        f"engine cuda finds no CUDA GPU that works ({why}); use the CPU: leave out cuda"
+        in done.stderr
+    )
     assert len(done.stderr.splitlines()) == 1
 
 

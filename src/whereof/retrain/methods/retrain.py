@@ -12,8 +12,8 @@ from whereof.retrain.retrainer import Case
 from whereof.types import FactIds, Numbers
 
 _DIFFERS = (
-    "retraining with all facts does not lead to the stored run, as on another kind of "
-    "processor: influences are against that retraining"
+    "retraining with all facts gives another model than the stored run, for example because the "
+    "processor is another; influences compare with the retrained model"
 )
 
 
