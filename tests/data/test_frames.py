@@ -89,7 +89,10 @@ BAD = {
     "blank": ({"user": ["a", " "], "item": ["x", "y"]}, "table: row 2: column 'user' is empty"),
     "fraction": ({"user": [1.5], "item": [1]}, "row 1: column 'user' has 1.5, which is neither"),
     "truth": ({"user": [True], "item": [1]}, "row 1: column 'user' has True, which is neither"),
-    "surrogate": ({"user": ["\ud800"], "item": [1]}, r"row 1: column 'user' has '\ud800', which is neither text"),
+    "surrogate": (
+        {"user": ["\ud800"], "item": [1]},
+        r"row 1: column 'user' has '\ud800', which is neither text",
+    ),
     "arrow null": (pa.table({"user": [1, None], "item": [1, 2]}), "row 2: column 'user' is empty"),
     "arrow null value": (
         pa.table({"user": pa.DictionaryArray.from_arrays([0, 1], ["a", None]), "item": [1, 2]}),
