@@ -46,7 +46,7 @@ class Settings:
 
     @classmethod
     def check(cls, item: "Field[Any]", value: Any) -> None:
-        """Check one setting: its type, its choices and its least value."""
+        """Check one setting: its type, its choices and its minimum."""
         name, about, types = item.name, item.metadata, cls.types()[item.name]
         value = plain(value)
         fits = isinstance(value, (*types, int) if float in types else types)
@@ -64,7 +64,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from names and values, such as a manifest or a TOML file has."""
+        """Settings from a dict of names and values, for example of a manifest or a TOML file."""
         for name in values:
             if name not in cls.names():
                 near = get_close_matches(str(name), cls.names(), 1)
@@ -81,7 +81,7 @@ class Settings:
 
 
 def plain(value: Any) -> Any:
-    """A NumPy number as a number of Python."""
+    """Convert a NumPy number to a Python number; other values stay as they are."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     return int(value) if isinstance(value, Integral) else float(value)

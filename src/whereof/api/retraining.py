@@ -36,13 +36,13 @@ def take_engine(options: dict[str, Any]) -> "EngineOptions":
 
 
 def machine_of(engine: "EngineOptions") -> MachineOptions:
-    """Where siblings are trained: on the GPU if the engine uses it."""
+    """The device that trains runs with other seeds: the GPU with engine cuda, else the CPU."""
     return MachineOptions(device="cuda" if engine.engine == "cuda" else "cpu")
 
 
 @contextmanager
 def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iterator["Cases"]:
-    """A run and its siblings, retrained by one engine, which is closed at the end."""
+    """Open a run and its siblings (other seeds or settings) for retraining with one engine."""
     from whereof.retrain.engine import choose_engine, settle_engine
 
     settled = settle_engine(engine, run._recipe.problem)
@@ -56,7 +56,7 @@ def open_cases(run: Run, engine: "EngineOptions", events: Events | None) -> Iter
 
 @dataclass(frozen=True)
 class Cases:
-    """Opens each case once and closes all together."""
+    """Opens the run and its siblings for retraining, each once; closes all together."""
 
     stack: ExitStack
     run: Run
@@ -175,7 +175,7 @@ def retrain(
 
 
 def _rows(case: "Case", sets: "Sequence[FactIds]") -> Iterator[Retrained]:
-    """In the given order, the control first."""
+    """Yield the retrained models in the order of `sets`, the control first."""
     waiting: dict[int, Parameters] = {}
     following = -1  # the control
     for number, rows in case.retrainer.rows(sets):

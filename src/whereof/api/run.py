@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """A trained run: its config, data, parameters, trace and metrics, and what it answers."""
+    """A trained run: predict, explain and verify; read its config, data, parameters and trace."""
 
     def __init__(self, folder: RunFolder | ArrayRun) -> None:
         self._folder = folder
@@ -112,7 +112,7 @@ class Run:
 
     @classmethod
     def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
-        """What `info` returns, also for a run that is not finished."""
+        """Describe a run folder like `info`, even if its training is not finished."""
         return cls(RunFolder.open(path, check=check, unfinished=True)).info()
 
     @property
@@ -182,7 +182,7 @@ class Run:
 
     @cached_property
     def _recipe(self) -> "Recipe":
-        """How the run is retrained."""
+        """The recipe for retraining the run."""
         from whereof.retrain.recipe import Recipe
         from whereof.training.problem import Problem
 
@@ -307,7 +307,7 @@ class Run:
         force: bool = False,
         events: Events | None = None,
     ) -> "Written":
-        """Answer a file of queries into a file, which appears when it is complete.
+        """Answer a file of queries and write the answers to a file, all at once at the end.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class Run:
         events: Events | None = None,
         **options: Unpack[ExplainKeywords],
     ) -> "WrittenExplanations":
-        """Explain many predictions into a file, which appears when it is complete.
+        """Explain many predictions and write the facts to a file, all at once at the end.
 
         Finished explanations are kept beside it: after an interruption the same call continues
         where it stopped, and the file is the same to the byte.

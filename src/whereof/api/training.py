@@ -69,7 +69,7 @@ def train_config(
     machine: MachineOptions | None = None,
     start: float | None = None,
 ) -> Run:
-    """Train by a complete config. The time budget counts from `start`."""
+    """Train with a complete config. The time budget counts from `start`."""
     from whereof.training.problem import Problem
 
     start = time.monotonic() if start is None else start
@@ -172,7 +172,7 @@ def _train(
 
 
 def _check_device(problem: "Problem", machine: MachineOptions) -> None:
-    """Refuse what the GPU cannot train, and a GPU that is not there."""
+    """Raise an error if the GPU is missing or cannot train this config."""
     if machine.device == "cuda":
         from whereof.retrain.cuda.card import open_card
         from whereof.retrain.cuda.engine import check_problem

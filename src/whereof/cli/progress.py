@@ -206,7 +206,7 @@ class TerminalEvents(Events):
 
 
 def start_lines(event: TrainingStarted) -> list[str]:
-    """What is known before the first step."""
+    """Lines to print before the first step: notes, run, model and trace."""
     lines = [f"note   {note}" for note in event.notes]
     if not event.n_valid:
         lines.append(

@@ -20,7 +20,7 @@ from whereof.training import PRESETS, MachineOptions
 @_options.common_options
 @_options.setting_options(_options.TRAINING)
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
-    """Train a model on DATA and record what every fact changed.
+    """Train a model on DATA and record what each fact changes in it.
 
     DATA is a file of facts (TSV, CSV, Parquet, N-Triples or Turtle), a folder with train, valid
     and test files, or the name of a dataset, such as nations.

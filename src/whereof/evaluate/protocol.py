@@ -78,7 +78,7 @@ class Protocol:
     """A table of further options, given by `--settings NAME=VALUE`."""
 
     def variants(self, options: "EvaluateOptions") -> Mapping[str, Mapping[str, Any]]:
-        """By name, changed settings; such runs are trained and evaluated instead."""
+        """Settings to change, by variant name; these runs are evaluated instead."""
         return {}
 
     def count(self, options: "EvaluateOptions", size: SampleSize) -> Retrainings:

@@ -86,7 +86,7 @@ class Sample:
 
     @cached_property
     def arrays(self) -> Predictions:
-        """The predictions as retraining takes them."""
+        """The predictions in the form that retraining takes."""
         return self.case.predictions(self.predictions)
 
     @cached_property
@@ -119,7 +119,7 @@ class Sample:
         return find_adjacent(self.case.trained, self.predictions[number])
 
     def name(self, number: int) -> tuple[str, str | None, str, str]:
-        """Subject, relation, object, and the predicted place; two-way data has no relation."""
+        """Names of a prediction and its predicted place; two-way data has no relation."""
         prediction = self.predictions[number]
         subject, *relation, object_ = prediction.names(self.case.trained.dataset)
         assert subject is not None
@@ -218,7 +218,7 @@ class Sample:
         return self._influences[method]
 
     def adjacent_influences(self, method: str) -> list[Numbers]:
-        """Per prediction, those of its adjacent facts."""
+        """Per prediction, a method's influences of its adjacent facts."""
         rows = self._influences[method] if method in self._influences else self._rows(method)
         return [row[self.adjacent(number)] for number, row in enumerate(rows)]
 
@@ -282,7 +282,7 @@ class Task:
         sets: Iterable[FactIds] = (),
         predicted: Iterable[float | None] = (),
     ) -> None:
-        """List every prediction after every job; sets: the facts in the method's order."""
+        """Add a row for every prediction of every job; sets: facts in the method's order."""
         trained, name = sample.case.trained, sample.case.trained.dataset.entities.name
         rated = trained.learned_ratings
         for job, found, facts, output in zip_longest(jobs, standings, sets, predicted):

@@ -362,7 +362,7 @@ def name_prediction(scored: ScoredPrediction) -> NamedPrediction:
 def name_facts(
     scored: ScoredPrediction, fact_ids: FactIds, ranked: Ranked, rival: int | None = None
 ) -> tuple[ExplainedFact, ...]:
-    """Ranked facts with names, what they share with the prediction, and what they do to it."""
+    """Ranked facts with names, influence, and the parts they share with the prediction."""
     trained, totals = scored.trained, ranked.totals
     shared = shared_parts(trained, scored.prediction, fact_ids, rival)
     found = []

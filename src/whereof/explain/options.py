@@ -12,7 +12,7 @@ ROLES = ("subject", "relation", "object", "several")
 
 
 class MethodSettings(Settings):
-    """A table with a method among its settings: ours, an installed one or a registered one."""
+    """Settings with a `method`, which may also come from a plugin or from `register`."""
 
     @classmethod
     def check(cls, item: "Field[Any]", value: Any) -> None:

@@ -124,7 +124,7 @@ def _merge(jobs: Sequence[Job]) -> list[Job]:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A trained run with its retrainer; with several seeds, each is one."""
+    """A trained run with its retrainer. Every seed has its own case."""
 
     trained: Trained
     retrainer: Retrainer

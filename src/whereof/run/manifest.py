@@ -43,7 +43,7 @@ class Manifest:
             raise WhereofError(f"no run at {folder}; make one with: whereof train DATA -o {folder}")
         if not (folder / NAME).is_file():
             raise WhereofError(
-                f"{folder} is not a run: it has no {NAME}; name the folder that train wrote"
+                f"{folder} is not a run: it has no {NAME}; name the folder that `train` wrote"
             )
         values = read_json(folder / NAME)
         version = values.get("format") if isinstance(values, dict) else None

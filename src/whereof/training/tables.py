@@ -12,7 +12,7 @@ NEGATIVE, OWN_OBJECT, OWN_VECTOR = 0, 1, 2
 
 
 class Ledgers(IntEnum):
-    """Which ledgers a training run keeps: none if only the rows are needed."""
+    """Which records of parameter changes training keeps; none if only the rows are needed."""
 
     NONE = 0
     SHARES = 1

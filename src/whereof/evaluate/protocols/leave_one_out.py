@@ -101,7 +101,7 @@ class TrueInfluences:
 
 
 class Truth(NamedTuple):
-    """What the predictions of one seed lose without facts, each removed alone."""
+    """True influences of one seed: how far each prediction falls without each single fact."""
 
     original: Numbers
     """(n_predictions,) probabilities (or ratings) with all facts."""
@@ -142,7 +142,7 @@ class LeaveOneOutProtocol(Protocol):
         return [Job.of([fact], every) for fact in range(sample.n_facts)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        """Single retrainings are not listed: facts times predictions are too many."""
+        """Compare estimated with true influence. Single retrainings are too many to be listed."""
         truths = [find_truth(sample, task.options) for sample in task.seeds]
         rows = (_judge(method, task, truths) for method in task.options.methods)
         named = map(_true_influences, task.seeds, truths)

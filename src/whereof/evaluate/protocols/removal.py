@@ -39,7 +39,7 @@ Choice = tuple[str, Size]
 
 @dataclass(frozen=True)
 class Removal:
-    """What removing a method's facts did, for one method and one size."""
+    """Effect of removing the facts that a method ranks first, for one number of facts."""
 
     method: MethodName
     k: Size

@@ -95,7 +95,7 @@ def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> flo
 
 @dataclass(frozen=True)
 class Theory:
-    """The paper's claim in numbers: rollback beside retraining, and beside its bounds."""
+    """Distance of rollback to retraining, and the bounds that the paper proves for it."""
 
     model: str
     largest_norm: Annotated[float, Column("", "largest norm C", "number")]

@@ -35,7 +35,7 @@ class CriageMethod(Method):
     same_answer = True
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """(n_facts,) slope of the quantity times what the answer's score loses."""
+        """(n_facts,) slope of the quantity times the drop of the answer's score."""
         trained = scored.trained
         if trained.scorer.model.match != "dot":
             raise WhereofError(

@@ -21,7 +21,7 @@ SIMILARITY = "Charpiat et al., Input Similarity from the Neural Network Perspect
 
 
 class GradientDot(Method):
-    """-grad L_i . grad f."""
+    """Dot product of the gradients of a fact's loss and of the output: -grad L_i . grad f."""
 
     name = "gradient-dot"
     title = "Dot product of gradients"
@@ -53,7 +53,7 @@ class GradientCos(Method):
 
 
 class TracIn(Method):
-    """Sum over the kept checkpoints of rate * -grad L_i . grad f, all as they were then."""
+    """Sum over the kept checkpoints of rate * -grad L_i . grad f, each at its checkpoint."""
 
     name = "tracin"
     title = "TracIn over kept checkpoints"

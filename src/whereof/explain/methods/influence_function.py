@@ -44,7 +44,7 @@ _STEP = 1e-5
 
 
 class InfluenceFunction(Method):
-    """-grad f^T (H + damping)^-1 grad L_i."""
+    """Influence by the inverse Hessian: -grad f^T (H + damping)^-1 grad L_i."""
 
     name = "influence-function"
     title = "Influence function"

@@ -25,7 +25,7 @@ class RandomMethod(Method):
     draws = True
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """(n_facts,) draws."""
+        """(n_facts,) random numbers between 0 and 1."""
         prediction = (scored.subject, scored.relation, scored.object)
         out = np.empty(len(fact_ids))
         _draw(np.uint64(context.seed), tuple(map(np.uint64, prediction)), fact_ids, out)

@@ -35,7 +35,7 @@ class RollbackMethod(Method):
     can = frozenset({"groups", "contrast", "device", "standings"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """(n_facts,) the quantity less what it is after the fact is rolled back."""
+        """(n_facts,) the quantity now minus the quantity after the fact is rolled back."""
         rollback = Rollback(scored, context.aim.of, context.aim.rival)
         return rollback.outcomes(Sets.each(fact_ids)).influences
 
