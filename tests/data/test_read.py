@@ -49,7 +49,7 @@ def test_folder(write: Write, tmp_path: Path, second: str) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "../../evil", "a\\b", "a\0"])
 def test_a_name_is_no_path(write: Write, name: str) -> None:
-    with pytest.raises(WhereofError, match=re.escape(f"name is {name!r}; give one that is not")):
+    with pytest.raises(WhereofError, match=re.escape(f"name is {name!r}; give a text that is not")):
         read_dataset(write("mine.tsv", FACTS), name=name)
 
 
@@ -216,7 +216,7 @@ def test_bad_lines_of_movielens_are_named(
 @pytest.mark.parametrize("option", ["format", "columns", "header", "rating", "source"])
 def test_there_is_nothing_to_choose_in_movielens(option: str, movielens: Path) -> None:
     value = {"format": "csv", "header": True}.get(option, "1,2")
-    with pytest.raises(WhereofError, match=f"read as it is published; leave out {option}"):
+    with pytest.raises(WhereofError, match=f"have a fixed format; leave out {option}"):
         read_movielens(movielens, **{option: value})
 
 
