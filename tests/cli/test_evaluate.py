@@ -69,7 +69,7 @@ def test_tables_say_what_the_document_says(run: str) -> None:
         expected = [row["method"], str(row["k"]), *shown_pd, show(row["tc"], "percent")]
         assert (cells[:5], cells[-1]) == (expected, str(row["k"]))
     assert show(found["steadiness"]["changed"], "percent") in text
-    assert f"{found['n_retrainings']} retrainings, {found['n_retrainings']} of them known" in text
+    assert f"{found['n_retrainings']} retrainings, {found['n_retrainings']} of them stored" in text
 
 
 def test_the_plan_and_progress_go_to_standard_error(run: str, tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_what_fails_for_all_is_refused_at_once(run: whereof.Run, tmp_path: Path)
         "unknown entity 'egyp'": {"entity": ["egyp"]},
         "unknown entity 'us'": {"instead_of": "us"},
         "no fact has id 99999": {"without": 99999},
-        "candidates compete": {"candidates": "egypt"},
+        "fewer than 2 entities": {"candidates": "egypt"},
         "threads is 0; give a number from 1 on": {"threads": 0},
     }
     for words, options in cases.items():

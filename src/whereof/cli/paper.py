@@ -32,7 +32,7 @@ _DATASETS = ("nations", "fb15k-237", "movielens")
 @click.option(
     "--time-budget",
     metavar="TIME",
-    help="Stop after this time: seconds, or 90s, 10m, 2h. The same command continues.",
+    help="Stop after this time: seconds, or 90s, 10m, 2h. Run the same command again to continue.",
 )
 @click.option("--data-dir", type=_options.FILE, help="Folder with the named datasets.")
 @_options.common_options

@@ -38,7 +38,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Measured:
-    """By which command, on which machine and when a part was measured."""
+    """How a part was measured: command, machine and date."""
 
     command: str
     machine: str
@@ -120,7 +120,7 @@ class Results:
 
     @cached_property
     def finished(self) -> list[Finished]:
-        """In the order of the paper's tables."""
+        """The finished parts, in the order of the paper's tables."""
         known, planned = self.parts, plan(self.options)
         return [Finished(part, known[part.name]) for part in planned if part.name in known]
 

@@ -59,7 +59,7 @@ class Runs:
         return Problem.of(dataset, choose_config(dataset, _PRESET, _settings(part)))
 
     def recipe(self, part: Part) -> Recipe:
-        """How a part is retrained; with all epochs, since the best one is not known yet."""
+        """The recipe for retraining a part, with all epochs: the best one is not known yet."""
         problem = self.problem(part)
         return Recipe(problem, problem.config.epochs * len(problem.facts))
 

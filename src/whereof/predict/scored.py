@@ -324,12 +324,12 @@ class ScoredPrediction:
 
     @property
     def probabilities(self) -> Numbers:
-        """(n_candidates,) of the softmax."""
+        """(n_candidates,) probabilities of the softmax."""
         return self._softmax[0]
 
     @cached_property
     def log_probabilities(self) -> Numbers:
-        """(n_candidates,) also finite if a probability underflows."""
+        """(n_candidates,) log probabilities, finite even if a probability underflows."""
         return np.asarray(self.plain_scores - self.plain_scores.max() - np.log(self._softmax[1]))
 
     @cached_property
@@ -386,7 +386,7 @@ class ScoredPrediction:
 
     @property
     def standing(self) -> Standing:
-        """With all facts."""
+        """The standing of the prediction with all facts."""
         rank, top = self._rank_and_top
         stands = (self.probability, self.scores[self.place], rank, top, top)
         return name_standings(self.trained, np.array([stands], STANDING))[0]

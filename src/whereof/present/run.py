@@ -85,7 +85,7 @@ class RunInfo:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "RunInfo":
-        """From the document."""
+        """Make it from the document of `whereof info --json`."""
         known = {name: value for name, value in document.items() if value is not None}
         return msgspec.convert(known, cls)
 

@@ -25,7 +25,7 @@ _SCORE_BYTES = 1 << 28
 
 
 def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:
-    """Refuse what the CUDA kernels cannot train, naming the setting, before anything begins."""
+    """Raise an error that names the setting, if the CUDA kernels cannot train the problem."""
     config = problem.config
     if config.batch_size > 1:
         raise WhereofError(
@@ -71,7 +71,7 @@ class CudaEngine(Engine):
         return f"{self._card.name}, {processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
-        """An upper bound: how much the models share is not known yet."""
+        """Estimated seconds, an upper bound: how much the models share is not known yet."""
         size = self._wave_size(recipe.problem)
         n_whole, left = divmod(n_retrainings, size)
         whole = n_whole * self._probe(recipe, size) if n_whole else 0.0
