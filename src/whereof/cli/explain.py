@@ -77,8 +77,8 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, separated
-    by TAB, or by commas in a .csv file. The ending of the output is its format: .jsonl, .tsv, .txt or .csv,
-    each also with .gz, or .parquet. After an interruption, run the same command again to
+    by TAB, or by commas in a .csv file. The ending of the output is its format: .jsonl, .tsv, .txt
+    or .csv, each also with .gz, or .parquet. After an interruption, run the same command again to
     continue.
     """
     from whereof.api import Run
