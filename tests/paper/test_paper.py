@@ -231,7 +231,7 @@ def test_an_interruption_costs_nothing(whole: tuple[Paper, Notes], tmp_path: Pat
     options = copied(whole, tmp_path / "paper", *lost)
     first, then = Notes("CRIAGE", 5), Notes()
     with pytest.raises(
-        Interrupted, match=r"^interrupted; tables of finished parts: .*paper; the same command"
+        Interrupted, match=r"^interrupted; tables of finished parts: .*paper; run the same command"
     ):
         reproduce(options, first)
     n_kept = 5 - 2 + len(first.parts) - 1
@@ -290,7 +290,7 @@ def test_a_time_budget_keeps_what_is_finished(whole: tuple[Paper, Notes], tmp_pa
     options = replace(options, time_budget="0.001s")
     assert reproduce(options, notes).results.missing == []  # there is nothing left to do
     (options.folder / "parts" / "theory.json").unlink()
-    with pytest.raises(Interrupted, match=r"is spent; tables of finished parts: .*paper; the"):
+    with pytest.raises(Interrupted, match=r"is spent; tables of finished parts: .*paper; run"):
         reproduce(options, notes)
     assert (notes.parts, notes.n_retrained) == ([], 0)
     document = json.loads((options.folder / "paper.json").read_text())

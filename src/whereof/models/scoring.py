@@ -69,9 +69,3 @@ def _fill_queries(query, entity_rows, relation_rows, subjects, relations, out):
 def _score_facts(kind, queries, rows, objects, out):
     for i in range(out.shape[0]):
         out[i] = match(kind, queries[i], rows[objects[i]], rows.shape[1])
-
-
-def softmax(scores: Rows) -> Rows:
-    """Probabilities from scores, over all of them."""
-    exp = np.exp(scores - scores.max())
-    return np.asarray(exp / exp.sum())
