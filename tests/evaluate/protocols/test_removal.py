@@ -94,13 +94,13 @@ def test_every_retraining_is_a_row(run: whereof.Run, evaluation: whereof.Evaluat
         assert row.rank_before == 1
 
 
-def test_rollback_foretells_what_joint_rollback_leaves(
+def test_rollback_predicts_what_joint_rollback_leaves(
     run: whereof.Run, evaluation: whereof.Evaluation
 ) -> None:
-    foretold = [row for row in evaluation.retrainings if row.method == "rollback"]
+    predicted = [row for row in evaluation.retrainings if row.method == "rollback"]
     others = [row for row in evaluation.retrainings if row.method != "rollback"]
     assert {row.predicted for row in others} == {None}
-    for row in foretold[::4]:
+    for row in predicted[::4]:
         together = run.explain(
             row.subject, row.relation, row.object, without=list(row.removed)
         ).without

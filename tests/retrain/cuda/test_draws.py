@@ -95,7 +95,7 @@ def test_users_and_items_have_negatives_of_their_own(
 
 
 @pytest.mark.parametrize("sampling", ["distinct", "independent"])
-def test_epochs_differ_only_where_negatives_are_drawn_anew(card: Card, sampling: str) -> None:
+def test_epochs_differ_only_where_negatives_are_drawn_again(card: Card, sampling: str) -> None:
     for redraw in (False, True):
         problem = make_problem(
             n_entities=50, negatives=6, redraw=redraw, order="file", sampling=sampling
