@@ -1,6 +1,7 @@
 """Tables of settings: each is a dataclass that feeds the command line, the docs and the checks."""
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -11,15 +12,24 @@ from typing import Any, Self, get_args, get_type_hints
 
 from whereof.errors import WhereofError
 
+_LIMITS = {
+    "least": (operator.ge, "{} or more"),
+    "above": (operator.gt, "above {}"),
+    "below": (operator.lt, "below {}"),
+    "most": (operator.le, "at most {}"),
+}
 
-def choice(default: Any, about: str, group: str, *choices: str) -> Any:
+
+def choice(default: Any, about: str, group: str, choices: str = "") -> Any:
     """A field for a word, a path or yes and no. If there are choices, the value is one of them."""
-    return field(default=default, metadata={"about": about, "group": group, "choices": choices})
+    words = tuple(choices.split())
+    return field(default=default, metadata={"about": about, "group": group, "choices": words})
 
 
-def number(default: Any, about: str, group: str, least: float | None = None) -> Any:
-    """A field for a number of at least `least`."""
-    return field(default=default, metadata={"about": about, "group": group, "least": least})
+def number(default: Any, about: str, group: str, least: float | None = None, **more: float) -> Any:
+    """A field for a finite number. Limits: at least `least`, and `above`, `below` or `most`."""
+    limits = more if least is None else {"least": least, **more}
+    return field(default=default, metadata={"about": about, "group": group, "limits": limits})
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Settings:
 
     @classmethod
     def check(cls, item: "Field[Any]", value: Any) -> None:
-        """Check one setting: its type, its choices and its minimum."""
+        """Check one setting: its type, its choices and its limits."""
         name, about, types = item.name, item.metadata, cls.types()[item.name]
         value = plain(value)
         fits = isinstance(value, (*types, int) if float in types else types)
@@ -55,12 +65,12 @@ class Settings:
         choices = about.get("choices")
         if choices and value is not None and value not in choices:
             raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
-        least = about.get("least")
-        if least is not None and value is not None:
+        for limit, bound in about.get("limits", {}).items() if value is not None else ():
+            holds, words = _LIMITS[limit]
             finite = not isinstance(value, float) or math.isfinite(value)
-            if not finite or value < least:
+            if not (finite and holds(value, bound)):
                 also = "" if finite else "finite, and "
-                raise WhereofError(f"{name} is {value}; it must be {also}{least} or more")
+                raise WhereofError(f"{name} is {value}; it must be {also}{words.format(bound)}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

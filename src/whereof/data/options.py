@@ -6,7 +6,7 @@ from pathlib import Path
 from whereof.errors import WhereofError
 from whereof.settings import Settings, choice, number
 
-FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
+FORMATS = "tsv csv parquet ntriples turtle"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ReadOptions(Settings):
         None, "file of relation labels: FILE, or FILE:NAME_COLUMN,LABEL_COLUMN", "Data"
     )
     format: str | None = choice(
-        None, "file format  [default: from the file's name]", "Data", *FORMATS
+        None, "file format  [default: from the file's name]", "Data", FORMATS
     )
     columns: str | None = choice(
         None, "columns of a fact, by name or number: head,relation,tail or 1,2,3", "Data"

@@ -57,12 +57,7 @@ class EvaluateOptions(Settings):
         "top", "top (new answers), true (facts of the split) or a FILE", "Predictions"
     )
     split: str = choice(
-        "test",
-        "split of the predictions, for top and true",
-        "Predictions",
-        "test",
-        "valid",
-        "train",
+        "test", "split of the predictions, for top and true", "Predictions", "test valid train"
     )
     limit: int | None = number(None, "number of predictions, drawn at random", "Predictions", 1)
     least_adjacent: int | None = number(

@@ -7,7 +7,8 @@ from whereof.errors import WhereofError
 from whereof.registry import METHODS, names
 from whereof.settings import Settings, choice, number
 
-ROLES = ("subject", "relation", "object", "several")
+_METHODS = " ".join(names(METHODS))
+ROLES = "subject relation object several"
 """Values of `role`: what a fact shares with the prediction."""
 
 
@@ -24,16 +25,14 @@ class MethodSettings(Settings):
 class ExplainOptions(MethodSettings):
     """How to explain a prediction and which facts to list. Values are checked on creation."""
 
-    method: str = choice("rollback", "how to estimate influence", "Method", *names(METHODS))
+    method: str = choice("rollback", "how to estimate influence", "Method", _METHODS)
     of: str | None = choice(
         None,
         "what influence is measured on  [default: probability; score for a rating model]",
         "Method",
-        "probability",
-        "score",
-        "loss",
+        "probability score loss",
     )
-    asks: str = choice("object", "the part that the model predicts", "Method", "object", "subject")
+    asks: str = choice("object", "the part that the model predicts", "Method", "object subject")
     candidates: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None,
         "answers to rank: objects, subjects, entities, seen (with this relation), names or FILE",
@@ -48,7 +47,7 @@ class ExplainOptions(MethodSettings):
     top: int | str | None = choice(10, "number of facts, or all", "Facts")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
     role: str | None = choice(
-        None, "only facts that share this part with the prediction", "Facts", *ROLES
+        None, "only facts that share this part with the prediction", "Facts", ROLES
     )
     relation: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None, "only facts with this relation; repeatable", "Facts"

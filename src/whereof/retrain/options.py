@@ -13,16 +13,16 @@ class VerifyOptions(MethodSettings):
     """Which facts to remove, and with how many seeds. Values are checked on creation."""
 
     method: str = choice(
-        "rollback", "method that finds the facts to remove", "Facts", *names(METHODS)
+        "rollback", "method that finds the facts to remove", "Facts", " ".join(names(METHODS))
     )
     top: int | str = choice(10, "number of facts, or all: every supporting fact", "Facts")
     role: str | None = choice(
-        None, "only facts that share this part with the prediction", "Facts", *ROLES
+        None, "only facts that share this part with the prediction", "Facts", ROLES
     )
     facts: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
         None, "remove these facts instead: ids, or names separated by commas; repeatable", "Facts"
     )
-    asks: str = choice("object", "the part that the model predicts", "Facts", "object", "subject")
+    asks: str = choice("object", "the part that the model predicts", "Facts", "object subject")
     seed: int = number(0, "seed for methods that draw at random", "Facts", 0)
 
     each: bool = choice(False, "also remove each fact alone", "Retraining")
@@ -42,7 +42,7 @@ class VerifyOptions(MethodSettings):
 class EngineOptions(Settings):
     """Where models are retrained; checked on creation."""
 
-    engine: str = choice("auto", "where to retrain", "Retraining", "auto", "local", "ray", "cuda")
+    engine: str = choice("auto", "where to retrain", "Retraining", "auto local ray cuda")
     threads: int | None = number(
         None, "number of retrainings at a time  [default: all cores]", "Retraining", 1
     )
