@@ -221,7 +221,7 @@ def test_sets_are_rolled_back_together() -> None:
     sets = [rng.choice(60, size, replace=False).tolist() for size in (1, 2, 2, 5, 0, 30)]
     oracle = Oracle(run)
     for of in OF:
-        found = rollback_of(run, names_of(run, ask), of).outcomes(sets_of(sets)).influences
+        found = rollback_of(run, names_of(run, ask), of).remove(sets_of(sets)).influences
         wanted = quantity(of, oracle.before(ask), 2) - quantity(of, oracle.scores(ask, sets), 2)
         check_close(found, wanted, 1e-12)
 

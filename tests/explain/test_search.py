@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import whereof
 from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
-from whereof.explain.method import rank_influences
+from whereof.explain.method import Sets, rank_influences
 from whereof.explain.methods.rollback import search
-from whereof.explain.rollback import Rollback, Sets
+from whereof.explain.rollback import Rollback
 from whereof.models import MODELS
 
 FEW = 1 << 15
@@ -46,7 +46,7 @@ def _adjacent(rollback: Rollback) -> Sets:
 
 def _check_bounds(rollback: Rollback, sets: Sets) -> None:
     """Check that all bounds enclose the exact result."""
-    exact = rollback.outcomes(sets).influences
+    exact = rollback.remove(sets).influences
     assert np.isfinite(exact).all()
     for close in (False, True)[: 1 + rollback.has_close_bounds]:
         lower, upper = rollback.bounds(sets, close=close)
@@ -98,7 +98,7 @@ def test_searching_is_ranking_all(
     ends = [scored.subject, scored.object]
     sets = Sets.each(scored.trained.adjacency.adjacent(ends, scored.relation))
     found = search(rollback, sets, top, opposing=opposing)
-    wanted = rank_influences(rollback.outcomes(sets).influences, top, opposing=opposing)
+    wanted = rank_influences(rollback.remove(sets).influences, top, opposing=opposing)
     assert found.chosen.tolist() == wanted.chosen.tolist()
     assert found.influences.tolist() == wanted.influences.tolist()
 

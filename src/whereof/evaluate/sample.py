@@ -23,9 +23,8 @@ from whereof.explain.explain import (
     rank_many,
     score_answer,
 )
-from whereof.explain.method import get_method
+from whereof.explain.method import Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
-from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
@@ -143,19 +142,18 @@ class Sample:
     def _unit(self) -> str:
         return "score" if self.case.trained.learned_ratings else "probability"
 
-    def rolled_back(self, number: int, sets: Sequence[FactIds]) -> Numbers:
-        """(n_sets,) the output of one prediction with each set of facts rolled back together."""
+    def without(self, number: int, sets: Sequence[FactIds], method: str | None = None) -> Numbers:
+        """(n_sets,) the output of one prediction without each set of facts, by a method."""
         # Scored again, because keeping the scores of every answer would fill the memory.
         scored = self.case.trained.score(self.predictions[number])
-        bounds = np.cumsum([0, *map(len, sets)])
-        fact_ids = np.concatenate([np.zeros(0, np.int64), *sets])
-        return self.outputs(Rollback(scored, self._unit).outcomes(Sets(fact_ids, bounds)).standings)
+        remover = able_method("groups", method)
+        return self.outputs(standings_without(remover, scored, Sets.of(sets)))
 
     def predicted(self, method: str, sets: Sequence[FactIds]) -> Sequence[float | None]:
-        """Per prediction, the output with its facts rolled back; None if the method cannot."""
+        """Per prediction, the output without its facts; None if the method has no groups."""
         if "groups" not in get_method(method).can:
             return [None] * len(sets)
-        return [float(self.rolled_back(number, [ids])[0]) for number, ids in enumerate(sets)]
+        return [float(self.without(number, [ids], method)[0]) for number, ids in enumerate(sets)]
 
     def choose(self, method: str, ks: Sequence[Size]) -> dict[Size, Sequence[FactIds]]:
         """Per size, the facts of every prediction that a method would remove."""

@@ -20,14 +20,14 @@ from whereof.explain.explanation import (
     Contrast,
     ExplainedFact,
     Explanation,
+    Graph,
     Joint,
     NamedPrediction,
 )
 from whereof.explain.facts import find_facts
 from whereof.explain.graph import find_graph
-from whereof.explain.method import Aim, Context, Ranked, get_method, prepare
+from whereof.explain.method import Aim, Context, Ranked, Sets, able_method, get_method, prepare
 from whereof.explain.options import ExplainOptions, as_list
-from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained
@@ -102,7 +102,11 @@ class Explainer:
         if prepared is None:
             prepared = prepare(self.method, self.trained, [scored.prediction])
         self.context = Context(self.aim, options.seed, options.exhaustive, prepared, retrainer)
-        self.rollback = Rollback(scored, self.aim.of, self.aim.rival)
+        self.remover = able_method("groups", options.method)
+        self.remover_context = self.context
+        if self.remover is not self.method:
+            prepared = prepare(self.remover, self.trained, [scored.prediction])
+            self.remover_context = replace(self.context, prepared=prepared)
 
     def explanation(self) -> Explanation:
         """The facts with their names, and what else the options ask for."""
@@ -121,9 +125,11 @@ class Explainer:
             n_adjacent=len(adjacent),
             facts=self._named(wanted[ranked.chosen], ranked),
             contrast=self._contrast(),
-            without=self._roll_back(group) if len(group) else None,
+            without=self._remove(group) if len(group) else None,
             stability=self._stability(adjacent) if options.stability else None,
-            graph=find_graph(self.rollback, self._named) if options.graph else None,
+            graph=find_graph(self.scored, self.method, self.context, self._named)
+            if options.graph
+            else None,
             notes=(*self._notes(), *ranked.notes),
             seconds=time.perf_counter() - self.start,
         )
@@ -167,19 +173,23 @@ class Explainer:
         """The prediction without its strongest supporting facts."""
         fact_ids = self._filtered(adjacent)
         best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]
-        return tuple(self._roll_back(best[:size]) for size in _STEPS if size <= len(best))
+        return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
-    def _roll_back(self, fact_ids: FactIds) -> Joint:
+    def _remove(self, fact_ids: FactIds) -> Joint:
         """The prediction without these facts together."""
-        after = self.rollback.outcomes(Sets(fact_ids, np.array([0, len(fact_ids)])))
-        (stands,) = name_standings(self.trained, after.standings)
+        sets = Sets.of([fact_ids, *fact_ids[:, None]])
+        after = self.remover.remove(self.scored, sets, self.remover_context)
+        (stands,) = name_standings(self.trained, after.standings[:1])
         return Joint(
             **vars(stands),
             fact_ids=tuple(map(int, fact_ids)),
             influence=float(after.influences[0]),
-            sum_of_single=float(self.rollback.outcomes(Sets.each(fact_ids)).influences.sum()),
+            sum_of_single=float(after.influences[1:].sum()),
             top_answer_changes=bool(after.standings["top"][0] != self.scored.top),
         )
+
+    def _graph(self) -> Graph:
+        return find_graph(self.scored, self.method, self.context, self._named)
 
     def _contrast(self) -> Contrast | None:
         rival, entities = self.aim.rival, self.trained.dataset.entities
@@ -196,8 +206,8 @@ class Explainer:
     def _notes(self) -> tuple[str, ...]:
         notes = self.method.notes(self.trained)
         asked = [name for name in ("without", "stability") if getattr(self.options, name)]
-        if asked and "groups" not in self.method.can:
-            notes = (*notes, f"{' and '.join(asked)}: computed by rollback")
+        if asked and self.remover is not self.method:
+            notes = (*notes, f"{' and '.join(asked)}: computed by {self.remover.name}")
         return notes
 
 
@@ -267,7 +277,7 @@ def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> No
         )
     method.check(trained)
     if options.stability or options.without is not None:
-        trained.need_trace()
+        able_method("groups", options.method).check(trained)
     if not data.two_way:
         for name in as_list(options.relation):
             data.relations.find(str(name))

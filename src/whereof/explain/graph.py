@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.explain.explanation import ExplainedFact, Graph, Path
-from whereof.explain.method import Ranked
-from whereof.explain.methods.rollback import search
-from whereof.explain.rollback import Rollback, Sets
+from whereof.explain.method import Context, Method, Ranked, Sets
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Standings
 from whereof.types import OBJECT, SUBJECT, FactIds
@@ -24,52 +22,42 @@ _SHOWN = 5
 """Number of facts or pairs of each kind."""
 
 
-def find_graph(rollback: Rollback, name: Name) -> Graph:
-    """The supporting facts of each kind, strongest first."""
-    scored = rollback.scored
+def find_graph(scored: ScoredPrediction, method: Method, context: Context, name: Name) -> Graph:
+    """The supporting facts of each kind, strongest first, by a method that removes groups."""
     adjacent = scored.trained.adjacency.adjacent([scored.subject, scored.object], scored.relation)
     facts = scored.trained.dataset.train[adjacent]
     ends = {scored.subject, scored.object}
     joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
     # A self-loop of one entity does not connect the two.
     joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
-    same_relation = scored.trained.adjacency.facts_of_relation(scored.relation)
-    return Graph(
-        between=_strongest(rollback, name, adjacent[joins]),
-        same_relation=_strongest(rollback, name, same_relation.astype(np.int64)),
-        paths=_paths(rollback, name),
-    )
+    same_relation = scored.trained.adjacency.facts_of_relation(scored.relation).astype(np.int64)
 
+    def strongest(fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
+        ranked = method.rank_sets(scored, Sets.each(fact_ids), context, _SHOWN)
+        return name(fact_ids[ranked.chosen], replace(ranked, totals=None))
 
-def _strongest(rollback: Rollback, name: Name, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
-    ranked = search(rollback, Sets.each(fact_ids), _SHOWN)
-    return name(fact_ids[ranked.chosen], replace(ranked, totals=None))
+    def path(pair: FactIds, influence: float, after: Standings) -> Path:
+        alone = method.remove(scored, Sets.each(pair), context)
+        first, second = name(
+            pair, Ranked(np.arange(2), alone.influences, standings=alone.standings)
+        )
+        middle = int(_other_ends(scored, pair[:1], scored.subject)[0])
+        entities, probability = scored.trained.dataset.entities, float(after["probability"])
+        return Path(
+            entity=entities.name(middle),
+            label=entities.label(middle),
+            facts=(first, second),
+            influence=float(influence),
+            probability_without=scored.shown(probability),
+        )
 
-
-def _paths(rollback: Rollback, name: Name) -> tuple[Path, ...]:
-    pairs = _find_pairs(rollback.scored)
-    sets = Sets(pairs.ravel(), np.arange(0, 2 * len(pairs) + 1, 2))
-    ranked = search(rollback, sets, _SHOWN)
+    pairs = _find_pairs(scored)
+    ranked = method.rank_sets(scored, Sets.of(pairs), context, _SHOWN)
     assert ranked.standings is not None
-    together = zip(pairs[ranked.chosen], ranked.influences, ranked.standings, strict=True)
-    return tuple(_path(rollback, name, *each) for each in together)
-
-
-def _path(
-    rollback: Rollback, name: Name, pair: FactIds, influence: float, after: Standings
-) -> Path:
-    scored = rollback.scored
-    data = scored.trained.dataset
-    alone = rollback.outcomes(Sets.each(pair))
-    ranked = Ranked(np.arange(2), alone.influences, standings=alone.standings)
-    first, second = name(pair, ranked)
-    middle = int(_other_ends(scored, pair[:1], scored.subject)[0])
-    return Path(
-        entity=data.entities.name(middle),
-        label=data.entities.label(middle),
-        facts=(first, second),
-        influence=float(influence),
-        probability_without=scored.shown(float(after["probability"])),
+    return Graph(
+        between=strongest(adjacent[joins]),
+        same_relation=strongest(same_relation),
+        paths=tuple(map(path, pairs[ranked.chosen], ranked.influences, ranked.standings)),
     )
 
 

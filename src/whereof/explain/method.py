@@ -1,9 +1,9 @@
 """The interface of methods: how they estimate influence, what they need and what they can do."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from whereof.events import Events
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Arrays, ScoredPrediction, Trained
 from whereof.predict.standing import Standings
-from whereof.registry import METHODS, add, load
+from whereof.registry import METHODS, add, load, names
 from whereof.types import FactIds, Numbers
 
 NEEDS = {
@@ -32,6 +32,8 @@ ABILITIES = {
     "non-adjacent facts": "also rates facts that share nothing with the prediction",
 }
 """What a method can be able to do."""
+_CHUNK = 1 << 15
+"""Number of facts whose changes are kept in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,51 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets of facts to be removed together: set i is fact_ids[bounds[i]:bounds[i + 1]]."""
+
+    fact_ids: FactIds
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def each(cls, fact_ids: FactIds) -> "Sets":
+        """Every fact alone."""
+        return cls(fact_ids, np.arange(len(fact_ids) + 1))
+
+    @classmethod
+    def of(cls, sets: Iterable[FactIds]) -> "Sets":
+        """These sets, in order."""
+        each = [np.zeros(0, np.int64), *sets]
+        return cls(np.concatenate(each), np.cumsum([len(ids) for ids in each]))
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def take(self, chosen: NDArray[np.int64]) -> "Sets":
+        """Some of the sets, in that order."""
+        starts, sizes = self.bounds[chosen], np.diff(self.bounds)[chosen]
+        bounds = np.append(0, np.cumsum(sizes))
+        within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
+        return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
+
+    def parts(self) -> Iterator["Sets"]:
+        """The sets in order, split into parts that fit into memory; at least one part."""
+        size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
+        for start in range(0, max(len(self), 1), size):
+            bounds = self.bounds[start : start + size + 1]
+            yield Sets(self.fact_ids[bounds[0] : bounds[-1]], bounds - bounds[0])
+
+
+class Removed(NamedTuple):
+    """The effect of each removal."""
+
+    influences: Numbers
+    """(n,)"""
+    standings: Standings
+    """(n,) of the prediction after each."""
+
+
+@dataclass(frozen=True, eq=False)
 class Ranked:
     """The strongest facts, or sets of facts, strongest first."""
 
@@ -145,6 +192,16 @@ class Method:
         """The strongest facts; see `rank_influences`."""
         return rank_influences(self.estimate(scored, fact_ids, context), top, opposing=opposing)
 
+    def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
+        """The effect of removing each set of facts; only methods with the ability `groups`."""
+        raise NotImplementedError
+
+    def rank_sets(
+        self, scored: ScoredPrediction, sets: Sets, context: Context, top: int | str | None
+    ) -> Ranked:
+        """The strongest sets of facts, with the standing of the prediction without each."""
+        return rank_removed(self.remove(scored, sets, context), top, opposing=False)
+
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
         if "trace" in self.needs:
@@ -174,6 +231,19 @@ def get_method(name: str) -> Method:
     """The method with this name."""
     method: Method = load(METHODS, name, Method)
     return method
+
+
+def able_method(ability: str, name: str | None = None) -> Method:
+    """The method with this name if it has an ability, otherwise the first method that has it."""
+    wanted = names(METHODS) if name is None else (name, *names(METHODS))
+    return next(method for method in map(get_method, wanted) if ability in method.can)
+
+
+def standings_without(method: Method, scored: ScoredPrediction, sets: Sets) -> Standings:
+    """(n_sets,) standings of a prediction without each set, by a method that removes groups."""
+    prepared = prepare(method, scored.trained, [scored.prediction])
+    context = Context(Aim.of_options(scored), prepared=prepared)
+    return method.remove(scored, sets, context).standings
 
 
 def prepare(
@@ -211,3 +281,9 @@ def rank_influences(influences: Numbers, top: int | str | None, *, opposing: boo
     supports = influences > 0
     totals = float(influences[supports].sum()), float(influences[~supports].sum())
     return Ranked(order, influences[order], totals)
+
+
+def rank_removed(removed: Removed, top: int | str | None, *, opposing: bool) -> Ranked:
+    """Order of the influences, with the standing of the prediction without each set."""
+    ranked = rank_influences(removed.influences, top, opposing=opposing)
+    return replace(ranked, standings=removed.standings[ranked.chosen])

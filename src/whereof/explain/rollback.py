@@ -4,7 +4,6 @@ Let x_c be the change of candidate c's score and p the probabilities before. The
 probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -26,47 +25,16 @@ from whereof.explain._rollback_kernels import (
     stand_after,
 )
 from whereof.explain.bounds import CloseBounds, wide_bounds
+from whereof.explain.method import Removed, Sets
 from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import STANDING, Standings
-from whereof.types import FactIds, Numbers
+from whereof.predict.standing import STANDING
+from whereof.types import Numbers
 
-__all__ = ["Changes", "CoreScoring", "Rescored", "Rollback", "RolledBack", "Scoring", "Sets"]
+__all__ = ["Changes", "CoreScoring", "Rescored", "Rollback", "Scoring"]
 
-_CHUNK = 1 << 15
-"""Number of facts whose changes are kept in memory at a time."""
 _BLOCK, _SCORES = 16, 1 << 18
 """Number of removals to score at a time; more if there are few candidates."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sets:
-    """Sets of facts to be rolled back together: set i is fact_ids[bounds[i]:bounds[i + 1]]."""
-
-    fact_ids: FactIds
-    bounds: NDArray[np.int64]
-
-    @classmethod
-    def each(cls, fact_ids: FactIds) -> "Sets":
-        """Every fact alone."""
-        return cls(fact_ids, np.arange(len(fact_ids) + 1))
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def take(self, chosen: NDArray[np.int64]) -> "Sets":
-        """Some of the sets, in that order."""
-        starts, sizes = self.bounds[chosen], np.diff(self.bounds)[chosen]
-        bounds = np.append(0, np.cumsum(sizes))
-        within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
-        return Sets(self.fact_ids[np.repeat(starts, sizes) + within], bounds)
-
-    def parts(self) -> Iterator["Sets"]:
-        """The sets in order, split into parts that fit into memory; at least one part."""
-        size = max(_CHUNK * len(self) // max(len(self.fact_ids), 1), 1)
-        for start in range(0, max(len(self), 1), size):
-            bounds = self.bounds[start : start + size + 1]
-            yield Sets(self.fact_ids[bounds[0] : bounds[-1]], bounds - bounds[0])
 
 
 class Rescored(NamedTuple):
@@ -150,15 +118,6 @@ class CoreScoring:
         return float(out[0])
 
 
-class RolledBack(NamedTuple):
-    """The effect of each removal."""
-
-    influences: Numbers
-    """(n,)"""
-    standings: Standings
-    """(n,) of the prediction after each."""
-
-
 @dataclass(frozen=True, eq=False)
 class Rollback:
     """Rolls back facts for one prediction and one quantity."""
@@ -219,12 +178,12 @@ class Rollback:
         parts = [self._direct(part, self.changes(part)) for part in sets.parts()]
         return np.concatenate([np.empty(0), *parts])
 
-    def outcomes(self, sets: Sets) -> RolledBack:
-        """Standing of the prediction after the removal of each set."""
-        parts = zip(*map(self._outcomes, sets.parts()), strict=True)
-        return RolledBack(*map(np.concatenate, parts))
+    def remove(self, sets: Sets) -> Removed:
+        """Influence of each set, and the standing of the prediction without it."""
+        parts = zip(*map(self._remove, sets.parts()), strict=True)
+        return Removed(*map(np.concatenate, parts))
 
-    def _outcomes(self, sets: Sets) -> RolledBack:
+    def _remove(self, sets: Sets) -> Removed:
         scored, changes = self.scored, self.changes(sets)
         scale, after = scored.trained.scorer.scale, self._scoring.after(changes)
         out = np.empty(len(sets), STANDING)
@@ -234,8 +193,8 @@ class Rollback:
         out["rank"] = after.ranks
         out["top"] = out["top_released"] = scored.candidates.ids[after.tops]
         if self.is_direct:
-            return RolledBack(self._direct(sets, changes), out)
-        return RolledBack(self._influence(changes, after.log_sums), out)
+            return Removed(self._direct(sets, changes), out)
+        return Removed(self._influence(changes, after.log_sums), out)
 
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
         log_ratio = changes.target - log_sum

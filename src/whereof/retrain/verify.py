@@ -11,9 +11,8 @@ from whereof.errors import WhereofError
 from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
 from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction, as_plain
 from whereof.explain.facts import find_facts
-from whereof.explain.method import get_method
+from whereof.explain.method import Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
-from whereof.explain.rollback import Rollback, Sets
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Predictions, Standing, Standings, name_standings, stand_alike
 from whereof.registry import render
@@ -163,6 +162,8 @@ class _Verifying:
             method=options.method, asks=options.asks, seed=options.seed, role=options.role
         )
         self.trained = self.case.trained
+        self.remover = able_method("groups", options.method)
+        self.lacks_trace = "trace" in self.remover.needs and self.trained.trace is None
         self.scored: ScoredPrediction = find_scored(self.trained, names, self.asked)
 
     def verdict(self) -> Verdict:
@@ -228,13 +229,11 @@ class _Verifying:
         )
 
     def _predict(self, ids: FactIds, alone: FactIds) -> Sequence[Standing | None]:
-        """By rollback: without all facts, then without each alone; None without a trace."""
-        if self.trained.trace is None:
+        """Without all facts, then without each alone; None without a trace."""
+        if self.lacks_trace:
             return [None] * (1 + len(alone))
-        bounds = np.append([0], np.arange(len(alone) + 1) + len(ids))
-        sets = Sets(np.concatenate([ids, alone]), bounds)
-        after = Rollback(self.scored, "score").outcomes(sets)
-        return name_standings(self.trained, after.standings)
+        after = standings_without(self.remover, self.scored, Sets.of([ids, *alone[:, None]]))
+        return name_standings(self.trained, after)
 
     def _retrain(self, case: Case, ids: FactIds, alone: FactIds) -> Outcomes:
         """Retrain without some facts together, then without each of some alone."""
@@ -269,8 +268,8 @@ class _Verifying:
             for each in seeds
             if not each.control_matches_run
         ]
-        if self.trained.trace is None:
-            notes.append("this run has no trace, so rollback predicts nothing")
-        elif "groups" not in self.method.can:
-            notes.append(f"facts by {self.options.method}; `predicted` is by rollback")
+        if self.lacks_trace:
+            notes.append(f"this run has no trace, so {self.remover.name} predicts nothing")
+        elif self.remover is not self.method:
+            notes.append(f"facts by {self.options.method}; `predicted` is by {self.remover.name}")
         return notes

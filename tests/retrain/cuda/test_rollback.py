@@ -15,9 +15,10 @@ from trained import train
 import whereof
 from whereof.explain.explain import explain_many, find_scored
 from whereof.explain.explanation import Explanation
+from whereof.explain.method import Removed, Sets
 from whereof.explain.methods.rollback import search
 from whereof.explain.options import ExplainOptions
-from whereof.explain.rollback import Rollback, RolledBack, Sets
+from whereof.explain.rollback import Rollback
 from whereof.models import MODELS
 from whereof.predict.prediction import list_predictions
 from whereof.predict.scored import Trained
@@ -58,11 +59,11 @@ def some_sets(run: whereof.Run, seed: int = 0) -> Sets:
     return sets_of([*([fact] for fact in range(n_facts)), *several, range(n_facts), []])
 
 
-def column(outcomes: RolledBack, name: str) -> Any:
+def column(outcomes: Removed, name: str) -> Any:
     return outcomes.influences if name == "influence" else outcomes.standings[name]
 
 
-def check_same(found: RolledBack, wanted: RolledBack, tolerance: float = 1e-10) -> None:
+def check_same(found: Removed, wanted: Removed, tolerance: float = 1e-10) -> None:
     for name in ("influence", "probability", "score"):
         mine, theirs = column(found, name), column(wanted, name)
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=1e-13, err_msg=name)
@@ -82,8 +83,8 @@ def test_every_model_to_all_digits(model: str, precision: str, backing: Backing)
     for ask in random_asks(run, 8):
         for of in ("probability", "loss", "score"):
             names = names_of(run, ask)
-            wanted = rolled_back(cores, names, of, asks=ask.asks).outcomes(sets)
-            found = rolled_back(card, names, of, asks=ask.asks).outcomes(sets)
+            wanted = rolled_back(cores, names, of, asks=ask.asks).remove(sets)
+            found = rolled_back(card, names, of, asks=ask.asks).remove(sets)
             check_same(found, wanted)
             ranks |= set(wanted.standings["rank"].tolist())
     assert len(ranks) > 2
@@ -94,8 +95,8 @@ def test_single_precision_on_the_cores_is_as_near_as_it_is(model: str, backing: 
     run = random_run(model, n_entities=30, precision="float32", dim=20, size=0.1, inverse=False)
     card, sets = replace(run._trained, backing=backing()), some_sets(run)
     for ask in random_asks(run, 4):
-        wanted = rolled_back(run._trained, names_of(run, ask)).outcomes(sets).influences
-        found = rolled_back(card, names_of(run, ask)).outcomes(sets).influences
+        wanted = rolled_back(run._trained, names_of(run, ask)).remove(sets).influences
+        found = rolled_back(card, names_of(run, ask)).remove(sets).influences
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
         in_order = found[np.argsort(-wanted, kind="stable")]
         assert (np.diff(in_order) < 2e-7).all()
@@ -106,8 +107,8 @@ def test_scores_that_change_by_hundreds(model: str, size: float, backing: Backin
     run = random_run(model, 1, n_entities=30, precision="float32", size=size, inverse=False)
     card, sets, least = replace(run._trained, backing=backing()), some_sets(run), 1.0
     for ask in random_asks(run, 6):
-        wanted = rolled_back(wide(run), names_of(run, ask)).outcomes(sets)
-        check_same(rolled_back(card, names_of(run, ask)).outcomes(sets), wanted)
+        wanted = rolled_back(wide(run), names_of(run, ask)).remove(sets)
+        check_same(rolled_back(card, names_of(run, ask)).remove(sets), wanted)
         least = min(least, wanted.standings["probability"].min())
     assert least < 1e-40
 
@@ -120,8 +121,8 @@ def test_a_trace_in_half_precision(model: str, backing: Backing) -> None:
     cores = replace(halved, trace=run.trace.astype(np.float16).astype(np.float64))
     card, sets = replace(halved, backing=backing()), some_sets(run)
     for ask in random_asks(run, 4):
-        wanted = rolled_back(cores, names_of(run, ask), asks=ask.asks).outcomes(sets)
-        check_same(rolled_back(card, names_of(run, ask), asks=ask.asks).outcomes(sets), wanted)
+        wanted = rolled_back(cores, names_of(run, ask), asks=ask.asks).remove(sets)
+        check_same(rolled_back(card, names_of(run, ask), asks=ask.asks).remove(sets), wanted)
 
 
 @pytest.mark.parametrize("model", ["simple", "transe-l2"])
@@ -132,8 +133,8 @@ def test_candidates_of_ones_own(model: str, backing: Backing) -> None:
     for first in (*range(6), 0):
         options = {"candidates": [f"e{entity}" for entity in range(first, first + 5)]}
         names = ("e1", "r0", f"e{first + 2}")
-        wanted = rolled_back(run._trained, names, **options).outcomes(sets)
-        check_same(rolled_back(card, names, **options).outcomes(sets), wanted)
+        wanted = rolled_back(run._trained, names, **options).remove(sets)
+        check_same(rolled_back(card, names, **options).remove(sets), wanted)
 
 
 @pytest.mark.parametrize("model", ["distmult", "transe", "transe-l2"])
@@ -145,7 +146,7 @@ def test_what_changes_nothing_has_no_influence_at_all(model: str, backing: Backi
     still = with_facts(run, run.dataset.train, trace.reshape(60, 3, -1))
     card = replace(still._trained, backing=backing())
     for ask in random_asks(run, 4):
-        found = rolled_back(card, names_of(run, ask)).outcomes(some_sets(run))
+        found = rolled_back(card, names_of(run, ask)).remove(some_sets(run))
         assert not found.influences[:60:2].any()
         assert found.influences[1:60:2].any()
 
@@ -154,16 +155,16 @@ def test_what_changes_nothing_has_no_influence_at_all(model: str, backing: Backi
 def test_blocks_of_any_size_give_the_same(model: str, backing: Backing) -> None:
     run = random_run(model, n_entities=25)
     sets, names = some_sets(run), names_of(run, random_asks(run, 1)[0])
-    whole = rolled_back(replace(run._trained, backing=backing(1 << 29)), names).outcomes(sets)
+    whole = rolled_back(replace(run._trained, backing=backing(1 << 29)), names).remove(sets)
     for memory in (1, 5_000, 80_000):
-        parts = rolled_back(replace(run._trained, backing=backing(memory)), names).outcomes(sets)
+        parts = rolled_back(replace(run._trained, backing=backing(memory)), names).remove(sets)
         check_same(parts, whole, 1e-12)
 
 
 def test_no_sets_at_all(backing: Backing) -> None:
     run = random_run("distmult")
     found = rolled_back(replace(run._trained, backing=backing()), ("e0", "r0", "e1"))
-    assert len(found.outcomes(sets_of([])).standings) == 0
+    assert len(found.remove(sets_of([])).standings) == 0
 
 
 @pytest.mark.parametrize("opposing", [False, True])

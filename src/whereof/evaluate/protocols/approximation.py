@@ -80,7 +80,7 @@ class ApproximationProtocol(Protocol):
         outcomes = sample.ask(jobs)
         numbers = [int(job.which[0]) for job in jobs]
         predicted = [
-            float(sample.rolled_back(number, [job.removed])[0])
+            float(sample.without(number, [job.removed])[0])
             for number, job in zip(numbers, jobs, strict=True)
         ]
         task.record(

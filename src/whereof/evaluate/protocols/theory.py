@@ -192,7 +192,7 @@ class TheoryProtocol(Protocol):
         outcomes = sample.ask(jobs)
         actual = sample.outputs(np.concatenate(outcomes.jobs))
         original = sample.outputs(outcomes.control)[[int(job.which[0]) for job in jobs]]
-        predicted = [sample.rolled_back(n, [*ids[:, None]]) for n, ids in enumerate(chosen)]
+        predicted = [sample.without(n, [*ids[:, None]]) for n, ids in enumerate(chosen)]
         return np.abs(np.stack([np.concatenate(predicted), original], axis=1) - actual[:, None])
 
     def tables(self, found: Evaluation) -> Iterator[Table]:

@@ -8,8 +8,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.explain.method import Context, Method, Ranked, rank_influences
-from whereof.explain.rollback import Rollback, RolledBack, Sets
+from whereof.explain.method import (
+    Context,
+    Method,
+    Ranked,
+    Removed,
+    Sets,
+    rank_influences,
+    rank_removed,
+)
+from whereof.explain.rollback import Rollback
 from whereof.predict.scored import ScoredPrediction
 from whereof.types import FactIds, Numbers
 
@@ -36,8 +44,7 @@ class RollbackMethod(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         """(n_facts,) the quantity now minus the quantity after the fact is rolled back."""
-        rollback = Rollback(scored, context.aim.of, context.aim.rival)
-        return rollback.outcomes(Sets.each(fact_ids)).influences
+        return self.remove(scored, Sets.each(fact_ids), context).influences
 
     def rank(
         self,
@@ -48,9 +55,16 @@ class RollbackMethod(Method):
         *,
         opposing: bool = False,
     ) -> Ranked:
-        rollback = Rollback(scored, context.aim.of, context.aim.rival)
-        exhaustive = context.exhaustive
-        return search(rollback, Sets.each(fact_ids), top, opposing=opposing, exhaustive=exhaustive)
+        exhaustive, sets = context.exhaustive, Sets.each(fact_ids)
+        return search(_roll(scored, context), sets, top, opposing=opposing, exhaustive=exhaustive)
+
+    def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
+        return _roll(scored, context).remove(sets)
+
+    def rank_sets(
+        self, scored: ScoredPrediction, sets: Sets, context: Context, top: int | str | None
+    ) -> Ranked:
+        return search(_roll(scored, context), sets, top)
 
 
 class SameAnswerRollback(RollbackMethod):
@@ -62,6 +76,10 @@ class SameAnswerRollback(RollbackMethod):
 
 
 ROLLBACK, ROLLBACK_O = RollbackMethod(), SameAnswerRollback()
+
+
+def _roll(scored: ScoredPrediction, context: Context) -> Rollback:
+    return Rollback(scored, context.aim.of, context.aim.rival)
 
 
 def search(
@@ -77,17 +95,11 @@ def search(
     few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
     if rollback.is_direct:
         ranked = rank_influences(rollback.direct(sets), top, opposing=opposing)
-        return replace(ranked, standings=rollback.outcomes(sets.take(ranked.chosen)).standings)
+        return replace(ranked, standings=rollback.remove(sets.take(ranked.chosen)).standings)
     exhaustive |= few or rollback.scores_quickly or bool(np.ptp(scores) > _FAR)
     if not isinstance(top, int) or exhaustive:
-        return rank_outcomes(rollback.outcomes(sets), top, opposing=opposing)
+        return rank_removed(rollback.remove(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
-
-
-def rank_outcomes(outcomes: RolledBack, top: int | str | None, *, opposing: bool) -> Ranked:
-    """Order of the influences, with the standing of the prediction without each set."""
-    ranked = rank_influences(outcomes.influences, top, opposing=opposing)
-    return replace(ranked, standings=outcomes.standings[ranked.chosen])
 
 
 def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool) -> Ranked:
@@ -98,17 +110,17 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
     """
     queue, upper = _queue(rollback, sets, top, opposing=opposing)
     scored: list[NDArray[np.int64]] = []
-    parts: list[RolledBack] = []
+    parts: list[Removed] = []
     for start in range(0, max(len(queue), 1), _BATCH):
         found = np.concatenate([part.influences for part in parts]) if parts else np.empty(0)
         if start and upper[start] < _bar(-found if opposing else found, top):
             break
         scored.append(np.sort(queue[start : start + _BATCH]))  # read traces in file order
-        parts.append(rollback.outcomes(sets.take(scored[-1])))
+        parts.append(rollback.remove(sets.take(scored[-1])))
     chosen = np.concatenate(scored)
     in_order = np.argsort(chosen)
-    joined = RolledBack(*(np.concatenate(part)[in_order] for part in zip(*parts, strict=True)))
-    ranked = rank_outcomes(joined, top, opposing=opposing)
+    joined = Removed(*(np.concatenate(part)[in_order] for part in zip(*parts, strict=True)))
+    ranked = rank_removed(joined, top, opposing=opposing)
     totals = ranked.totals if len(chosen) == len(sets) else None
     return replace(ranked, chosen=chosen[in_order][ranked.chosen], totals=totals)
 
