@@ -1,5 +1,7 @@
 """Filtered ranks compared with a plain count, and all paths of metrics."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,11 +9,13 @@ from hypothesis import strategies as st
 
 from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
-from whereof.evaluate.metrics import RankingEvaluator, ranking_metrics
+from whereof.evaluate.metrics import SplitEvaluator, ranking_metrics
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
+from whereof.training import TrainConfig
 
 N_ENTITIES, N_RELATIONS = 7, 2
+PLAIN, INVERSE = TrainConfig(inverse=False), TrainConfig(inverse=True)
 
 
 def make_dataset(seed: int) -> Dataset:
@@ -50,7 +54,7 @@ def rank_by_hand(scores: np.ndarray, target: int, known: set[int]) -> float:
 @given(seed=st.integers(0, 50), ties=st.booleans())
 def test_ranks_skip_what_is_known_and_share_ties(seed: int, ties: bool) -> None:
     dataset, scorer = make_dataset(seed), make_scorer(seed, ties=ties)
-    ranks = RankingEvaluator(dataset, inverse=False, threads=2).ranks(scorer, dataset.test)
+    ranks = SplitEvaluator(dataset, PLAIN, threads=2).ranks(scorer, dataset.test)
     splits = (dataset.train, dataset.valid, dataset.test)
     for (s, r, o), row in zip(dataset.test, ranks, strict=True):
         scores = scorer.entity_rows @ (scorer.entity_rows[s] * scorer.relation_rows[r])
@@ -67,7 +71,7 @@ def test_ranks_skip_what_is_known_and_share_ties(seed: int, ties: bool) -> None:
 
 def test_the_subject_side_ranks_subjects_by_inverse_relations() -> None:
     dataset, scorer = make_dataset(3), make_scorer(3, inverse=True)
-    ranks = RankingEvaluator(dataset, inverse=True).ranks(scorer, dataset.test, reverse=True)
+    ranks = SplitEvaluator(dataset, INVERSE).ranks(scorer, dataset.test, reverse=True)
     everything = np.concatenate([dataset.train, dataset.valid, dataset.test])
     for (s, r, o), row in zip(dataset.test, ranks, strict=True):
         inverse = scorer.relation_rows[r + N_RELATIONS]
@@ -78,7 +82,7 @@ def test_the_subject_side_ranks_subjects_by_inverse_relations() -> None:
 
 def test_metrics_with_inverse_relations_are_the_mean_of_both_sides() -> None:
     dataset, scorer = make_dataset(4), make_scorer(4, inverse=True)
-    metrics = RankingEvaluator(dataset, inverse=True).evaluate(scorer, dataset.test)
+    metrics = SplitEvaluator(dataset, INVERSE).evaluate(scorer, "test")
     for name in ("mrr", "hits@1", "hits@3", "hits@10"):
         sides = metrics["objects"][name], metrics["subjects"][name]
         assert metrics[name] == pytest.approx(np.mean(sides))
@@ -88,15 +92,15 @@ def test_metrics_with_inverse_relations_are_the_mean_of_both_sides() -> None:
 
 def test_no_facts_have_no_metrics() -> None:
     dataset, scorer = make_dataset(5), make_scorer(5)
-    assert RankingEvaluator(dataset, inverse=False).evaluate(scorer, dataset.test[:0]) is None
+    empty = replace(dataset, test=dataset.test[:0])
+    assert SplitEvaluator(empty, PLAIN).evaluate(scorer, "test") is None
 
 
 def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whereof.evaluate.metrics._BLOCK", 3)
     dataset, scorer = make_dataset(6), make_scorer(6)
     one, four = (
-        RankingEvaluator(dataset, inverse=False, threads=n).ranks(scorer, dataset.test)
-        for n in (1, 4)
+        SplitEvaluator(dataset, PLAIN, threads=n).ranks(scorer, dataset.test) for n in (1, 4)
     )
     assert np.array_equal(one, four)
 

@@ -11,18 +11,13 @@ from listening import Recorded
 from whereof.data.dataset import Dataset, Ratings
 from whereof.data.vocabulary import Vocabulary
 from whereof.evaluate import metrics as splits
-from whereof.evaluate.metrics import (
-    RankingEvaluator,
-    SplitEvaluator,
-    list_metrics,
-    new_facts,
-    rating_metrics,
-)
+from whereof.evaluate.metrics import SplitEvaluator, new_facts
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
 from whereof.training import TrainConfig
 
 USERS, ITEMS = range(5), range(5, 45)
+CONFIG = TrainConfig(model="mf")
 
 
 def make_dataset(seed: int) -> Dataset:
@@ -67,7 +62,7 @@ def lists_by_hand(dataset: Dataset, scorer: Scorer, split: str, k: int) -> tuple
 @given(seed=st.integers(0, 50), split=st.sampled_from(["valid", "test"]))
 def test_lists_leave_out_what_was_seen_before(seed: int, split: str) -> None:
     dataset, scorer = make_dataset(seed), make_scorer(seed)
-    found = list_metrics(RankingEvaluator(dataset, inverse=False), scorer, split)
+    found = SplitEvaluator(dataset, CONFIG).list_metrics(scorer, split)
     for k in (10, 20):
         recall, ndcg = lists_by_hand(dataset, scorer, split, k)
         assert found[f"recall@{k}"] == pytest.approx(recall)
@@ -77,14 +72,14 @@ def test_lists_leave_out_what_was_seen_before(seed: int, split: str) -> None:
 def test_items_that_were_all_seen_before_count_for_nothing() -> None:
     dataset = make_dataset(3)
     again = replace(dataset, valid=dataset.train[:5], ratings=None)
-    found = list_metrics(RankingEvaluator(again, inverse=False), make_scorer(3), "valid")
+    found = SplitEvaluator(again, CONFIG).list_metrics(make_scorer(3), "valid")
     assert found == dict.fromkeys(["recall@10", "ndcg@10", "recall@20", "ndcg@20", "mrr"], 0.0)
 
 
 def test_errors_of_ratings_are_held_to_the_scale() -> None:
     dataset = make_dataset(0)
     far = make_scorer(0, offset=100.0)  # every prediction lies above the best rating there is
-    found = rating_metrics(dataset, far, "test")
+    found = SplitEvaluator(dataset, CONFIG).rating_metrics(far, "test")
     misses = 5 - dataset.ratings.test
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean(misses**2)))
     assert found["mae"] == pytest.approx(np.mean(misses))
@@ -118,7 +113,7 @@ def test_a_sample_of_whole_users_is_ranked_where_all_would_take_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     dataset, scorer, events = make_dataset(2), make_scorer(2), Recorded()
-    evaluator = SplitEvaluator(dataset, TrainConfig(model="mf"))
+    evaluator = SplitEvaluator(dataset, CONFIG)
     whole = evaluator.evaluate(scorer, "test", events=events)
     assert "n_sampled" not in whole
     assert events.notes == []
@@ -136,7 +131,7 @@ def test_a_sample_of_whole_users_is_ranked_where_all_would_take_long(
 
 def test_a_sample_fits_into_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, scorer = make_dataset(2), make_scorer(2)
-    evaluator = SplitEvaluator(dataset, TrainConfig(model="mf"), threads=1)
+    evaluator = SplitEvaluator(dataset, CONFIG, threads=1)
     monkeypatch.setattr(splits, "_PROBED", 3)
     facts = new_facts(dataset, "test")
     assert len(evaluator._sample(scorer, facts, 3600.0)) == len(facts)

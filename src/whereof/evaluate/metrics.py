@@ -28,7 +28,8 @@ from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 _BLOCK = 256
 _LENGTHS = (10, 20)
 _HITS = (1, 3, 10)
-_FILTERS = (("train", "valid", "test"), ("train", "valid"))
+_SPLITS = ("train", "valid", "test")
+_FILTERS = (_SPLITS, _SPLITS[:2])
 """The standard filter and the paper's."""
 _MOST_NUMBERS = 1e13
 """Multiplications that ranking may need without a time budget: minutes on one core."""
@@ -52,15 +53,109 @@ def _mean_metrics(sides: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-class RankingEvaluator:
-    """Ranks facts of a dataset among all candidates."""
+class SplitEvaluator:
+    """Measures a model on a dataset's splits; known answers are indexed once.
 
-    def __init__(self, dataset: Dataset, *, inverse: bool, threads: int | None = None) -> None:
-        self.dataset, self.inverse = dataset, inverse
-        self.threads = threads or os.cpu_count() or 1
+    A rating model is measured by its errors, and by ranks only if `ranked` is true.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        config: TrainConfig,
+        threads: int | None = None,
+        *,
+        ranked: bool = False,
+    ) -> None:
+        self.dataset, self.inverse, self.rated = dataset, config.inverse, config.loss == "squared"
+        self.ranked, self.threads = ranked or not self.rated, threads or os.cpu_count() or 1
         self._indexes: dict[tuple[bool, tuple[str, ...]], KnownAnswers] = {}
 
-    def known(self, *splits: str, reverse: bool = False) -> KnownAnswers:
+    def evaluate(
+        self, scorer: Scorer, split: str, seconds: float = math.inf, events: Events | None = None
+    ) -> dict[str, Any] | None:
+        """Metrics by name; None for a split without facts.
+
+        If ranking all facts would take longer than `seconds`, a random sample is ranked, and the
+        metrics say how many facts it has: `n_sampled`.
+        """
+        if not len(getattr(self.dataset, split)):
+            return None
+        found = self.rating_metrics(scorer, split) if self.rated else {}
+        if not self.ranked:
+            return found
+        facts = new_facts(self.dataset, split)
+        sample = self._sample(scorer, facts, seconds)
+        metrics = self.list_metrics if self.dataset.two_way else self.link_metrics
+        found |= metrics(scorer, split, sample, events)
+        if len(sample) < len(facts):
+            found["n_sampled"] = len(sample)
+            if events is not None:
+                some = f"{len(sample):,} of {len(facts):,}"
+                events.emit(Note(f"{split} metrics: ranks of a random sample, {some} facts"))
+        return found
+
+    def validate(self, scorer: Scorer) -> Validation:
+        """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings."""
+        if self.rated:
+            value = self.rating_metrics(scorer, "valid")["rmse"]
+            return Validation("rmse", value, gain=-value)
+        if self.dataset.two_way:
+            name, found = "ndcg@10", self.list_metrics(scorer, "valid")
+        else:
+            name, found = "mrr", self.link_metrics(scorer, "valid")
+        return Validation(name, found[name], gain=found[name])
+
+    def rating_metrics(self, scorer: Scorer, split: str) -> dict[str, Any]:
+        """Root mean square and mean absolute error of predicted ratings, clipped to the scale."""
+        ratings = self.dataset.ratings
+        assert ratings is not None
+        wanted = getattr(ratings, split).astype(np.float64)
+        predicted = scorer.fact_scores(getattr(self.dataset, split)).astype(np.float64)
+        misses = np.clip(predicted, ratings.train.min(), ratings.train.max()) - wanted
+        return {"rmse": float(np.sqrt(np.mean(misses**2))), "mae": float(np.abs(misses).mean())}
+
+    def link_metrics(
+        self, scorer: Scorer, split: str, sample: Facts | None = None, events: Events | None = None
+    ) -> dict[str, Any]:
+        """Metrics under both filters; with inverse relations, of both sides and their mean."""
+        facts, sides = getattr(self.dataset, split) if sample is None else sample, {}
+        for name in ("objects", "subjects") if self.inverse else ("objects",):
+            ranks = self.ranks(scorer, facts, reverse=name == "subjects", events=events)
+            standard, paper = map(ranking_metrics, ranks.T)
+            sides[name] = {**standard, "paper_filter": paper}
+        return {**_mean_metrics([*sides.values()]), **sides} if self.inverse else sides["objects"]
+
+    def list_metrics(
+        self, scorer: Scorer, split: str, sample: Facts | None = None, events: Events | None = None
+    ) -> dict[str, Any]:
+        """MRR of a split's items, and recall and NDCG at k of lists without those seen before it.
+
+        A user's recall at k is the share of the user's items of the split among the first k. NDCG
+        weighs the item at rank i by 1 / log2(1 + i), relative to the best possible order. Both are
+        means over users that have an item in the split; items the user had before are skipped. For
+        MRR, each fact is ranked among items that are not the user's. `sample` replaces all new
+        facts.
+        """
+        facts = new_facts(self.dataset, split) if sample is None else sample
+        if not len(facts):
+            names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
+            return dict.fromkeys([*names, "mrr"], 0.0)
+        filters = [self.known(_before(split)), self.known(_SPLITS)]
+        ranks, alone = self.ranks(scorer, facts, filters=filters, events=events).T
+        user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
+        n_items = np.bincount(user)
+        metrics = {}
+        for k in _LENGTHS:
+            inside = ranks <= k
+            recall = np.bincount(user, weights=inside) / n_items
+            gains = np.bincount(user, weights=inside / np.log2(1 + ranks))
+            metrics[f"recall@{k}"] = float(recall.mean())
+            best = np.cumsum(1 / np.log2(2 + np.arange(k)))  # of a perfect list, by its length
+            metrics[f"ndcg@{k}"] = float((gains / best[np.minimum(n_items, k) - 1]).mean())
+        return metrics | {"mrr": float((1 / alone).mean())}
+
+    def known(self, splits: tuple[str, ...], *, reverse: bool = False) -> KnownAnswers:
         """The known answers of these splits; indexed once."""
         key = (reverse, splits)
         if key not in self._indexes:
@@ -77,19 +172,6 @@ class RankingEvaluator:
         turned[:, RELATION] += self.dataset.inverse_offset
         return turned
 
-    def evaluate(
-        self, scorer: Scorer, facts: Facts, events: Events | None = None
-    ) -> dict[str, Any] | None:
-        """Metrics under both filters; with inverse relations, of both sides too."""
-        if not len(facts):
-            return None
-        sides = {}
-        for name in ("objects", "subjects") if self.inverse else ("objects",):
-            ranks = self.ranks(scorer, facts, reverse=name == "subjects", events=events)
-            standard, paper = map(ranking_metrics, ranks.T)
-            sides[name] = {**standard, "paper_filter": paper}
-        return {**_mean_metrics([*sides.values()]), **sides} if self.inverse else sides["objects"]
-
     def ranks(
         self,
         scorer: Scorer,
@@ -103,25 +185,17 @@ class RankingEvaluator:
         facts = self._turn(facts, reverse)
         queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
         candidates = self.dataset.subjects if reverse else self.dataset.objects
-        ids = np.arange(candidates.start, candidates.stop)
+        ids, kind = np.arange(candidates.start, candidates.stop), MATCH_IDS[scorer.model.match]
         if filters is None:
-            filters = [self.known(*splits, reverse=reverse) for splits in _FILTERS]
+            filters = [self.known(splits, reverse=reverse) for splits in _FILTERS]
         flat, spans = _join(filters, facts[:, :2])
         ranks = np.empty(spans.shape[:2])
 
         def rank(start: int) -> None:
             block = slice(start, start + _BLOCK)
-            scores = np.empty(len(ids), scorer.entity_rows.dtype)
-            _rank_block(
-                MATCH_IDS[scorer.model.match],
-                queries[block],
-                scorer.entity_rows,
-                ids,
-                facts[block, OBJECT],
-                (flat, spans[block]),
-                scores,
-                ranks[block],
-            )
+            known, targets = (flat, spans[block]), facts[block, OBJECT]
+            scores, rows = np.empty(len(ids), scorer.entity_rows.dtype), scorer.entity_rows
+            _rank_block(kind, queries[block], rows, ids, targets, known, scores, ranks[block])
 
         starts = range(0, len(facts), _BLOCK)
         with ThreadPoolExecutor(self.threads) as pool:
@@ -130,6 +204,45 @@ class RankingEvaluator:
                     n_done = min(start + _BLOCK, len(facts))
                     events.emit(Advanced(n_done, len(facts), "facts ranked"))
         return ranks
+
+    def _sample(self, scorer: Scorer, facts: Facts, seconds: float) -> Facts:
+        """All facts, or a random sample (of users in two-way data) that fits the time."""
+        n_sides = 2 if self.inverse else 1
+        most = _MOST_NUMBERS / (len(self.dataset.objects) * scorer.entity_rows.shape[1] * n_sides)
+        n_probed = _PROBED * self.threads
+        if math.isfinite(seconds) and len(facts) > n_probed:
+            self.ranks(scorer, facts[:1])  # loads kernels and indexes known answers
+            start = time.perf_counter()
+            self.ranks(scorer, facts[:n_probed])
+            took = time.perf_counter() - start
+            most = max((seconds - took) / took, 1.0) * n_probed / n_sides
+        if len(facts) <= most:
+            return facts
+        random = np.random.default_rng(0)
+        if not self.dataset.two_way:
+            return facts[np.sort(random.choice(len(facts), int(most), replace=False))]
+        users, n_items = np.unique(facts[:, SUBJECT], return_counts=True)
+        order = random.permutation(len(users))
+        chosen = users[order[: 1 + np.searchsorted(np.cumsum(n_items[order]), most)]]
+        return facts[np.isin(facts[:, SUBJECT], chosen)]
+
+
+def new_facts(dataset: Dataset, split: str) -> Facts:
+    """The facts of a split; in two-way data, those that are in no split before it."""
+    facts: Facts = getattr(dataset, split)
+    if not dataset.two_way:
+        return facts
+    seen = np.concatenate([_pairs(getattr(dataset, name)) for name in _before(split)])
+    return facts[~np.isin(_pairs(facts), seen)]
+
+
+def _before(split: str) -> tuple[str, ...]:
+    return _SPLITS[: _SPLITS.index(split)]
+
+
+def _pairs(facts: Facts) -> NDArray[np.int64]:
+    """(n,) one number for each user and item."""
+    return facts[:, SUBJECT].astype(np.int64) << 32 | facts[:, OBJECT]
 
 
 def _join(
@@ -159,151 +272,3 @@ def _rank_block(kind, queries, rows, ids, targets, known, scores, ranks):
                 if flat[j] != targets[i]:
                     other = scores[flat[j] - first]
                     ranks[i, column] -= (other > mine) + (other == mine) / 2
-
-
-def list_metrics(
-    evaluator: RankingEvaluator,
-    scorer: Scorer,
-    split: str,
-    sample: Facts | None = None,
-    events: Events | None = None,
-) -> dict[str, float]:
-    """MRR of a split's items, and recall and NDCG at k of lists without those seen before it.
-
-    A user's recall at k is the share of the user's items of the split among the first k. NDCG
-    weighs the item at rank i by 1 / log2(1 + i), relative to the best possible order. Both are
-    means over users that have an item in the split; items the user had before are skipped. For
-    MRR, each fact is ranked among items that are not the user's. `sample` replaces all new facts.
-    """
-    before = _before(split)
-    facts = new_facts(evaluator.dataset, split) if sample is None else sample
-    if not len(facts):
-        names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
-        return dict.fromkeys([*names, "mrr"], 0.0)
-    filters = [evaluator.known(*before), evaluator.known("train", "valid", "test")]
-    ranks, alone = evaluator.ranks(scorer, facts, filters=filters, events=events).T
-    user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
-    n_items = np.bincount(user)
-    metrics = {}
-    for k in _LENGTHS:
-        inside = ranks <= k
-        recall = np.bincount(user, weights=inside) / n_items
-        gains = np.bincount(user, weights=inside / np.log2(1 + ranks))
-        metrics[f"recall@{k}"] = float(recall.mean())
-        best = np.cumsum(1 / np.log2(2 + np.arange(k)))  # of a perfect list, by number of items
-        metrics[f"ndcg@{k}"] = float((gains / best[np.minimum(n_items, k) - 1]).mean())
-    return metrics | {"mrr": float((1 / alone).mean())}
-
-
-def new_facts(dataset: Dataset, split: str) -> Facts:
-    """The facts of a split that are in no split before it."""
-    facts: Facts = getattr(dataset, split)
-    seen = np.concatenate([_pairs(getattr(dataset, name)) for name in _before(split)])
-    return facts[~np.isin(_pairs(facts), seen)]
-
-
-def _before(split: str) -> tuple[str, ...]:
-    return ("train",) if split == "valid" else ("train", "valid")
-
-
-def _pairs(facts: Facts) -> NDArray[np.int64]:
-    """(n,) one number for each user and item."""
-    return facts[:, SUBJECT].astype(np.int64) << 32 | facts[:, OBJECT]
-
-
-def rating_metrics(dataset: Dataset, scorer: Scorer, split: str) -> dict[str, float]:
-    """Root mean square and mean absolute error of predicted ratings, clipped to the scale."""
-    assert dataset.ratings is not None
-    seen, wanted = dataset.ratings.train, getattr(dataset.ratings, split).astype(np.float64)
-    predicted = scorer.fact_scores(getattr(dataset, split)).astype(np.float64)
-    misses = np.clip(predicted, seen.min(), seen.max()) - wanted
-    return {"rmse": float(np.sqrt(np.mean(misses**2))), "mae": float(np.abs(misses).mean())}
-
-
-class SplitEvaluator:
-    """Measures a model on a dataset's splits; known answers are indexed once.
-
-    A rating model is measured by its errors, and by ranks only if `ranked` is true.
-    """
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        config: TrainConfig,
-        threads: int | None = None,
-        *,
-        ranked: bool = False,
-    ) -> None:
-        self.dataset, self.rated = dataset, config.loss == "squared"
-        self.ranked = ranked or not self.rated
-        self.ranking = RankingEvaluator(dataset, inverse=config.inverse, threads=threads)
-
-    def evaluate(
-        self,
-        scorer: Scorer,
-        split: str,
-        seconds: float = math.inf,
-        events: Events | None = None,
-    ) -> dict[str, Any] | None:
-        """Metrics by name; None for a split without facts.
-
-        If ranking all facts would take longer than `seconds`, a random sample is ranked, and the
-        metrics say how many facts it has: `n_sampled`.
-        """
-        facts: Facts = getattr(self.dataset, split)
-        if not len(facts):
-            return None
-        found: dict[str, Any] = {}
-        if self.rated:
-            found = dict(rating_metrics(self.dataset, scorer, split))
-        if not self.ranked:
-            return found
-        facts = new_facts(self.dataset, split) if self.dataset.two_way else facts
-        sample = self._sample(scorer, facts, seconds)
-        if self.dataset.two_way:
-            found |= list_metrics(self.ranking, scorer, split, sample, events)
-        else:
-            ranked = self.ranking.evaluate(scorer, sample, events)
-            assert ranked is not None
-            found |= ranked
-        if len(sample) < len(facts):
-            found["n_sampled"] = len(sample)
-            if events is not None:
-                some = f"{len(sample):,} of {len(facts):,}"
-                events.emit(Note(f"{split} metrics: ranks of a random sample, {some} facts"))
-        return found
-
-    def _sample(self, scorer: Scorer, facts: Facts, seconds: float) -> Facts:
-        """All facts, or a random sample (of users in two-way data) that fits the time."""
-        n_sides = 2 if self.ranking.inverse else 1
-        width = scorer.entity_rows.shape[1]
-        most = _MOST_NUMBERS / (len(self.dataset.objects) * width * n_sides)
-        n_probed = _PROBED * self.ranking.threads
-        if math.isfinite(seconds) and len(facts) > n_probed:
-            self.ranking.ranks(scorer, facts[:1])  # loads kernels and indexes known answers
-            start = time.perf_counter()
-            self.ranking.ranks(scorer, facts[:n_probed])
-            took = time.perf_counter() - start
-            most = max((seconds - took) / took, 1.0) * n_probed / n_sides
-        if len(facts) <= most:
-            return facts
-        random = np.random.default_rng(0)
-        if not self.dataset.two_way:
-            return facts[np.sort(random.choice(len(facts), int(most), replace=False))]
-        users, n_items = np.unique(facts[:, SUBJECT], return_counts=True)
-        order = random.permutation(len(users))
-        chosen = users[order[: 1 + np.searchsorted(np.cumsum(n_items[order]), most)]]
-        return facts[np.isin(facts[:, SUBJECT], chosen)]
-
-    def validate(self, scorer: Scorer) -> Validation:
-        """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings."""
-        found: dict[str, Any] | None
-        name, sign = "mrr", 1
-        if self.rated:
-            name, sign, found = "rmse", -1, rating_metrics(self.dataset, scorer, "valid")
-        elif self.dataset.two_way:
-            name, found = "ndcg@10", list_metrics(self.ranking, scorer, "valid")
-        else:
-            found = self.ranking.evaluate(scorer, self.dataset.valid)
-        assert found is not None
-        return Validation(name, found[name], gain=sign * found[name])
