@@ -16,13 +16,7 @@ from whereof import registry
 from whereof.chart import Chart
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import (
-    Protocol,
-    count_retrainings,
-    no_results,
-    protocols,
-    result_fields,
-)
+from whereof.evaluate.protocol import Protocol, count_retrainings, no_results, protocols
 from whereof.evaluate.sample import Retraining, Sample, Task, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
@@ -35,8 +29,6 @@ from whereof.units import count, show
 _REMEDY = "give a file that `whereof evaluate --json` printed"
 _APART = "retrainings", "results"
 """Fields of an `Evaluation` that are not fields of its document."""
-UNWRITTEN: Mapping[str, bool] = {"written": False}
-"""Metadata of a field of a result that is not part of the document."""
 
 _Kind = TypeVar("_Kind")
 
@@ -98,8 +90,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof evaluate --json` prints, without single retrainings."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _APART}
-        written: dict[str, Any] = plain(own | no_results() | self.results)
-        return written
+        return dict(plain(own | no_results() | self.results))
 
     @classmethod
     def from_dict(cls, document: Any, name: str = "the evaluation") -> "Evaluation":
@@ -107,12 +98,12 @@ class Evaluation:
         if not isinstance(document, dict):
             raise WhereofError(f"{name} is not an evaluation; {_REMEDY}")
         own = {key: value for key, value in document.items() if key not in _APART}
-        results = {
-            key: convert(document[key], kind, f"{name}: {key}")
-            for key, kind in result_fields().items()
-            if key in document
-        }
-        return replace(convert(own, cls, name), results=no_results() | results)
+        found = replace(convert(own, cls, name), results=no_results())
+        for each in protocols():
+            for key, kind in each.fields.items():
+                if key in document:
+                    found.results[key] = convert(document[key], kind, f"{name}: {key}")
+        return found
 
     @classmethod
     def read(cls, path: Path) -> "Evaluation":
@@ -278,31 +269,18 @@ def evaluate(
 
 def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: EvaluateOptions) -> None:
     """Announce all retrainings, then do those known beforehand: large batches are faster."""
-    asked = {
-        sample: protocols([task.name for task in tasks if sample in task.samples])
-        for sample in samples
-    }
-    n_retrainings = sum(
-        count_retrainings([each.name for each in mine], options, sample.size)
-        for sample, mine in asked.items()
-    )
-    samples[0].case.retrainer.events.emit(Foreseen(n_retrainings))
-    for sample, mine in asked.items():
-        jobs = [job for each in mine for job in each.jobs(sample, options)]
+    asked = {s: [task.name for task in tasks if s in task.samples] for s in samples}
+    counts = (count_retrainings(names, options, s.size) for s, names in asked.items())
+    samples[0].case.retrainer.events.emit(Foreseen(sum(counts)))
+    for sample, names in asked.items():
+        jobs = [job for each in protocols(names) for job in each.jobs(sample, options)]
         if jobs:
             sample.ask(jobs)
 
 
 def plain(value: Any) -> Any:
-    """Convert dataclasses to dicts and tuples to lists, recursively; None if not finite."""
-    if is_dataclass(value) and not isinstance(value, type):
-        written = (item.name for item in fields(value) if item.metadata.get("written", True))
-        return {name: plain(getattr(value, name)) for name in written}
-    if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """A value as JSON has it: dicts, lists, and None for numbers that are not finite."""
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=np.generic.item))
 
 
 def convert(value: Any, kind: type[_Kind], name: str) -> _Kind:

@@ -7,19 +7,13 @@ pages and documents treat all protocols in the same way.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from functools import reduce
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    NamedTuple,
-    get_origin,
-    get_type_hints,
-)
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_origin, get_type_hints
 
 from whereof import registry
 from whereof.chart import Chart
 from whereof.table import Column, Table
+from whereof.units import is_number
 
 if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
@@ -29,6 +23,10 @@ if TYPE_CHECKING:
     from whereof.settings import Settings
     from whereof.types import Numbers
 
+PAPER = (
+    "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient Rollback, "
+    "AAAI 2021"
+)
 MethodName = Annotated[str, Column("method", "method")]
 Size = Annotated[int | str, Column("k", "k", "count")]
 """The number of facts that are removed, or `all` that support."""
@@ -76,6 +74,8 @@ class Protocol:
     """Fields of `EvaluateOptions` that only this protocol reads."""
     settings: ClassVar["type[Settings] | None"] = None
     """A table of further options, given by `--settings NAME=VALUE`."""
+    note: ClassVar[str] = ""
+    """What the columns of its table mean."""
 
     def variants(self, options: "EvaluateOptions") -> Mapping[str, Mapping[str, Any]]:
         """Settings to change, by variant name; these runs are evaluated instead."""
@@ -98,8 +98,10 @@ class Protocol:
         return {}
 
     def tables(self, found: "Evaluation") -> Iterable[Table]:
-        """The results as tables."""
-        return ()
+        """The results as tables; unless overridden, the rows of the first field."""
+        rows = getattr(found, next(iter(self.fields)))
+        if isinstance(rows, tuple):
+            yield table_of(self.name, found, rows, "", self.note)
 
     def sentences(self, found: "Evaluation") -> Iterable[str]:
         """What the results mean."""
@@ -127,15 +129,19 @@ def protocols(names: Sequence[str] | None = None) -> list[Protocol]:
     ]
 
 
-def result_fields() -> dict[str, Any]:
-    """The fields of all protocols, with their types."""
-    return {name: kind for each in protocols() for name, kind in each.fields.items()}
+def best(rows: Iterable[Any], name: str) -> Any:
+    """The row with the largest value of a field; None if no value is known."""
+    known = (row for row in rows if is_number(getattr(row, name)))
+    return max(known, key=attrgetter(name), default=None)
 
 
 def no_results() -> dict[str, Any]:
     """The results of protocols that did not run: an empty tuple, or None."""
-    kinds = result_fields().items()
-    return {name: () if get_origin(kind) is tuple else None for name, kind in kinds}
+    return {
+        name: () if get_origin(kind) is tuple else None
+        for each in protocols()
+        for name, kind in each.fields.items()
+    }
 
 
 def count_retrainings(names: Iterable[str], options: "EvaluateOptions", size: SampleSize) -> int:
@@ -150,7 +156,7 @@ def table_of(
 ) -> Table:
     """A table of dataclasses whose fields carry their column: `Annotated[float, Column(...)]`.
 
-    Titles may contain {quantity} and {quantities}: probability or rating.
+    Titles and the note may contain {quantity} and {quantities}: probability or rating.
     """
     columns = dict(_columns(type(records[0])))
     words = {"quantity": found.quantity, "quantities": found.quantities}
@@ -159,7 +165,7 @@ def table_of(
         for path, each in columns.items()
     ]
     rows = ([_value(row, path, each.pair) for path, each in columns.items()] for row in records)
-    return Table.of(name, title, shown, rows, note)
+    return Table.of(name, title, shown, rows, note.format(**words))
 
 
 def _columns(kind: type) -> Iterator[tuple[tuple[str, ...], Column]]:

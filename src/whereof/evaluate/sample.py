@@ -79,9 +79,9 @@ class Sample:
         self.notes: dict[str, None] = {}  # remarks of explanations, each once
         self.asked: set[str] = set()  # keys of all requested retrainings
         self.trained: set[str] = set()  # keys of those that were not in the journal
-        self._ranked: dict[str, tuple[int, Sequence[FactIds]]] = {}  # how many, and the facts
-        self._supports: dict[str, Sequence[FactIds]] = {}
+        self._ranked: dict[tuple[str, bool], tuple[int, Sequence[FactIds]]] = {}  # see `rank`
         self._influences: dict[str, Numbers] = {}
+        self._unit = "score" if case.trained.learned_ratings else "probability"
 
     @cached_property
     def arrays(self) -> Predictions:
@@ -96,7 +96,7 @@ class Sample:
     @cached_property
     def n_adjacent(self) -> NDArray[np.int64]:
         """(n_predictions,) facts that share an entity or the relation with each."""
-        return np.array([len(self.adjacent(number)) for number in range(len(self))], np.int64)
+        return np.array([*map(len, map(self.adjacent, range(len(self))))], np.int64)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -127,20 +127,16 @@ class Sample:
 
     def ask(self, jobs: Sequence[Job]) -> Outcomes:
         """Standings of the predictions after retrainings and in the control."""
-        retrainer = self.case.retrainer
-        for job in [Job.control(len(self)), *jobs]:
-            self.asked.add(job.key)
-            if retrainer.journal.lacks(job.removed, self.arrays.places[job.which]):
-                self.trained.add(job.key)
+        retrainer, places = self.case.retrainer, self.arrays.places
+        every = [Job.control(len(self)), *jobs]
+        self.asked.update(job.key for job in every)
+        new = (job for job in every if retrainer.journal.lacks(job.removed, places[job.which]))
+        self.trained.update(job.key for job in new)
         return retrainer.ask(self.arrays, jobs)
 
     def outputs(self, standings: Standings) -> Numbers:
         """What influence is measured on: probabilities or, for rating models, ratings."""
         return np.asarray(standings[self._unit], np.float64)
-
-    @property
-    def _unit(self) -> str:
-        return "score" if self.case.trained.learned_ratings else "probability"
 
     def without(self, number: int, sets: Sequence[FactIds], method: str | None = None) -> Numbers:
         """(n_sets,) the output of one prediction without each set of facts, by a method."""
@@ -157,12 +153,9 @@ class Sample:
 
     def choose(self, method: str, ks: Sequence[Size]) -> dict[Size, Sequence[FactIds]]:
         """Per size, the facts of every prediction that a method would remove."""
-        numbers = [k for k in ks if isinstance(k, int)]
-        first = self.rank(method, max(numbers)) if numbers else ()
-        return {
-            k: [ids[:k] for ids in first] if isinstance(k, int) else self._supporting(method)
-            for k in ks
-        }
+        if numbers := [k for k in ks if isinstance(k, int)]:
+            self.rank(method, max(numbers))  # the smaller ones are its first facts
+        return {k: self._supporting(method) if k == "all" else self.rank(method, k) for k in ks}
 
     def _supporting(self, method: str) -> Sequence[FactIds]:
         """All supporting facts; for random facts, the number that rollback finds."""
@@ -184,13 +177,10 @@ class Sample:
         they support or not, and fewer only where the method has no more. The first call for a
         method measures `seconds`: the time for one explanation on one thread.
         """
-        if isinstance(top, str):
-            if method not in self._supports:
-                self._supports[method] = self._compute(method, top)
-            return self._supports[method]
-        if self._ranked.get(method, (0, ()))[0] < top:
-            self._ranked[method] = top, self._compute(method, top)
-        return [ids[:top] for ids in self._ranked[method][1]]
+        key, most = (method, top == "all"), top if isinstance(top, int) else None
+        if key not in self._ranked or self._ranked[key][0] < (most or 0):
+            self._ranked[key] = most or 0, self._compute(method, top)
+        return [ids[:most] for ids in self._ranked[key][1]]
 
     def _compute(self, method: str, top: int | str) -> Sequence[FactIds]:
         numbers = range(len(self))

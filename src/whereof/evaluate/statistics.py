@@ -48,12 +48,16 @@ def seeds_mean(values: Sequence[Numbers]) -> float:
     return float(np.mean([seed.mean() for seed in kept])) if kept else float("nan")
 
 
+def measured(values: Sequence[Numbers], seed: int) -> tuple[float, Interval | None]:
+    """`seeds_mean` and its interval."""
+    return seeds_mean(values), bootstrap_interval(values, seed)
+
+
 def over_seeds(
     values: Sequence[NDArray[Any]], seed: int
 ) -> tuple[float, Interval | None, tuple[float, ...]]:
     """The mean over seeds, its interval, and the mean of every seed."""
-    means = tuple(float(mine.mean()) for mine in values)
-    return seeds_mean(values), bootstrap_interval(values, seed), means
+    return *measured(values, seed), tuple(float(mine.mean()) for mine in values)
 
 
 def bootstrap_interval(

@@ -16,7 +16,7 @@ from whereof.api.retraining import open_case
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Evaluation, convert, plain
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocols.leave_one_out import Order, find_orders, find_truth
+from whereof.evaluate.protocols.leave_one_out import Order, Truth, find_orders
 from whereof.evaluate.protocols.removal import Significance
 from whereof.evaluate.sample import Retraining, Sample, pick
 from whereof.events import Events, Note
@@ -289,7 +289,7 @@ def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> lis
     """
     sample = pick(case, options)
     # The evaluation retrained the same, so the journal has all of it.
-    truth = find_truth(sample, options)
+    truth = Truth(sample, options)
     # Explanations are computed where the run's own are: on the GPU, or on the CPU.
     traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
     estimates = Sample(traced, sample.predictions).adjacent_influences("rollback")

@@ -26,7 +26,7 @@ from evaluate.small import (
 )
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocols.leave_one_out import _share_of_best, find_truth
+from whereof.evaluate.protocols.leave_one_out import Truth, _share_of_best
 from whereof.evaluate.sample import Sample
 from whereof.predict.prediction import Prediction
 from whereof.run.evaluations import find_evaluations
@@ -50,7 +50,7 @@ def test_rows_are_those_of_the_definition(small_run: Small) -> None:
                 control = probabilities(sample, retrain(sample, []))
                 alone = [probabilities(sample, retrain(sample, [i])) for i in range(N_FACTS)]
                 truth = control[:, None] - np.array(alone).T
-                np.testing.assert_allclose(find_truth(sample, ALL).matrix, truth.T, atol=1e-12)
+                np.testing.assert_allclose(Truth(sample, ALL).matrix, truth.T, atol=1e-12)
                 estimated = influences(run, sample, row.method)
                 pairs = list(zip(estimated, truth, sample.predictions, strict=True))
                 masks = [is_adjacent(run, situation) for _, _, situation in pairs]
@@ -80,10 +80,10 @@ def test_rows_are_those_of_the_definition(small_run: Small) -> None:
 def test_the_truth_is_trained_once(tmp_path: Path) -> None:
     run = train(tmp_path)
     with sampled(run) as sample:
-        before = find_truth(sample, ALL).matrix
+        before = Truth(sample, ALL).matrix
     events = Recorded()
     with sampled(run, events=events) as sample:
-        assert np.array_equal(find_truth(sample, ALL).matrix, before)
+        assert np.array_equal(Truth(sample, ALL).matrix, before)
         assert events.n_planned == []
 
 
@@ -121,7 +121,7 @@ def test_share_of_best() -> None:
 def test_orders_are_those_of_the_definition(small_run: Small) -> None:
     run = small_run()
     with sampled(run) as sample:
-        truth = find_truth(sample, ALL)
+        truth = Truth(sample, ALL)
         for row in leave_one_out([sample]).results["leave_one_out"]:
             estimated = influences(run, sample, row.method)
             assert len(row.orders) == len(sample.predictions)
@@ -152,7 +152,7 @@ def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(
     with sampled(run) as sample:
         every = leave_one_out([sample])
     with sampled(train(tmp_path / "again")) as sample:
-        asked = find_truth(sample, ALL.replace(adjacent_only=True))
+        asked = Truth(sample, ALL.replace(adjacent_only=True))
         near = np.array([is_adjacent(run, situation) for situation in sample.predictions]).T
         assert [ids.tolist() for ids in asked.adjacent] == [[*np.flatnonzero(m)] for m in near.T]
         assert not near.all()

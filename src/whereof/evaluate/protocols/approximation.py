@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from whereof.chart import Chart, Points
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.protocol import PAPER, Protocol, Retrainings, SampleSize
 from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
 from whereof.retrain.engine import Job
-from whereof.table import Column, Table
+from whereof.table import Column
 from whereof.units import is_number, show
 
 _METHOD = "rollback"
@@ -46,13 +46,14 @@ class ApproximationProtocol(Protocol):
 
     name = "approximation"
     title = "Predicted against actual"
-    citation = (
-        "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
-        "Rollback, AAAI 2021"
-    )
+    citation = PAPER
     fields: ClassVar[Mapping[str, Any]] = {"approximation": tuple[Approximation, ...]}
     uses = (_METHOD,)
     options = ("constraints",)
+    note = (
+        "Without the one fact that rollback ranks first. r: Pearson's correlation of predicted "
+        "and actual. Lipschitz: the largest slope of the score during training."
+    )
 
     def variants(self, options: EvaluateOptions) -> Mapping[str, Mapping[str, Any]]:
         return {name: {"constraint": name} for name in options.constraints or ()}
@@ -92,13 +93,6 @@ class ApproximationProtocol(Protocol):
         original = sample.outputs(outcomes.control)[numbers]
         actual = [sample.outputs(standings)[0] for standings in outcomes.jobs]
         return np.array([original, predicted, actual], np.float64).T
-
-    def tables(self, found: Evaluation) -> Iterator[Table]:
-        note = (
-            "Without the one fact that rollback ranks first. r: Pearson's correlation of predicted "
-            "and actual. Lipschitz: the largest slope of the score during training."
-        )
-        yield table_of("approximation", found, found.approximation, "", note)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         for row in found.approximation:

@@ -14,19 +14,13 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, best
 from whereof.evaluate.sample import Sample, Task
-from whereof.evaluate.statistics import (
-    Interval,
-    bootstrap_interval,
-    mean_size,
-    seeds_mean,
-    spearman,
-)
+from whereof.evaluate.statistics import Interval, mean_size, measured, spearman
 from whereof.retrain.engine import Job
-from whereof.table import Column, Table
+from whereof.table import Column
 from whereof.types import Numbers
-from whereof.units import is_number, show
+from whereof.units import show
 
 
 @dataclass(frozen=True)
@@ -54,6 +48,10 @@ class DatamodellingProtocol(Protocol):
     fields: ClassVar[Mapping[str, Any]] = {"datamodelling": tuple[Datamodelling, ...]}
     by_method = True
     options = ("subsets",)
+    note = (
+        "score: Spearman's correlation over random halves of the facts, of the sum of the "
+        "influences of the kept facts and the {quantity} after training on them."
+    )
 
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         return Retrainings(sets=options.subsets)
@@ -77,19 +75,10 @@ class DatamodellingProtocol(Protocol):
         rows = (_score(method, task, actual) for method in task.options.methods)
         return {"datamodelling": tuple(rows)}
 
-    def tables(self, found: Evaluation) -> Iterator[Table]:
-        note = (
-            "score: Spearman's correlation over random halves of the facts, of the sum of the "
-            f"influences of the kept facts and the {found.quantity} after training on them."
-        )
-        yield table_of("datamodelling", found, found.datamodelling, "", note)
-
     def sentences(self, found: Evaluation) -> Iterator[str]:
-        known = [row for row in found.datamodelling if is_number(row.score)]
-        if known:
-            best = max(known, key=lambda row: float(row.score))
-            score = show(best.score, "correlation")
-            yield f"{best.method} predicts random halves best, with a score of {score}."
+        if row := best(found.datamodelling, "score"):
+            score = show(row.score, "correlation")
+            yield f"{row.method} predicts random halves best, with a score of {score}."
 
 
 PROTOCOL = DatamodellingProtocol()
@@ -115,14 +104,9 @@ def _score(method: str, task: Task, actual: Sequence[Numbers]) -> Datamodelling:
     for sample, found in zip(task.seeds, actual, strict=True):
         predicted = _without_rounding(sample.influences(method) @ ~removed.T)
         scores.append(np.array([*map(spearman, predicted, found.T)]))
-    return Datamodelling(
-        method=method,
-        score=seeds_mean(scores),
-        interval=bootstrap_interval(scores, options.seed),
-        n_subsets=options.subsets,
-        n_predictions=mean_size(task.seeds),
-        n_seeds=len(task.seeds),
-    )
+    score = measured(scores, options.seed)
+    n_predictions, n_seeds = mean_size(task.seeds), len(task.seeds)
+    return Datamodelling(method, *score, options.subsets, n_predictions, n_seeds)
 
 
 def _without_rounding(sums: Numbers) -> Numbers:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, table_of
+from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, best
 from whereof.evaluate.sample import Sample, Task, facts_text
 from whereof.evaluate.statistics import mean_size
 from whereof.retrain.engine import Job
-from whereof.table import Column, Table
-from whereof.units import count, is_number, show
+from whereof.table import Column
+from whereof.units import count, show
 
 LIMIT = 100
 """Predictions of a seed that are looked at."""
@@ -56,6 +56,7 @@ class KelpieProtocol(Protocol):
     )
     fields: ClassVar[Mapping[str, Any]] = {"kelpie": tuple[Kelpie, ...]}
     by_method = by_size = True
+    note = "Before and after one retraining per seed without the facts of all explanations."
 
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         return Retrainings(sets=len(options.methods) * len(options.sizes))
@@ -81,16 +82,11 @@ class KelpieProtocol(Protocol):
                 task.record(sample, [job], control, [after], method=method, k=k)
         return {"kelpie": tuple(_row(*key, found) for key, found in falls.items() if found)}
 
-    def tables(self, found: Evaluation) -> Iterator[Table]:
-        note = "Before and after one retraining per seed without the facts of all explanations."
-        yield table_of("kelpie", found, found.kelpie, "", note)
-
     def sentences(self, found: Evaluation) -> Iterator[str]:
-        best = max(found.kelpie, key=lambda row: float(row.hits1_fall))
-        if is_number(best.hits1_fall):
+        if row := best(found.kelpie, "hits1_fall"):
             yield (
-                f"Hits@1 of {count(best.n_predictions, 'prediction')} falls most, to "
-                f"{show(best.hits1_after, 'percent')}, without {facts_text(best.method, best.k)} "
+                f"Hits@1 of {count(row.n_predictions, 'prediction')} falls most, to "
+                f"{show(row.hits1_after, 'percent')}, without {facts_text(row.method, row.k)} "
                 "for each of them."
             )
 
@@ -113,16 +109,6 @@ def _row(method: str, k: Size, falls: Sequence[_Fall]) -> Kelpie:
     sizes, ranks = zip(*falls, strict=True)
     hits = np.mean([(mine == 1).mean(axis=1) for mine in ranks], axis=0)  # before and after
     mrr = np.mean([(1 / mine).mean(axis=1) for mine in ranks], axis=0)
-    return Kelpie(
-        method=method,
-        k=k,
-        n_predictions=mean_size([mine[0] for mine in ranks]),
-        n_seeds=len(falls),
-        removed_mean=float(np.mean(sizes)),
-        hits1_before=float(hits[0]),
-        hits1_after=float(hits[1]),
-        hits1_fall=float(hits[0] - hits[1]),
-        mrr_before=float(mrr[0]),
-        mrr_after=float(mrr[1]),
-        mrr_fall=float(mrr[0] - mrr[1]),
-    )
+    n_predictions, removed_mean = mean_size([mine[0] for mine in ranks]), float(np.mean(sizes))
+    falling = [float(each) for both in (hits, mrr) for each in (*both, both[0] - both[1])]
+    return Kelpie(method, k, n_predictions, len(falls), removed_mean, *falling)

@@ -6,33 +6,25 @@ method later.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.chart import Bar, Chart
-from whereof.evaluate.evaluation import UNWRITTEN, Evaluation
+from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, best, table_of
 from whereof.evaluate.sample import Sample, Task
-from whereof.evaluate.statistics import (
-    Interval,
-    bootstrap_interval,
-    mean_size,
-    seeds_mean,
-    spearman,
-)
+from whereof.evaluate.statistics import Interval, mean_size, measured, seeds_mean, spearman
 from whereof.retrain.engine import Job
 from whereof.table import Column, Table
-from whereof.types import FactIds, Numbers
+from whereof.types import Numbers
 from whereof.units import count, is_number, show
 
 _SHOWN = 40
 """Rows that people see of the table of single predictions."""
-
 _Interval = Annotated[Interval | None, Column("", "95%", "correlation", "interval")]
-
 PAIR = np.dtype([("fact", "<i4"), ("prediction", "<i4"), ("influence", "<f8")])
 """A fact's id, the position of a prediction, and the true influence."""
 
@@ -62,6 +54,10 @@ class Order:
     first_drop: float
     """The fall of the probability without it; 0 where there is none."""
 
+    @property
+    def name(self) -> str:
+        return " ".join(part for part in (self.subject, self.relation, self.object) if part)
+
 
 @dataclass(frozen=True)
 class LeaveOneOut:
@@ -86,33 +82,46 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, eq=False)
 class TrueInfluences:
-    """The measured influences of one seed, which the run's folder keeps as an array.
-
-    A matrix where all facts were removed, otherwise pairs of a fact and a prediction.
-    """
+    """What the array of true influences of one seed, in the run's folder, is about."""
 
     seed: int
     predictions: tuple[tuple[str | None, ...], ...]
     """The columns: subject, relation, object and which of them was asked for."""
-    matrix: Any = field(default=None, repr=False, metadata=UNWRITTEN)
-    """(n_facts, n_predictions) the fall of the probability (or rating) without each fact."""
-    pairs: Any = field(default=None, repr=False, metadata=UNWRITTEN)
-    """(n_pairs,) of `PAIR`: the same, for every prediction and each fact adjacent to it."""
 
 
-class Truth(NamedTuple):
+class Truth(TrueInfluences):
     """True influences of one seed: how far each prediction falls without each single fact."""
 
-    original: Numbers
-    """(n_predictions,) probabilities (or ratings) with all facts."""
-    adjacent: tuple[FactIds, ...]
-    """Per prediction, ascending."""
-    drops: tuple[Numbers, ...]
-    """Per prediction, the fall without each adjacent fact."""
-    n_removed: int
-    """Distinct facts."""
     matrix: NDArray[np.float64] | None = None
-    """(n_facts, n_predictions) the fall without each fact, where all were removed."""
+    """(n_facts, n_predictions) falls of the probability (or rating), if all facts were removed."""
+
+    def __init__(self, sample: Sample, options: EvaluateOptions) -> None:
+        """Remove facts one by one: all of them or, for each prediction, those adjacent to it."""
+        numbers = range(len(sample))
+        super().__init__(sample.case.seed, tuple(map(sample.name, numbers)))
+        jobs = PROTOCOL.jobs(sample, options)
+        outcomes = sample.ask(jobs)
+        self.n_removed, self.original = len(jobs), sample.outputs(outcomes.control)
+        self.adjacent = [*map(sample.adjacent, numbers)]
+        which = np.concatenate([Job.control(0).which, *(job.which for job in jobs)])
+        after = sample.outputs(np.concatenate([outcomes.control[:0], *outcomes.jobs]))
+        falls = self.original[which] - after
+        if options.adjacent_only:
+            ordered = falls[np.argsort(which, kind="stable")]  # of each prediction, facts ascending
+            self.drops = np.split(ordered, np.cumsum([*map(len, self.adjacent)])[:-1])
+        else:
+            self.matrix = falls.reshape(-1, len(sample))
+            self.drops = [self.matrix[ids, n] for n, ids in enumerate(self.adjacent)]
+
+    @property
+    def pairs(self) -> NDArray[np.void]:
+        """(n_pairs,) of `PAIR`: every prediction and each fact adjacent to it."""
+        sizes = [*map(len, self.adjacent)]
+        pairs = np.zeros(sum(sizes), PAIR)
+        pairs["fact"] = np.concatenate(self.adjacent)
+        pairs["prediction"] = np.repeat(np.arange(len(sizes)), sizes)
+        pairs["influence"] = np.concatenate(self.drops)
+        return pairs
 
 
 class LeaveOneOutProtocol(Protocol):
@@ -136,24 +145,28 @@ class LeaveOneOutProtocol(Protocol):
         return Retrainings(single=size.n_facts)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        if options.adjacent_only:
-            return _adjacent_jobs(sample)
-        every = np.arange(len(sample))
-        return [Job.of([fact], every) for fact in range(sample.n_facts)]
+        """One retraining per fact, for all predictions or those that the fact is adjacent to."""
+        every = range(len(sample))
+        if not options.adjacent_only:
+            return [Job.of([fact], every) for fact in range(sample.n_facts)]
+        near = [*map(sample.adjacent, every)]
+        ids, owners = np.concatenate(near), np.repeat(every, [*map(len, near)])
+        order = np.argsort(ids, kind="stable")
+        fact_ids, starts = np.unique(ids[order], return_index=True)
+        which = np.split(owners[order], starts[1:])
+        return [Job.of([fact], mine) for fact, mine in zip(fact_ids, which, strict=False)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
         """Compare estimated with true influence. Single retrainings are too many to be listed."""
-        truths = [find_truth(sample, task.options) for sample in task.seeds]
+        truths = tuple(Truth(sample, task.options) for sample in task.seeds)
         rows = (_judge(method, task, truths) for method in task.options.methods)
-        named = map(_true_influences, task.seeds, truths)
-        return {"leave_one_out": tuple(rows), "true_influences": tuple(named)}
+        return {"leave_one_out": tuple(rows), "true_influences": truths}
 
     def arrays(self, found: Evaluation) -> Mapping[str, Numbers]:
-        arrays = {
+        return {
             f"seed-{each.seed}": each.pairs if each.matrix is None else each.matrix
             for each in found.true_influences
         }
-        return {name: array for name, array in arrays.items() if array is not None}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         which = "adjacent facts" if found.options.get("adjacent_only") else "every fact"
@@ -168,77 +181,34 @@ class LeaveOneOutProtocol(Protocol):
             yield _orders_table(found, pairs)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
-        rows = found.leave_one_out
-        everywhere = any(is_number(row.rho_all) for row in rows)
-        name = "rho_all" if everywhere else "rho_adjacent"
-        ranked = [row for row in rows if is_number(getattr(row, name))]
-        if not ranked:
+        row = best(found.leave_one_out, "rho_all")
+        noun = "fact" if row else "adjacent fact"
+        row = row or best(found.leave_one_out, "rho_adjacent")
+        if not row:
             return
-        best = max(ranked, key=lambda row: float(getattr(row, name)))
-        near, every = (show(rho, "correlation") for rho in (best.rho_adjacent, best.rho_all))
-        noun, rho = "adjacent fact", f"{near} over the adjacent facts of a prediction"
-        if everywhere:
-            noun, rho = "fact", f"{every} over all facts, {near} over adjacent ones"
+        near, every = (show(rho, "correlation") for rho in (row.rho_adjacent, row.rho_all))
+        rho = f"{near} over the adjacent facts of a prediction"
+        if noun == "fact":
+            rho = f"{every} over all facts, {near} over adjacent ones"
         yield (
-            f"Each of {count(best.n_facts, noun)} was removed alone. The order of {best.method} is "
+            f"Each of {count(row.n_facts, noun)} was removed alone. The order of {row.method} is "
             f"closest to the true one: Spearman's rho {rho}. Its first fact achieves "
-            f"{show(best.share_of_best, 'percent')} of the largest fall that any one fact causes."
+            f"{show(row.share_of_best, 'percent')} of the largest fall that any one fact causes."
         )
 
     def charts(self, found: Evaluation) -> Iterator[Chart]:
         groups = {"rho_adjacent": "over adjacent facts", "rho_all": "over all facts"}
-        bars = (
+        bars = [
             Bar(group, row.method, getattr(row, name), getattr(row, f"{name}_interval"))
             for name, group in groups.items()
             for row in found.leave_one_out
             if is_number(getattr(row, name))
-        )
+        ]
         x = Column("rho", "mean of Spearman's rho", "correlation")
-        yield Chart("leave-one-out", "Estimated and true influence", tuple(bars), x)
+        yield Chart("leave-one-out", "Estimated and true influence", bars, x)
 
 
 PROTOCOL = LeaveOneOutProtocol()
-
-
-def _adjacent_jobs(sample: Sample) -> list[Job]:
-    """One retraining per fact, for all predictions that the fact is adjacent to."""
-    near = [sample.adjacent(number) for number in range(len(sample))]
-    ids, owners = np.concatenate(near), np.repeat(np.arange(len(near)), [*map(len, near)])
-    order = np.argsort(ids, kind="stable")
-    fact_ids, starts = np.unique(ids[order], return_index=True)
-    which = np.split(owners[order], starts[1:])
-    return [Job.of([fact], mine) for fact, mine in zip(fact_ids, which, strict=False)]
-
-
-def find_truth(sample: Sample, options: EvaluateOptions) -> Truth:
-    """Remove facts one by one: all of them or, for each prediction, those adjacent to it."""
-    jobs = PROTOCOL.jobs(sample, options)
-    outcomes = sample.ask(jobs)
-    original = sample.outputs(outcomes.control)
-    near = tuple(sample.adjacent(number) for number in range(len(sample)))
-    if not options.adjacent_only:
-        matrix = original - np.array([sample.outputs(each) for each in outcomes.jobs])
-        drops = tuple(matrix[ids, number] for number, ids in enumerate(near))
-        return Truth(original, near, drops, len(jobs), matrix)
-    # In the order of `near`: of each prediction, its facts ascending.
-    fall: list[list[float]] = [[] for _ in near]
-    for job, standings in zip(jobs, outcomes.jobs, strict=True):
-        after = sample.outputs(standings)
-        for number, value in zip(job.which.tolist(), after.tolist(), strict=True):
-            fall[number].append(original[number] - value)
-    return Truth(original, near, tuple(map(np.array, fall)), len(jobs))
-
-
-def _true_influences(sample: Sample, truth: Truth) -> TrueInfluences:
-    names = tuple(sample.name(number) for number in range(len(sample)))
-    if truth.matrix is not None:
-        return TrueInfluences(sample.case.seed, names, matrix=truth.matrix)
-    sizes = [*map(len, truth.adjacent)]
-    pairs = np.zeros(sum(sizes), PAIR)
-    pairs["fact"] = np.concatenate(truth.adjacent)
-    pairs["prediction"] = np.repeat(np.arange(len(sizes)), sizes)
-    pairs["influence"] = np.concatenate(truth.drops)
-    return TrueInfluences(sample.case.seed, names, pairs=pairs)
 
 
 def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> list[Order]:
@@ -252,19 +222,18 @@ def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> l
 
 
 def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Order:
-    """The order for one prediction; estimates: (n_adjacent,) of its adjacent facts."""
     fact_ids, drops = truth.adjacent[number], truth.drops[number]
-    best, first = int(drops.argmax()), int(estimates.argmax())
+    most, first = int(drops.argmax()), int(estimates.argmax())
     supports = bool(estimates[first] > 0)
     return Order(
-        sample.case.seed,
+        truth.seed,
         *sample.name(number),
         n_adjacent=len(fact_ids),
         original=float(truth.original[number]),
         rho=spearman(estimates, drops),
-        best_fact=int(fact_ids[best]),
-        best_drop=float(drops[best]),
-        best_rank=int((estimates >= estimates[best]).sum()),
+        best_fact=int(fact_ids[most]),
+        best_drop=float(drops[most]),
+        best_rank=int((estimates >= estimates[most]).sum()),
         first_fact=int(fact_ids[first]) if supports else None,
         first_drop=float(drops[first]) if supports else 0.0,
     )
@@ -274,22 +243,17 @@ def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
     """One method, over all seeds."""
     seed, everywhere, shares, orders = task.options.seed, [], [], []
     for sample, truth in zip(task.seeds, truths, strict=True):
-        every = () if truth.matrix is None else sample.influences(method)
+        every = None if truth.matrix is None else (sample.influences(method), truth.matrix.T)
         near = sample.adjacent_influences(method)
         orders.append(find_orders(sample, near, truth))
-        if truth.matrix is None:
-            everywhere.append(np.full(len(sample), np.nan))
-            shares.append(np.array([*map(_share_of_best, near, truth.drops)]))
-        else:
-            everywhere.append(np.array([*map(spearman, every, truth.matrix.T)]))
-            shares.append(np.array([*map(_share_of_best, every, truth.matrix.T)]))
+        rhos = map(spearman, *every) if every else [np.nan] * len(sample)
+        everywhere.append(np.array([*rhos]))
+        shares.append(np.array([*map(_share_of_best, *(every or (near, truth.drops)))]))
     adjacent = [np.array([order.rho for order in mine]) for mine in orders]
     return LeaveOneOut(
-        method=method,
-        rho_adjacent=seeds_mean(adjacent),
-        rho_adjacent_interval=bootstrap_interval(adjacent, seed),
-        rho_all=seeds_mean(everywhere),
-        rho_all_interval=bootstrap_interval(everywhere, seed),
+        method,
+        *measured(adjacent, seed),
+        *measured(everywhere, seed),
         share_of_best=seeds_mean(shares),
         n_predictions=mean_size(task.seeds),
         n_seeds=len(task.seeds),
@@ -322,29 +286,13 @@ def _orders_table(found: Evaluation, pairs: Sequence[tuple[str, Order]]) -> Tabl
         Column("best_drop", "best", unit),
         Column("best_rank", "rank of best", "count"),
     )
-    ordered = sorted(pairs, key=lambda pair: (pair[1].seed, _name(pair[1])))
-    rows = (
-        (
-            *(_name(order), method, order.n_adjacent, order.rho),
-            *(_drop(found, order, drop) for drop in (order.first_drop, order.best_drop)),
-            order.best_rank,
-        )
-        for method, order in ordered
-    )
+    rows = []
+    for method, each in sorted(pairs, key=lambda pair: (pair[1].seed, pair[1].name)):
+        whole = 1.0 if found.rated else each.original  # drops are shares of the probability before
+        drops = (drop / whole if whole else None for drop in (each.first_drop, each.best_drop))
+        rows.append((each.name, method, each.n_adjacent, each.rho, *drops, each.best_rank))
     note = (
         f"first, best: the fall of the {found.quantity} without the fact that the method ranks "
         "first, and without the fact whose removal lowers it most."
     )
     return Table.of("leave-one-out-predictions", "By prediction", columns, rows, note, _SHOWN)
-
-
-def _name(order: Order) -> str:
-    parts = (order.subject, order.relation, order.object)
-    return " ".join(part for part in parts if part is not None)
-
-
-def _drop(found: Evaluation, order: Order, drop: float) -> float | None:
-    """The drop as a share of the probability before; for ratings, the drop itself."""
-    if found.rated:
-        return drop
-    return drop / order.original if order.original else None

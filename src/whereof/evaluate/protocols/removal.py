@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from whereof.chart import Bar, Box, Chart, Strip
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, table_of
+from whereof.evaluate.protocol import (
+    PAPER,
+    MethodName,
+    Protocol,
+    Retrainings,
+    SampleSize,
+    Size,
+    table_of,
+)
 from whereof.evaluate.sample import Sample, Task, facts_text
 from whereof.evaluate.statistics import (
     Interval,
@@ -120,10 +128,7 @@ class RemovalProtocol(Protocol):
 
     name = "removal"
     title = "Removing facts and retraining"
-    citation = (
-        "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
-        "Rollback, AAAI 2021"
-    )
+    citation = PAPER
     fields: ClassVar[Mapping[str, Any]] = {
         "removal": tuple[Removal, ...],
         "significance": tuple[Significance, ...],

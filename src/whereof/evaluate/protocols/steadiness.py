@@ -10,7 +10,7 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize
 from whereof.evaluate.sample import Sample, Task, draws_at_random
-from whereof.evaluate.statistics import Interval, bootstrap_interval, seeds_mean
+from whereof.evaluate.statistics import Interval, measured, seeds_mean
 from whereof.retrain.engine import Job
 from whereof.units import count, is_number, show
 
@@ -54,16 +54,10 @@ class SteadinessProtocol(Protocol):
             outcomes = sample.ask(jobs)
             after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
             changed.append((after["top"] != control["top"]).mean(axis=1))
-            far = np.abs(sample.outputs(after) - sample.outputs(control))
-            moved.append(far.mean(axis=1))
+            moved.append(np.abs(sample.outputs(after) - sample.outputs(control)).mean(axis=1))
             task.record(sample, jobs, control, after, method="random", k=1)
-        row = Steadiness(
-            n_removals=sum(map(len, changed)),
-            changed=seeds_mean(changed),
-            interval=bootstrap_interval(changed, task.options.seed),
-            mean_change=seeds_mean(moved),
-        )
-        return {"steadiness": row}
+        share = measured(changed, task.options.seed)
+        return {"steadiness": Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         row = found.steadiness

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize, table_of
+from whereof.evaluate.protocol import PAPER, Protocol, Retrainings, SampleSize, table_of
 from whereof.evaluate.sample import Sample, Task
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
@@ -132,10 +132,7 @@ class TheoryProtocol(Protocol):
 
     name = "theory"
     title = "Theory"
-    citation = (
-        "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
-        "Rollback, AAAI 2021"
-    )
+    citation = PAPER
     fields: ClassVar[Mapping[str, Any]] = {"theory": Theory | None}
     uses = _METHODS
 
