@@ -262,9 +262,7 @@ class Task:
         self,
         sample: Sample,
         jobs: Iterable[Job],
-        control: Standings,
-        standings: Iterable[Standings],
-        *,
+        outcomes: Outcomes,
         method: str,
         k: Size,
         sets: Iterable[FactIds] = (),
@@ -273,9 +271,9 @@ class Task:
         """Add a row for every prediction of every job; sets: facts in the method's order."""
         trained, name = sample.case.trained, sample.case.trained.dataset.entities.name
         rated = trained.learned_ratings
-        for job, found, facts, output in zip_longest(jobs, standings, sets, predicted):
+        for job, found, facts, output in zip_longest(jobs, outcomes.jobs, sets, predicted):
             for number, after in zip(job.which.tolist(), found, strict=True):
-                before = control[number]
+                before = outcomes.control[number]
                 row = Retraining(
                     *(self.name, method, str(k), sample.case.seed, trained.config.constraint),
                     *sample.name(number),

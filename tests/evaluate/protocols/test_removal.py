@@ -9,8 +9,7 @@ import pytest
 import whereof
 from evaluate.helpers import Naive, case_of
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocols.removal import _remove
-from whereof.evaluate.sample import Task, pick
+from whereof.evaluate.sample import pick
 
 LIMIT = 6
 
@@ -201,9 +200,9 @@ def test_a_model_of_ratings_is_told_by_its_scores(ratings: whereof.Run) -> None:
     assert {row.subject[0] + row.object[0] for row in rows} == {"um"}
 
 
-def test_one_ask_for_all_cells(run: whereof.Run) -> None:
-    with case_of(run) as case:
-        options = EvaluateOptions(limit=2, seed=5, k="1,2")
-        found = _remove(pick(case, options), Task("removal", options, []))
-    assert list(found.after) == [(m, k) for m in ("rollback", "random") for k in (1, 2)]
-    assert found.sizes(("rollback", 2)).tolist() == [2, 2]
+def test_cells_come_in_the_order_of_methods_and_sizes(run: whereof.Run) -> None:
+    found = run.evaluate(limit=2, seed=5, k="1,2", protocols="removal").removal
+    assert [(row.method, row.k) for row in found] == [
+        (method, k) for method in ("rollback", "random") for k in (1, 2)
+    ]
+    assert [(row.removed_mean, row.removed_std) for row in found] == [(1, 0), (2, 0)] * 2

@@ -84,12 +84,7 @@ class ApproximationProtocol(Protocol):
             float(sample.without(number, [job.removed])[0])
             for number, job in zip(numbers, jobs, strict=True)
         ]
-        task.record(
-            *(sample, jobs, outcomes.control, outcomes.jobs),
-            method=_METHOD,
-            k=1,
-            predicted=predicted,
-        )
+        task.record(sample, jobs, outcomes, _METHOD, 1, predicted=predicted)
         original = sample.outputs(outcomes.control)[numbers]
         actual = [sample.outputs(standings)[0] for standings in outcomes.jobs]
         return np.array([original, predicted, actual], np.float64).T

@@ -71,7 +71,7 @@ class DatamodellingProtocol(Protocol):
             jobs = self.jobs(sample, task.options)
             outcomes = sample.ask(jobs)
             actual.append(np.array([sample.outputs(each) for each in outcomes.jobs]))
-            task.record(sample, jobs, outcomes.control, outcomes.jobs, method="", k="half")
+            task.record(sample, jobs, outcomes, "", "half")
         rows = (_score(method, task, actual) for method in task.options.methods)
         return {"datamodelling": tuple(rows)}
 

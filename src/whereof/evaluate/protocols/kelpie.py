@@ -5,7 +5,7 @@ explanation are removed together and the model is retrained once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -75,11 +75,11 @@ class KelpieProtocol(Protocol):
             control = sample.ask([]).control
             which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
             jobs = _jobs(sample, which, options)
-            standings = sample.ask([*jobs.values()]).jobs
-            for (method, k), job, after in zip(jobs, jobs.values(), standings, strict=True):
+            outcomes = sample.ask([*jobs.values()])
+            for (key, job), after in zip(jobs.items(), outcomes.jobs, strict=True):
                 ranks = np.stack([control["rank"][which], after["rank"]])
-                falls[method, k].append((len(job.removed), ranks))
-                task.record(sample, [job], control, [after], method=method, k=k)
+                falls[key].append((len(job.removed), ranks))
+                task.record(sample, [job], replace(outcomes, jobs=(after,)), *key)
         return {"kelpie": tuple(_row(*key, found) for key, found in falls.items() if found)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:

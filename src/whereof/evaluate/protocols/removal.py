@@ -1,37 +1,20 @@
 """Removal: remove a method's facts, retrain, and check whether the prediction falls."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from functools import partial
-from operator import attrgetter
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.chart import Bar, Box, Chart, Strip
+from whereof.evaluate import protocol, statistics
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import (
-    PAPER,
-    MethodName,
-    Protocol,
-    Retrainings,
-    SampleSize,
-    Size,
-    table_of,
-)
+from whereof.evaluate.protocol import MethodName, Retrainings, SampleSize, Size, table_of
 from whereof.evaluate.sample import Sample, Task, facts_text
-from whereof.evaluate.statistics import (
-    Interval,
-    Spread,
-    mean_size,
-    over_seeds,
-    randomisation_p,
-    spread,
-)
-from whereof.predict.standing import Standings
+from whereof.evaluate.statistics import Interval, Spread, over_seeds
 from whereof.retrain.engine import Job
+from whereof.retrain.retrainer import Outcomes
 from whereof.table import Cell, Column, Table
 from whereof.types import FactIds, Numbers
 from whereof.units import count, is_number, show
@@ -99,36 +82,40 @@ class Change:
     removed_mean: float
 
 
-class _Removed(NamedTuple):
-    """A sample's predictions after every removal."""
+class _Effects(NamedTuple):
+    """Predictions of one seed without the facts of one method and size: (n_predictions,) each."""
 
-    sample: Sample
-    control: Standings
-    sets: Mapping[Choice, Sequence[FactIds]]
-    after: Mapping[Choice, Standings]
+    pd: Numbers
+    """1 where the probability fell."""
+    tc: Numbers
+    """1 where the top answer changed."""
+    tc_released: Numbers
+    left: Numbers
+    """The probability (or rating) after removal."""
+    sizes: Numbers
+    """The number of removed facts."""
 
-    def measured(self, metric: str, cell: Choice) -> Numbers:
-        """(n_predictions,) 1 where the probability fell (pd), or the top answer changed."""
-        if metric == "pd":
-            return (self.left(cell) < self.sample.outputs(self.control)).astype(np.float64)
-        top = "top_released" if metric == "tc_released" else "top"
-        return np.asarray(self.after[cell][top] != self.control["top"], np.float64)
-
-    def left(self, cell: Choice) -> Numbers:
-        """(n_predictions,) the probability (or rating) after removal."""
-        return self.sample.outputs(self.after[cell])
-
-    def sizes(self, cell: Choice) -> NDArray[np.int64]:
-        """(n_predictions,) the number of removed facts."""
-        return np.array([*map(len, self.sets[cell])], np.int64)
+    @classmethod
+    def of(cls, sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> "_Effects":
+        after, top = np.concatenate(outcomes.jobs), outcomes.control["top"]
+        left = sample.outputs(after)
+        fell = left < sample.outputs(outcomes.control)
+        effects = fell, after["top"] != top, after["top_released"] != top, left, [*map(len, sets)]
+        return cls(*(np.asarray(each, np.float64) for each in effects))
 
 
-class RemovalProtocol(Protocol):
+_Found = Mapping[Choice, Sequence[_Effects]]
+"""By method and size, the effects of every seed."""
+_Pairs = Sequence[tuple[Choice, Choice]]
+"""A method and a size, and the baseline with the same size."""
+
+
+class RemovalProtocol(protocol.Protocol):
     """See `docs/protocols/removal.md`."""
 
     name = "removal"
     title = "Removing facts and retraining"
-    citation = PAPER
+    citation = protocol.PAPER
     fields: ClassVar[Mapping[str, Any]] = {
         "removal": tuple[Removal, ...],
         "significance": tuple[Significance, ...],
@@ -142,20 +129,29 @@ class RemovalProtocol(Protocol):
         return Retrainings(adjacent=n_cells * (1 in options.sizes), sets=n_cells * n_sets)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        return [job for jobs in _jobs(_choose(sample, options)).values() for job in jobs]
+        return [job for _, sets in _choose(sample, options) for job in _jobs(sets)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        found = [_remove(sample, task) for sample in task.seeds]
+        options, found = task.options, dict[Choice, list[_Effects]]()
+        for sample in task.seeds:
+            for (method, k), sets in _choose(sample, options):
+                jobs, predicted = _jobs(sets), sample.predicted(method, sets)
+                outcomes = sample.ask(jobs)
+                task.record(sample, jobs, outcomes, method, k, sets, predicted)
+                found.setdefault((method, k), []).append(_Effects.of(sample, sets, outcomes))
+        baseline = str(options.baseline)
+        pairs = [((method, k), (baseline, k)) for method, k in found if method != baseline]
+        queries = [[made.answered(None) for made in sample.predictions] for sample in task.seeds]
         return {
-            "removal": tuple(_row(found, cell, task.options.seed) for cell in found[0].sets),
-            "significance": tuple(_compare(found, task.options)),
-            "changes": tuple(_changes(found, task.options)),
+            "removal": tuple(_row(*choice, each, options.seed) for choice, each in found.items()),
+            "significance": tuple(_compare(found, pairs, queries, options.seed)),
+            "changes": tuple(_change(found, *pair) for pair in pairs),
         }
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         baseline = found.options.get("baseline")
         note = (
-            f"PD: share of predictions whose {found.quantity} falls. TC: share whose top answer "
+            "PD: share of predictions whose {quantity} falls. TC: share whose top answer "
             "changes. 95%: interval."
         )
         if found.significance:
@@ -171,12 +167,13 @@ class RemovalProtocol(Protocol):
     def sentences(self, found: Evaluation) -> Iterator[str]:
         """One for every method, about its first size; the tables have all of them."""
         baseline = found.options.get("baseline")
-        others = {row.k: row for row in found.removal if row.method == baseline}
+        known = [row for row in found.removal if is_number(row.pd) and is_number(row.tc)]
+        others = {row.k: row for row in known if row.method == baseline}
         first = {row.method: row for row in reversed(found.removal)}
         for row in reversed(first.values()):
-            if row.method != baseline and is_number(row.pd) and is_number(row.tc):
+            if row.method != baseline and row in known:
                 yield _sentence(row, others.get(row.k), found)
-        yield from _released(found.removal)
+        yield from _released(known)
 
     def headlines(self, found: Evaluation) -> list[str]:
         return [*self.sentences(found)][:1]
@@ -185,22 +182,19 @@ class RemovalProtocol(Protocol):
         share = Column("share", "share of predictions", "percent")
         titles = {"pd": f"PD: the {found.quantity} fell", "tc": "TC: the top answer changed"}
         sizes = [*dict.fromkeys(row.k for row in found.removal)]
+        rows = sorted(found.removal, key=lambda row: sizes.index(row.k))
         for name, title in titles.items():
-            value = attrgetter(name, f"{name}_interval")
-            rows = sorted(found.removal, key=lambda row: sizes.index(row.k))
-            bars = [Bar(f"k = {row.k}", row.method, *value(row)) for row in rows]
+            values = ((row, getattr(row, name), getattr(row, f"{name}_interval")) for row in rows)
+            bars = [Bar(f"k = {row.k}", row.method, *both) for row, *both in values]
             yield Chart(name, title, bars, share)
         for name, title in titles.items() if len(found.seeds) > 1 else ():
-            seeds = attrgetter(f"{name}_seeds")
-            strips = [Strip(f"{row.method}, k = {row.k}", seeds(row)) for row in found.removal]
+            strips = [Strip(_label(row), getattr(row, f"{name}_seeds")) for row in found.removal]
             yield Chart(f"{name}-seeds", f"{title}, by seed", strips, share)
         if found.changes:
-            names = ("low", "first_quarter", "median", "third_quarter", "high", "mean", "count")
             boxes = []
             for row in found.changes:
-                heights = (*astuple(row.spread)[:6], row.removed_mean)
-                label = f"{row.method}, k = {row.k}"
-                boxes.append(Box(label, **dict(zip(names, heights, strict=True))))
+                numbers = {name: value for name, value in vars(row.spread).items() if name != "std"}
+                boxes.append(Box(_label(row), **numbers, count=row.removed_mean))
             axis = Column("difference", f"difference of {found.quantities}", "number")
             yield Chart("changes", _changes_title(found), boxes, axis)
 
@@ -208,48 +202,28 @@ class RemovalProtocol(Protocol):
 PROTOCOL = RemovalProtocol()
 
 
-def _choose(sample: Sample, options: EvaluateOptions) -> dict[Choice, Sequence[FactIds]]:
-    return {
-        (method, k): ids
-        for method in options.methods
-        for k, ids in sample.choose(method, options.sizes).items()
-    }
+def _choose(sample: Sample, options: EvaluateOptions) -> Iterator[tuple[Choice, Sequence[FactIds]]]:
+    for method in options.methods:
+        for k, sets in sample.choose(method, options.sizes).items():
+            yield (method, k), sets
 
 
-def _jobs(sets: Mapping[Choice, Sequence[FactIds]]) -> dict[Choice, list[Job]]:
-    return {
-        cell: [Job.of(ids, [number]) for number, ids in enumerate(mine)]
-        for cell, mine in sets.items()
-    }
+def _jobs(sets: Sequence[FactIds]) -> list[Job]:
+    return [Job.of(ids, [number]) for number, ids in enumerate(sets)]
 
 
-def _remove(sample: Sample, task: Task) -> _Removed:
-    sets = _choose(sample, task.options)
-    jobs = _jobs(sets)
-    outcomes = sample.ask([job for mine in jobs.values() for job in mine])
-    standings = np.concatenate(outcomes.jobs).reshape(len(sets), len(sample), 1)
-    for (method, k), after in zip(sets, standings, strict=True):
-        task.record(
-            *(sample, jobs[method, k], outcomes.control, after),
-            method=method,
-            k=k,
-            sets=sets[method, k],
-            predicted=sample.predicted(method, sets[method, k]),
-        )
-    return _Removed(sample, outcomes.control, sets, dict(zip(sets, standings[..., 0], strict=True)))
-
-
-def _row(found: Sequence[_Removed], cell: Choice, seed: int) -> Removal:
+def _row(method: str, k: Size, found: Sequence[_Effects], seed: int) -> Removal:
     """One method and size, over all seeds."""
     measures: dict[str, Any] = {}
     for metric in (*_METRICS, "tc_released"):
-        mean, interval, seeds = over_seeds([each.measured(metric, cell) for each in found], seed)
+        mean, interval, seeds = over_seeds([getattr(each, metric) for each in found], seed)
         measures |= {metric: mean, f"{metric}_interval": interval, f"{metric}_seeds": seeds}
-    sizes = [each.sizes(cell) for each in found]
+    sizes = [each.sizes for each in found]
     return Removal(
-        *cell,
+        method,
+        k,
         **measures,
-        n_predictions=mean_size(sizes),
+        n_predictions=statistics.mean_size(sizes),
         n_seeds=len(found),
         removed_mean=float(np.concatenate(sizes).mean()),
         removed_std=float(np.concatenate(sizes).std()),
@@ -257,50 +231,48 @@ def _row(found: Sequence[_Removed], cell: Choice, seed: int) -> Removal:
     )
 
 
-def _pairs(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[tuple[Choice, Choice]]:
-    """Every cell of another method beside that of the baseline."""
-    for method, k in found[0].sets:
-        if method != options.baseline:
-            yield (method, k), (str(options.baseline), k)
-
-
-def _compare(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Significance]:
-    queries = [[made.answered(None) for made in each.sample.predictions] for each in found]
-    for mine, other in _pairs(found, options):
+def _compare(found: _Found, pairs: _Pairs, queries: Any, seed: int) -> Iterator[Significance]:
+    for mine, other in pairs:
+        both = [*zip(found[mine], found[other], strict=True)]
         for metric in _METRICS:
-            differences = [
-                each.measured(metric, mine) - each.measured(metric, other) for each in found
-            ]
-            difference, interval, seeds = over_seeds(differences, options.seed)
-            p_value = randomisation_p(differences, options.seed, queries=queries)
-            yield Significance(
-                *(mine[0], other[0], mine[1], metric), difference, p_value, interval, seeds
-            )
+            differences = [getattr(one, metric) - getattr(two, metric) for one, two in both]
+            mean, interval, seeds = over_seeds(differences, seed)
+            p_value = statistics.randomisation_p(differences, seed, queries=queries)
+            names = mine[0], other[0], mine[1], metric
+            yield Significance(*names, mean, p_value, interval, seeds)
 
 
-def _changes(found: Sequence[_Removed], options: EvaluateOptions) -> Iterator[Change]:
-    for mine, other in _pairs(found, options):
-        lower = np.concatenate([each.left(other) - each.left(mine) for each in found])
-        removed = float(np.concatenate([each.sizes(mine) for each in found]).mean())
-        yield Change(mine[0], other[0], mine[1], spread(lower), removed)
+def _change(found: _Found, mine: Choice, other: Choice) -> Change:
+    both = zip(found[mine], found[other], strict=True)
+    lower = statistics.spread(np.concatenate([two.left - one.left for one, two in both]))
+    removed = float(np.concatenate([each.sizes for each in found[mine]]).mean())
+    return Change(mine[0], other[0], mine[1], lower, removed)
 
 
-def _starred(found: Evaluation, table: Table) -> Table:
-    """Marks what differs from the baseline, by its p-value."""
-    p_values = {(test.method, test.k, test.metric): test.p_value for test in found.significance}
-
-    def cell(row: tuple[Any, ...], column: Column, value: Any) -> Any:
-        p_value = p_values.get((row[0], row[1], column.name), 1.0)
-        mark = next((stars for limit, stars in _STARS if p_value < limit), "")
-        return Cell(value, mark=mark) if mark else value
-
-    rows = [tuple(map(partial(cell, row), table.columns, row)) for row in table.rows]
-    return replace(table, rows=tuple(rows))
+def _label(row: Removal | Change) -> str:
+    return f"{row.method}, k = {row.k}"
 
 
 def _changes_title(found: Evaluation) -> str:
     baseline = found.changes[0].baseline
     return f"How much lower the {found.quantity} is than without the facts of {baseline}"
+
+
+def _p_values(found: Evaluation) -> dict[tuple[str, Size, str], float]:
+    return {(test.method, test.k, test.metric): test.p_value for test in found.significance}
+
+
+def _starred(found: Evaluation, table: Table) -> Table:
+    """Marks what differs from the baseline, by its p-value."""
+    p_values, rows = _p_values(found), []
+    for row in table.rows:
+        cells = list(row)
+        for place, column in enumerate(table.columns):
+            p_value = p_values.get((row[0], row[1], column.name), 1.0)
+            mark = next((stars for limit, stars in _STARS if p_value < limit), "")
+            cells[place] = Cell(row[place], mark=mark) if mark else row[place]
+        rows.append(tuple(cells))
+    return replace(table, rows=tuple(rows))
 
 
 def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
@@ -310,7 +282,7 @@ def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
         f"Removing {facts_text(row.method, row.k, row.removed_mean)} lowers the {found.quantity} "
         f"of {show(row.pd, 'percent')} of {count(row.n_predictions, 'prediction')}{seeds}"
     )
-    if other is None or not is_number(other.pd) or not is_number(other.tc):
+    if other is None:
         return f"{said} and changes the top answer of {show(row.tc, 'percent')}."
     them = facts_text(other.method, other.k, other.removed_mean)
     fell, changed = (_compared(row, other, metric, found) for metric in _METRICS)
@@ -327,13 +299,12 @@ def _compared(row: Removal, other: Removal, metric: str, found: Evaluation) -> s
         return "no difference"
     points = show(abs(difference), "points").removeprefix("+")
     said = f"{points} {'more' if difference > 0 else 'less'}"
-    for test in found.significance:
-        if (test.method, test.k, test.metric) == (row.method, row.k, metric):
-            p = show(test.p_value, "p-value")
-            p = f"p {p}" if p.startswith("<") else f"p = {p}"
-            chance = "more than chance" if test.p_value < _SURE else "which may be chance"
-            return f"{said}, {chance} ({p})"
-    return said
+    p_value = _p_values(found).get((row.method, row.k, metric))
+    if p_value is None:
+        return said
+    p = show(p_value, "p-value")
+    chance = "more than chance" if p_value < _SURE else "which may be chance"
+    return f"{said}, {chance} (p {p if p.startswith('<') else f'= {p}'})"
 
 
 def _released(rows: Sequence[Removal]) -> Iterator[str]:
@@ -342,7 +313,7 @@ def _released(rows: Sequence[Removal]) -> Iterator[str]:
         f"{show(row.tc_released, 'percent')} instead of {show(row.tc, 'percent')} "
         f"({row.method}, k = {row.k})"
         for row in rows
-        if is_number(row.tc) and is_number(row.tc_released) and row.tc_released != row.tc
+        if is_number(row.tc_released) and row.tc_released != row.tc
     ]
     if moved:
         yield (

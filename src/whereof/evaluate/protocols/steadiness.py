@@ -55,7 +55,7 @@ class SteadinessProtocol(Protocol):
             after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
             changed.append((after["top"] != control["top"]).mean(axis=1))
             moved.append(np.abs(sample.outputs(after) - sample.outputs(control)).mean(axis=1))
-            task.record(sample, jobs, control, after, method="random", k=1)
+            task.record(sample, jobs, outcomes, "random", 1)
         share = measured(changed, task.options.seed)
         return {"steadiness": Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))}
 
