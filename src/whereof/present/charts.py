@@ -1,36 +1,25 @@
 """Charts as SVG: one function for each kind of mark, all over the same axes."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from whereof.chart import Bar, Box, Chart, Curve, Mark, Place, Points, Strip
-from whereof.present.svg import (
-    PLAIN,
-    SMALL,
-    chart_file,
-    disc,
-    filled,
-    fit,
-    line,
-    stroked,
-    text_width,
-    with_tip,
-    words,
-)
+from whereof.present import svg
+from whereof.present.svg import MUTED, PLAIN, SMALL, disc, fit, line, tag, with_tip, words
 from whereof.table import Column
-from whereof.units import count, is_number, show
+from whereof.units import count, is_number, show, typographic
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROUNDING = 1e-9
-_DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
+_DASHES = (None, "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
 _LONGEST = 150
 """The largest width of a label beside an axis."""
 _BOTTOM = 46
 """Room below an axis for its numbers and its title."""
-_COUNT = "facts removed, on average"
+_COUNT = Column("count", "facts removed, on average")
 _DRAWN = 1000
 """Panels with more points than this are thinned."""
 _MARKED = 40
@@ -40,11 +29,16 @@ _MARKED = 40
 def chart_svg(chart: Chart) -> str:
     """A whole SVG file; a chart without values says so."""
     marks = [mark for mark in chart.marks if _has_values(mark)]
-    if marks:
-        return chart_file(chart.title, *_DRAWERS[type(marks[0])](chart, marks))
-    about = f"{chart.x.title}. There is nothing to draw."
-    parts = [words(16, 18, "There is nothing to draw.", muted=True)]
-    return chart_file(chart.title, 360, 40, about, parts)
+    nothing = "There is nothing to draw."
+    drawn = (360.0, 40.0, f"{chart.x.title}. {nothing}", [words(16, 18, nothing, fill=MUTED)])
+    width, height, about, parts = _DRAWERS[type(marks[0])](chart, marks) if marks else drawn
+    lines = svg.wrap(chart.title, 0.9 * (width - 32), PLAIN, 3)
+    title = [
+        words(16, 20 + 16 * row, text, size=PLAIN, bold=True) for row, text in enumerate(lines)
+    ]
+    above = 12 + 16 * len(lines)
+    body = tag("g", "\n".join(parts), transform=f"translate(0 {above})")
+    return svg.picture(chart.title, width, height + above, about, [*title, body], dark=True)
 
 
 def _has_values(mark: Mark) -> bool:
@@ -102,28 +96,29 @@ class Scale:
 def _below(x: Scale, bottom: float, top: float, column: Column) -> list[str]:
     """The axis of x: ticks, their numbers and the title."""
     parts = []
-    for tick, label in zip(x.ticks, _labels(x, column), strict=True):
-        at = x.at(tick)
+    for at, label in _labels(x, column):
         parts.append(line((at, bottom), (at, top), "rim grid"))
-        parts.append(words(at, bottom + 15, label, "middle", muted=True))
+        parts.append(words(at, bottom + 15, label, "middle", fill=MUTED))
     parts.append(words((x.start + x.end) / 2, bottom + 31, column.title, "middle"))
     return [*parts, line((x.start, bottom), (x.end, bottom), "rim")]
 
 
-def _beside(y: Scale, left: float, right: float, column: Column) -> list[str]:
-    """The axis of y, on the left."""
+def _beside(y: Scale, edge: float, end: float, column: Column, *, right: bool = False) -> list[str]:
+    """The axis of y at an edge, on the left or on the right; ticks reach to `end`."""
+    kind, anchor, *away = ("rim", "start", 7, 50) if right else ("rim grid", "end", -6, -44)
     parts = []
-    for tick, label in zip(y.ticks, _labels(y, column), strict=True):
-        at = y.at(tick)
-        parts.append(line((left, at), (right, at), "rim grid"))
-        parts.append(words(left - 6, at + SMALL / 3, label, "end", muted=True))
+    for at, label in _labels(y, column):
+        parts.append(line((edge, at), (end, at), kind))
+        parts.append(words(edge + away[0], at + SMALL / 3, label, anchor, fill=MUTED))
     title = fit(column.title, abs(y.start - y.end), SMALL)
-    parts.append(words(left - 44, (y.start + y.end) / 2, title, "middle", turned=-90))
-    return [*parts, line((left, y.start), (left, y.end), "rim")]
+    parts.append(words(edge + away[1], (y.start + y.end) / 2, title, "middle", turned=True))
+    return [*parts, line((edge, y.start), (edge, y.end), "rim")]
 
 
-def _labels(scale: Scale, column: Column) -> list[str]:
-    return tick_texts(scale.ticks, percent=column.unit in ("percent", "share"))
+def _labels(scale: Scale, column: Column) -> Iterator[tuple[float, str]]:
+    """Positions and texts of ticks."""
+    texts = tick_texts(scale.ticks, percent=column.unit in ("percent", "share"))
+    return zip(map(scale.at, scale.ticks), map(typographic, texts), strict=True)
 
 
 _Drawn = tuple[float, float, str, list[str]]
@@ -160,19 +155,19 @@ def _bar(bar: Bar, series: int, scale: Scale, y: float, unit: str) -> list[str]:
     if ends:
         whiskers = [line((ends[0], y), (ends[1], y), "dark interval", width=1.3)]
         whiskers += [line((x, y - 4), (x, y + 4), width=1.3) for x in ends]
-    length = f'x="{min(zero, end):.2f}" width="{abs(end - zero):.2f}"'
-    body = f'<rect {filled(series)} {length} y="{y - thick / 2:.2f}" height="{thick}"/>'
+    place = {"x": min(zero, end), "y": y - thick / 2, "width": abs(end - zero), "height": thick}
+    body = tag("rect", **svg.filled(series), **place)
     return [
-        words(scale.start - 6, y + 4, fit(bar.series, _LONGEST, SMALL), "end", muted=True),
+        words(scale.start - 6, y + 4, fit(bar.series, _LONGEST, SMALL), "end", fill=MUTED),
         with_tip(_bar_words(bar, unit), body, *whiskers),
-        words(max(zero, end, *ends[1:]) + 5, y + 4, show(bar.value, unit)),
+        words(max(zero, end, *ends[1:]) + 5, y + 4, typographic(show(bar.value, unit))),
     ]
 
 
 def _bar_words(bar: Bar, unit: str) -> str:
-    told = f"{bar.series}: {show(bar.value, unit)}"
-    ends = [show(end, unit) for end in _interval(bar)]
-    return f"{told} (95% from {' to '.join(ends)})" if ends else told
+    ends = " to ".join(show(end, unit) for end in _interval(bar))
+    interval = f" (95% from {ends})" if ends else ""
+    return typographic(f"{bar.series}: {show(bar.value, unit)}{interval}")
 
 
 def _interval(bar: Bar) -> list[float]:
@@ -190,7 +185,7 @@ def _boxes(chart: Chart, boxes: Sequence[Box]) -> _Drawn:
     right = Scale(nice_ticks([0.0, *counts]), y.start, y.end)
     parts = _beside(y, x.start, x.end, chart.x)
     parts.append(line((x.start, y.at(0.0)), (x.end, y.at(0.0)), "dark zero", dashes="3 3"))
-    parts += _right_axis(right, x.end, _COUNT) if counts else []
+    parts += _beside(right, x.end, x.end + 4, _COUNT, right=True) if counts else []
     for index, box in enumerate(boxes):
         at = x.at(index + 0.5)
         parts.append(with_tip(_box_words(box, chart.x.unit), *_box(box, at, y)))
@@ -198,7 +193,11 @@ def _boxes(chart: Chart, boxes: Sequence[Box]) -> _Drawn:
         parts += [words(at, y.start + 15 + 13 * n, part, "middle") for n, part in enumerate(label)]
         if is_number(box.count):
             parts.append(with_tip(show(box.count, "mean"), _diamond(at + 26, right.at(box.count))))
-    parts += _box_legend(y.start + 64, _COUNT if counts else "")
+    below = y.start + 64
+    parts += [line((16, below - 4), (34, below - 4), width=2.4), words(40, below, "median")]
+    parts += [disc(1, 100, below - 4, 3.4), words(109, below, "mean")]
+    if counts:
+        parts += [_diamond(158, below - 4), words(168, below, f"{_COUNT.title} (right)")]
     told = "; ".join(_box_words(box, chart.x.unit) for box in boxes)
     about = f"{chart.x.title}: whiskers, quartiles and median, a disc at the mean. {told}."
     return x.end + 64, y.start + 76, about, parts
@@ -208,39 +207,20 @@ def _box(box: Box, x: float, y: Scale) -> list[str]:
     """Whiskers, the box, its median and its mean."""
     half = 17
     low, bottom, median, top, high, mean = map(y.at, _heights(box))
-    place = f'x="{x - half:.2f}" y="{top:.2f}" width="{2 * half}" height="{bottom - top:.2f}"'
+    place = {"x": x - half, "y": top, "width": 2 * half, "height": bottom - top}
     return [
         line((x, low), (x, bottom), "dark whisker"),
         line((x, top), (x, high), "dark whisker"),
         *(line((x - half / 2, end), (x + half / 2, end)) for end in (low, high)),
-        f'<rect {filled(0)} fill-opacity="0.3" {place}/>',
-        f"<rect {stroked(0)} {place}/>",
+        tag("rect", **svg.filled(0), fill_opacity=0.3, **place),
+        tag("rect", **svg.stroked(0), **place),
         line((x - half, median), (x + half, median), "dark median", width=2.4),
         disc(1, x, mean, 3.4),
     ]
 
 
-def _right_axis(scale: Scale, x: float, title: str) -> list[str]:
-    parts = [line((x, scale.start), (x, scale.end), "rim")]
-    for tick, label in zip(scale.ticks, tick_texts(scale.ticks), strict=True):
-        y = scale.at(tick)
-        parts.append(line((x, y), (x + 4, y), "rim"))
-        parts.append(words(x + 7, y + SMALL / 3, label, muted=True))
-    return [*parts, words(x + 50, (scale.start + scale.end) / 2, title, "middle", turned=-90)]
-
-
-def _box_legend(y: float, count: str) -> list[str]:
-    parts = [
-        line((16, y - 4), (34, y - 4), width=2.4),
-        words(40, y, "median"),
-        disc(1, 100, y - 4, 3.4),
-        words(109, y, "mean"),
-    ]
-    return [*parts, _diamond(158, y - 4), words(168, y, f"{count} (right)")] if count else parts
-
-
 def _diamond(x: float, y: float) -> str:
-    return f'<path {filled(2)} d="M{x:.2f} {y - 5:.2f}l5 5l-5 5l-5 -5Z"/>'
+    return tag("path", **svg.filled(2), d=f"M{x:.2f} {y - 5:.2f}l5 5l-5 5l-5 -5Z")
 
 
 def _heights(box: Box) -> tuple[float, ...]:
@@ -250,10 +230,8 @@ def _heights(box: Box) -> tuple[float, ...]:
 def _box_words(box: Box, unit: str) -> str:
     count = f", count {show(box.count, 'mean')}" if is_number(box.count) else ""
     low, first, median, third, high, mean = (show(each, unit) for each in _heights(box))
-    return (
-        f"{box.label}: {low} to {high}, quartiles {first} and {third}, "
-        f"median {median}, mean {mean}{count}"
-    )
+    quartiles = f"quartiles {first} and {third}, median {median}"
+    return typographic(f"{box.label}: {low} to {high}, {quartiles}, mean {mean}{count}")
 
 
 def _scatter(chart: Chart, panels: Sequence[Points]) -> _Drawn:
@@ -274,8 +252,8 @@ def _scatter(chart: Chart, panels: Sequence[Points]) -> _Drawn:
         y = Scale(ticks, top_edge + side, top_edge)
         parts += [
             words(x.start, y.end - 38, fit(panel.series, side + gap, PLAIN), size=PLAIN, bold=True),
-            words(x.start, y.end - 23, fit(panel.note, side + gap, SMALL)),
-            words(x.start, y.end - 9, _points_words(panel), muted=True),
+            words(x.start, y.end - 23, fit(typographic(panel.note), side + gap, SMALL)),
+            words(x.start, y.end - 9, _points_words(panel), fill=MUTED),
             *_below(x, y.start, y.end, chart.x),
             *_beside(y, x.start, x.end, chart.y),
             line((x.start, y.start), (x.end, y.end), "dark diagonal", dashes="5 4"),
@@ -315,7 +293,7 @@ def _curves(chart: Chart, curves: Sequence[Curve]) -> _Drawn:
     for index, (curve, course) in enumerate(zip(curves, courses, strict=True)):
         spots = [(x.at(a), y.at(b)) for a, b in course]
         points = " ".join(f"{a:.2f},{b:.2f}" for a, b in spots)
-        parts.append(f'<polyline {_dashed(index)} points="{points}"/>')
+        parts.append(tag("polyline", **_dashed(index), points=points))
         parts += [disc(index, a, b, 2.6) for a, b in spots] if len(spots) <= _MARKED else []
         told = (f"{show(b, chart.y.unit)} at {a:g}" for a, b in (course[0], course[-1]))
         about += f" {curve.series}: {', '.join(told)}."
@@ -326,15 +304,14 @@ def _curves(chart: Chart, curves: Sequence[Curve]) -> _Drawn:
         order = sorted(range(len(curves)), key=lambda index: -courses[index][-1][1])
         for row, index in enumerate(order):
             at = top + 10 + 17 * row
-            parts.append(f'<path {_dashed(index)} d="M{x.end + 10:.2f} {at - 4}h20"/>')
+            parts.append(tag("path", **_dashed(index), d=f"M{x.end + 10:.2f} {at - 4}h20"))
             parts.append(words(x.end + 36, at, fit(curves[index].series, _LONGEST, SMALL)))
     return x.end + right, y.start + _BOTTOM, about, parts
 
 
-def _dashed(index: int) -> str:
+def _dashed(index: int) -> dict[str, Any]:
     dashes = _DASHES[index % len(_DASHES)]
-    more = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return f'{stroked(index)} stroke-width="1.8"{more}'
+    return {**svg.stroked(index), "stroke_width": 1.8, "stroke_dasharray": dashes}
 
 
 def _strips(chart: Chart, strips: Sequence[Strip]) -> _Drawn:
@@ -348,8 +325,8 @@ def _strips(chart: Chart, strips: Sequence[Strip]) -> _Drawn:
     for index, (label, values) in enumerate(rows):
         y, mean = top + row * (index + 0.5), sum(values) / len(values)
         said = ", ".join(show(value, chart.x.unit) for value in values)
-        told.append(f"{label}: {said}; mean {show(mean, chart.x.unit)}")
-        parts.append(words(left - 8, y + 4, fit(label, _LONGEST, SMALL), "end", muted=True))
+        told.append(typographic(f"{label}: {said}; mean {show(mean, chart.x.unit)}"))
+        parts.append(words(left - 8, y + 4, fit(label, _LONGEST, SMALL), "end", fill=MUTED))
         stroke = line((x.at(mean), y - 8), (x.at(mean), y + 8), "dark mean", width=2.2)
         discs = (disc(0, x.at(value), y, 4, opacity=0.65) for value in values)
         parts.append(with_tip(told[-1], *discs, stroke))
@@ -373,4 +350,4 @@ def _places(points: Sequence[Place]) -> list[tuple[float, float]]:
 
 def _label_room(labels: Iterable[str]) -> float:
     """Space for labels beside an axis."""
-    return 24 + min(max(text_width(label, SMALL) for label in labels), _LONGEST)
+    return 24 + min(max(svg.text_width(label, SMALL) for label in labels), _LONGEST)

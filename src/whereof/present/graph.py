@@ -10,22 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
-from whereof.present.names import (
-    fact_text,
-    fall_text,
-    influence_text,
-    label_of,
-    measure_text,
-    name_of,
-    named,
-    prediction_text,
-    standing_text,
-    stands_text,
-)
+from whereof.present import names
+from whereof.present.names import fact_text, label_of, name_of, named
 from whereof.present.svg import (
-    FONT,
-    GROUND,
-    INK,
     LARGE,
     MUTED,
     OPPOSES,
@@ -36,8 +23,11 @@ from whereof.present.svg import (
     SUPPORTS,
     Sign,
     fit,
-    safe,
+    picture,
     sign_of,
+    tag,
+    with_tip,
+    words,
     wrap,
 )
 from whereof.units import percent, typographic
@@ -57,7 +47,7 @@ _TOP, _LEGEND = 68, 46
 _BOLD = 1.06
 """How much wider bold text is."""
 _THINNEST, _THICKEST = 1.2, 6.0
-_DASHES = {PREDICTED: ' stroke-dasharray="9 5"'}
+_DASHES = {PREDICTED: "9 5"}
 
 
 def explanation_svg(explanation: Explanation) -> str:
@@ -210,62 +200,51 @@ class _Picture:
 
     def svg(self) -> str:
         """The whole document."""
-        self._add_all()
-        height = self.y + _LEGEND
-        title = safe(prediction_text(self.explanation))
-        about = f"{measure_text(self.explanation)}. Positive supports, negative opposes."
-        size = f'width="{self.width:g}" height="{height:g}"'
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {height:g}" '
-            f'{size} role="img" aria-label="{title}" font-family="{FONT}" fill="{INK}">',
-            f"<title>{title}</title>",
-            f"<desc>{safe(about)}</desc>",
-            f'<rect width="100%" height="100%" fill="{GROUND}"/>',
-            *self.edges,
-            *self.boxes,
-            *self.words,
-            *_legend(height - 18),
-            "</svg>",
-        ]
-        return "\n".join(parts) + "\n"
-
-    def _add_all(self) -> None:
-        room = self.width - 2 * _MARGIN
-        title = fit(fact_text(self.prediction), room, LARGE * _BOLD)
-        stands = fit(typographic(stands_text(self.explanation)), room, PLAIN)
-        self._add_words(28, title, LARGE, bold=True)
-        self._add_words(48, stands, PLAIN)
-        is_loop = self.chosen.is_loop
-        across = (self.left, self.middle if is_loop else self.right)
-        self._add_edge(*across, self._prediction_look(), is_loop=is_loop)
-        for fact in self.chosen.between:
-            forwards = is_loop or self.chosen.end(fact, "subject") == "subject"
-            ends = across if forwards else across[::-1]
-            self._add_edge(*ends, self._look(fact), is_loop=is_loop)
-        for side, facts in self.chosen.loops.items():
-            for fact in facts:
-                self._add_edge(*self.gaps[side], self._look(fact), is_loop=True)
-        for third in self.chosen.thirds:
-            self._add_third(third)
+        self._add_title()
+        self._add_facts()
         self._add_pillars()
         self._add_others()
         if self.chosen.n_left_out:
             self.y += 28
             more = f"{self.chosen.n_left_out:,} more of the listed facts are not drawn."
-            self._add_words(self.y - 6, more, SMALL)
+            self.words.append(words(_MARGIN, self.y - 6, more))
+        height = self.y + _LEGEND
+        about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
+        parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18)]
+        return picture(names.prediction_text(self.explanation), self.width, height, about, parts)
 
-    def _add_words(self, y: float, text: str, size: float, *, bold: bool = False) -> None:
-        self.words.append(_text(_MARGIN, y, text, size, bold=bold, anchor="start"))
+    def _add_title(self) -> None:
+        room = self.width - 2 * _MARGIN
+        title = fit(fact_text(self.prediction), room, LARGE * _BOLD)
+        stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
+        self.words.append(words(_MARGIN, 28, title, size=LARGE, bold=True))
+        self.words.append(words(_MARGIN, 48, stands, size=PLAIN))
+
+    def _add_facts(self) -> None:
+        """Add the prediction and the facts that contain one of its entities."""
+        chosen, is_loop = self.chosen, self.chosen.is_loop
+        across = (self.left, self.middle if is_loop else self.right)
+        self._add_edge(*across, self._prediction_look(), is_loop=is_loop)
+        for fact in chosen.between:
+            forwards = is_loop or chosen.end(fact, "subject") == "subject"
+            ends = across if forwards else across[::-1]
+            self._add_edge(*ends, self._look(fact), is_loop=is_loop)
+        for side, facts in chosen.loops.items():
+            for fact in facts:
+                self._add_edge(*self.gaps[side], self._look(fact), is_loop=True)
+        for third in chosen.thirds:
+            self._add_third(third)
 
     def _add_third(self, third: Third) -> None:
         """Add a box in the middle, as high as its lanes and its text."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
         # Pairs are always rolled back.
-        note = "" if third.pair is None else f"pair {fall_text(third.pair, self.explanation.of)}"
+        pair = "" if third.pair is None else names.fall_text(third.pair, self.explanation.of)
+        note = f"pair {typographic(pair)}" if pair else ""
         lanes = max(map(len, third.sides.values()))
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (self.middle, top + 3, _BOX, height - 6)
-        self.boxes.append(_box(*place, lines, third.title, note=typographic(note)))
+        self.boxes.append(_box(*place, lines, third.title, note=note))
         for side, facts in third.sides.items():
             self.y = top + (height - _LANE * len(facts)) / 2
             pillar, box = self.gaps[side]
@@ -281,13 +260,10 @@ class _Picture:
         y, room, middle = self.y + lane / 2, abs(x2 - x1) - 24, (x1 + x2) / 2
         away = look.width / 2 + (_LOOP / 2 if is_loop else 0)
         label, note = fit(look.label, room, SMALL), fit(look.note, room, SMALL)
-        bold = look.sign is PREDICTED
-        named = _text(middle, y - away - 4, label, SMALL, bold=bold) if label else ""
-        self.edges.append(
-            f"<g><title>{safe(look.title)}</title>"
-            f"{_arrow(x1, x2, y, look, is_loop=is_loop)}{named}"
-            f"{_text(middle, y + away + 11, note, SMALL, look.sign.text)}</g>"
-        )
+        above = words(middle, y - away - 4, label, "middle", bold=look.sign is PREDICTED)
+        below = words(middle, y + away + 11, note, "middle", fill=look.sign.text)
+        arrow = _arrow(x1, x2, y, look, is_loop=is_loop)
+        self.edges.append(with_tip(look.title, arrow, above if label else "", below))
         self.y += lane
 
     def _add_pillars(self) -> None:
@@ -303,7 +279,8 @@ class _Picture:
         if not self.chosen.others:
             return
         self.y += 34
-        self._add_words(self.y - 8, "Facts between other entities", PLAIN, bold=True)
+        title = "Facts between other entities"
+        self.words.append(words(_MARGIN, self.y - 8, title, size=PLAIN, bold=True))
         columns = 1 if self.chosen.is_loop else 2
         for index, fact in enumerate(self.chosen.others):
             if index % columns:
@@ -318,7 +295,7 @@ class _Picture:
             self._add_edge(start, stop, self._look(fact))
 
     def _prediction_look(self) -> _Look:
-        stands = typographic(standing_text(self.prediction))
+        stands = typographic(names.standing_text(self.prediction))
         title = f"Predicted: {fact_text(self.prediction, full=True)}\n{stands}"
         label = label_of(self.prediction, "relation") or "predicted"
         return _Look(PREDICTED, 3.0, label, stands, title)
@@ -327,7 +304,7 @@ class _Picture:
         """The width of a fact's edge shows its influence."""
         share = _strength(fact) / self.most if self.most else 0.0
         sign = sign_of(fact.influence)
-        note = typographic(influence_text(fact.influence, self.explanation))
+        note = typographic(names.influence_text(fact.influence, self.explanation))
         lines = [fact_text(fact, full=True), f"influence {note}: {sign.word}"]
         if fact.probability_without is not None:
             lines.append(f"probability without it {percent(fact.probability_without)}")
@@ -339,22 +316,17 @@ class _Picture:
 def _arrow(x1: float, x2: float, y: float, look: _Look, *, is_loop: bool) -> str:
     """A line and its head; a loop turns before x2 and comes back."""
     length, half = round(7 + look.width, 2), 3.5 + look.width / 2
-    out = 1 if x2 > x1 else -1
+    out, end, tip = 1 if x2 > x1 else -1, y, x2
+    base = tip - out * length
+    path = f"M{x1:g} {y:g}H{base:g}"
     if is_loop:
-        radius = _LOOP / 2
-        end, tip, base = y + radius, x1, x1 + out * length
-        path = (
-            f"M{x1:g} {y - radius:g}H{x2 - out * 30:g}"
-            f"a{radius:g} {radius:g} 0 0 {int(out > 0)} 0 {_LOOP:g}H{base:g}"
-        )
-    else:
-        end, tip, base = y, x2, x2 - out * length
-        path = f"M{x1:g} {y:g}H{base:g}"
-    return (
-        f'<path d="{path}" fill="none" stroke="{look.sign.line}" '
-        f'stroke-width="{look.width:.2f}"{_DASHES.get(look.sign, "")}/>'
-        f'<path d="M{tip:g} {end:g}L{base:g} {end - half:.2f}V{end + half:.2f}Z" '
-        f'fill="{look.sign.line}"/>'
+        end, tip, base = y + _LOOP / 2, x1, x1 + out * length
+        turn = f"a{_LOOP / 2:g} {_LOOP / 2:g} 0 0 {int(out > 0)} 0 {_LOOP:g}"
+        path = f"M{x1:g} {y - _LOOP / 2:g}H{x2 - out * 30:g}{turn}H{base:g}"
+    line = {"stroke": look.sign.line, "stroke_width": look.width}
+    head = f"M{tip:g} {end:g}L{base:g} {end - half:.2f}V{end + half:.2f}Z"
+    return tag("path", d=path, fill="none", **line, stroke_dasharray=_DASHES.get(look.sign)) + tag(
+        "path", d=head, fill=look.sign.line
     )
 
 
@@ -376,40 +348,19 @@ def _box(
     # At the height of the prediction's edge, a pillar's name reads on with it.
     first = y + (min(spare, 26) if is_pillar else spare) / 2 + PLAIN - 1
     texts = [
-        _text(middle, first + index * step, line, PLAIN, bold=is_pillar)
+        words(middle, first + index * step, line, "middle", size=PLAIN, bold=is_pillar)
         for index, line in enumerate(lines)
     ]
     if note:
-        texts.append(_text(middle, first + len(lines) * step - 1, note, SMALL, MUTED))
-    return (
-        f'<g><title>{safe(title)}</title><rect x="{x:g}" y="{y:g}" width="{width:g}" '
-        f'height="{height:g}" rx="7" fill="{fill}" stroke="{rim}"/>{"".join(texts)}</g>'
-    )
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    size: float,
-    fill: str = INK,
-    *,
-    bold: bool = False,
-    anchor: str = "middle",
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return (
-        f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" '
-        f'fill="{fill}"{weight}>{safe(text)}</text>'
-    )
+        texts.append(words(middle, first + len(lines) * step - 1, note, "middle", fill=MUTED))
+    body = tag("rect", x=x, y=y, width=width, height=height, rx=7, fill=fill, stroke=rim)
+    return with_tip(title, body, *texts)
 
 
 def _legend(y: float) -> Iterator[str]:
     """A legend for colours, dashes and widths."""
     for x, sign in zip((16, 116, 216), (PREDICTED, SUPPORTS, OPPOSES), strict=True):
-        yield (
-            f'<path d="M{x} {y - 4:g}h26" stroke="{sign.line}" stroke-width="3"'
-            f"{_DASHES.get(sign, '')}/>"
-        )
-        yield _text(x + 32, y, sign.word, SMALL, anchor="start")
-    yield _text(316, y, "thicker: more influence", SMALL, MUTED, anchor="start")
+        line = {"stroke": sign.line, "stroke_dasharray": _DASHES.get(sign)}
+        yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **line)
+        yield words(x + 32, y, sign.word)
+    yield words(316, y, "thicker: more influence", fill=MUTED)

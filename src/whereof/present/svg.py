@@ -1,4 +1,4 @@
-"""Parts of a picture as SVG: colours, fitted text, lines and words."""
+"""Pictures as SVG: colours, text that fits, and the marks that all drawings consist of."""
 
 import math
 import re
@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from whereof.units import typographic
 
@@ -17,22 +18,14 @@ INK, MUTED, RIM, GROUND = "#222222", "#555555", "#9a9a9a", "#ffffff"
 """Colours of text, secondary text, lines and the background."""
 SERIES = ("#0072b2", "#d55e00", "#00795a", "#a9457f", "#7a6a00", "#555555")
 """Colours of series on a light background; colour-blind readers can distinguish them."""
-DARK_SERIES = ("#56b4e9", "#ff9a4d", "#3fd0a4", "#e59cc4", "#e6d050", "#b5b5b5")
-"""The same on a dark background."""
-
-# The attributes are the colours of a light page; a browser in dark mode overrides them.
-_DARK = (
-    "@media screen and (prefers-color-scheme: dark) {"
-    ".whereof-chart .ground { fill: #181818; } .whereof-chart .ink { fill: #eeeeee; }"
-    ".whereof-chart .muted { fill: #b5b5b5; } .whereof-chart .rim { stroke: #777777; }"
-    ".whereof-chart .dark { stroke: #eeeeee; }"
-    + "".join(
-        f" .whereof-chart .fill{index} {{ fill: {colour}; }}"
-        f" .whereof-chart .line{index} {{ stroke: {colour}; }}"
-        for index, colour in enumerate(DARK_SERIES)
-    )
-    + "}"
-)
+_DARK_SERIES = ("#56b4e9", "#ff9a4d", "#3fd0a4", "#e59cc4", "#e6d050", "#b5b5b5")
+_DARK = [
+    *("ground { fill: #181818", "ink { fill: #eeeeee", "muted { fill: #b5b5b5"),
+    *("rim { stroke: #777777", "dark { stroke: #eeeeee"),
+    *(f"fill{index} {{ fill: {colour}" for index, colour in enumerate(_DARK_SERIES)),
+    *(f"line{index} {{ stroke: {colour}" for index, colour in enumerate(_DARK_SERIES)),
+]
+"""Colours of charts on a dark page, by class. Attributes have those of a light page."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{} /\\`-\"")
 _BROAD = frozenset("mwMW@%…—")
@@ -121,25 +114,49 @@ def _char_width(char: str) -> float:
     return 0.98 if char in _BROAD else 0.75 if char.isupper() else 0.63
 
 
-def chart_file(title: str, width: float, height: float, about: str, parts: Iterable[str]) -> str:
-    """A whole SVG file: the title above the parts; screen readers say `about`."""
-    lines = wrap(title, 0.9 * (width - 32), PLAIN, 3)
-    heading = [
-        words(16, 20 + 16 * row, line, size=PLAIN, bold=True) for row, line in enumerate(lines)
+def tag(name: str, *inner: str, **attributes: Any) -> str:
+    """An element: numbers are rounded, and attributes that are None are left out."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{told}>{''.join(inner)}</{name}>" if inner else f"<{name}{told}/>"
+
+
+def _attribute(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{round(value, 2):g}"
+
+
+def picture(
+    title: str, width: float, height: float, about: str, parts: Iterable[str], *, dark: bool = False
+) -> str:
+    """A whole SVG file; screen readers say `about`. dark: has other colours on a dark page."""
+    style = " ".join(f".whereof-chart .{rule}; }}" for rule in _DARK)
+    lines = [
+        "",
+        tag("title", safe(title)),
+        tag("desc", safe(typographic(about))),
+        *([tag("style", f"@media screen and (prefers-color-scheme: dark) {{{style}}}")] * dark),
+        tag("rect", class_="ground", width="100%", height="100%", fill=GROUND),
+        *parts,
+        "",
     ]
-    above = 12 + 16 * len(lines)
-    height += above
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="whereof-chart" '
-        f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
-        f'aria-label="{safe(title)}" font-family="{FONT}" font-size="{SMALL}" fill="{INK}">\n'
-        f"<title>{safe(title)}</title>\n<desc>{safe(typographic(about))}</desc>\n"
-        f"<style>{_DARK}</style>\n"
-        f'<rect class="ground" width="100%" height="100%" fill="{GROUND}"/>\n'
-        + "\n".join(heading)
-        + f'\n<g transform="translate(0 {above})">\n'
-        + "\n".join(parts)
-        + "\n</g>\n</svg>\n"
+        tag(
+            "svg",
+            "\n".join(lines),
+            xmlns="http://www.w3.org/2000/svg",
+            class_="whereof-chart" if dark else None,
+            viewBox=f"0 0 {width:g} {height:g}",
+            width=width,
+            height=height,
+            role="img",
+            aria_label=safe(title),
+            font_family=FONT,
+            fill=INK,
+        )
+        + "\n"
     )
 
 
@@ -150,18 +167,16 @@ def words(
     anchor: str = "start",
     *,
     size: float = SMALL,
+    fill: str = INK,
     bold: bool = False,
-    muted: bool = False,
-    turned: float = 0,
+    turned: bool = False,
 ) -> str:
-    """A line of words; `turned` by a number of degrees."""
-    colour = f'class="{"muted" if muted else "ink"}" fill="{MUTED if muted else INK}"'
-    weight = ' font-weight="bold"' if bold else ""
-    turn = f' transform="rotate({turned:g} {x:.2f} {y:.2f})"' if turned else ""
-    return (
-        f'<text x="{x:.2f}" y="{y:.2f}" font-size="{size:g}" text-anchor="{anchor}" '
-        f"{colour}{weight}{turn}>{safe(typographic(text))}</text>"
-    )
+    """A line of words, from bottom to top if `turned`."""
+    place = {"x": x, "y": y, "font_size": size, "text_anchor": anchor}
+    colour = {"class_": {INK: "ink", MUTED: "muted"}.get(fill), "fill": fill}
+    weight = "bold" if bold else None
+    turn = f"rotate(-90 {x:.2f} {y:.2f})" if turned else None
+    return tag("text", safe(text), **place, **colour, font_weight=weight, transform=turn)
 
 
 def line(
@@ -170,36 +185,33 @@ def line(
     kind: str = "dark",
     *,
     width: float = 1,
-    dashes: str = "",
+    dashes: str | None = None,
 ) -> str:
     """A straight line: `rim` of an axis, `rim grid` behind the data, or `dark` with a name."""
-    colour = RIM if kind.startswith("rim") else INK
-    more = ' stroke-opacity="0.35"' if kind == "rim grid" else ""
-    more += f' stroke-dasharray="{dashes}"' if dashes else ""
-    return (
-        f'<line class="{kind}" x1="{start[0]:.2f}" y1="{start[1]:.2f}" x2="{end[0]:.2f}" '
-        f'y2="{end[1]:.2f}" stroke="{colour}" stroke-width="{width:g}"{more}/>'
-    )
+    ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    colour = {"class_": kind, "stroke": RIM if kind.startswith("rim") else INK}
+    faint = 0.35 if kind == "rim grid" else None
+    more = {"stroke_opacity": faint, "stroke_dasharray": dashes}
+    return tag("line", **colour, **ends, stroke_width=width, **more)
 
 
-def filled(series: int) -> str:
+def filled(series: int) -> dict[str, str]:
     """The attributes of a surface in a series' colour."""
     index = series % len(SERIES)
-    return f'class="fill{index}" fill="{SERIES[index]}"'
+    return {"class_": f"fill{index}", "fill": SERIES[index]}
 
 
-def stroked(series: int) -> str:
+def stroked(series: int) -> dict[str, str]:
     """The attributes of a line in a series' colour."""
     index = series % len(SERIES)
-    return f'class="line{index}" stroke="{SERIES[index]}" fill="none"'
+    return {"class_": f"line{index}", "stroke": SERIES[index], "fill": "none"}
 
 
-def disc(series: int, x: float, y: float, radius: float, opacity: float = 1) -> str:
+def disc(series: int, x: float, y: float, radius: float, opacity: float | None = None) -> str:
     """A round point."""
-    faint = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
-    return f'<circle {filled(series)}{faint} cx="{x:.2f}" cy="{y:.2f}" r="{radius:g}"/>'
+    return tag("circle", **filled(series), fill_opacity=opacity, cx=x, cy=y, r=radius)
 
 
 def with_tip(tip: str, *parts: str) -> str:
     """A group with a tooltip."""
-    return f"<g><title>{safe(typographic(tip))}</title>{''.join(parts)}</g>"
+    return tag("g", tag("title", safe(tip)), *parts)
