@@ -6,8 +6,8 @@ from whereof.predict.answers import Answer
 from whereof.present.metrics import (
     best_value,
     main_metric,
+    metric_column,
     metric_names,
-    metric_title,
     metrics_table,
 )
 from whereof.present.run import RunInfo, answers_table
@@ -54,7 +54,7 @@ def test_errors_are_plain_numbers_and_gaps_stay_empty() -> None:
 def test_titles_and_the_best() -> None:
     names = ["mrr", "hits@10", "recall@10", "ndcg@10", "rmse", "coverage"]
     titles = ["MRR", "Hits@10", "Recall@10", "NDCG@10", "RMSE", "Coverage"]
-    assert [metric_title(name) for name in names] == titles
+    assert [metric_column(name).title for name in names] == titles
     assert best_value("mrr", [0.2, None, 0.3]) == 0.3
     assert best_value("rmse", [0.9, 1.1]) == 0.9
     assert best_value("mrr", [0.2, 0.2]) is None

@@ -34,7 +34,7 @@ from whereof.events import (
     TrainingStarted,
     Validated,
 )
-from whereof.present.metrics import metric_title
+from whereof.present.metrics import metric_column
 from whereof.units import count as counted
 from whereof.units import size
 
@@ -161,7 +161,7 @@ class TerminalEvents(Events):
 
     def _validate(self, event: Validated) -> None:
         if event.best and (event.epoch == event.n_epochs or self._is_time()):
-            title = metric_title(event.metric)
+            title = metric_column(event.metric).title
             self.say(f"epoch {event.epoch}: valid {title} {event.value:.4f}, the best so far")
 
     def _download(self, event: Downloading) -> None:

@@ -12,23 +12,8 @@ from whereof.explain.explanation import ExplainedFact, Explanation, Graph, Joint
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
-from whereof.present.names import (
-    fact_text,
-    has_falls,
-    is_rated,
-    label_of,
-    measure_text,
-    name_of,
-    named,
-    output_noun,
-    output_text,
-    output_unit,
-    places_of,
-    prediction_text,
-    standing_text,
-    stands_text,
-    these_facts,
-)
+from whereof.present import names
+from whereof.present.names import fact_text, has_falls, is_rated, label_of, output_text
 from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.table import Cell, Column, Table
@@ -79,7 +64,7 @@ def explanation_html(explanation: Explanation) -> str:
         ("paragraphs", explanation.notes),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
     ]
-    return page(parts, title=prediction_text(explanation), template="notebook.html")
+    return page(parts, title=names.prediction_text(explanation), template="notebook.html")
 
 
 def explanation_page(explanation: Explanation) -> str:
@@ -89,7 +74,7 @@ def explanation_page(explanation: Explanation) -> str:
 
     facts = facts_table(explanation, explanation.facts)
     parts = [
-        ("paragraphs", [stands_text(explanation)]),
+        ("paragraphs", [names.stands_text(explanation)]),
         ("items", list(_about(explanation))),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
         ("heading", "Graph"),
@@ -99,7 +84,7 @@ def explanation_page(explanation: Explanation) -> str:
         *(("titled", table) for table in _joint_tables(explanation)),
     ]
     heading = fact_text(explanation.prediction)
-    return page(parts, title=prediction_text(explanation), heading=heading)
+    return page(parts, title=names.prediction_text(explanation), heading=heading)
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
@@ -129,7 +114,7 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
     ax.axvline(0, color="#222222", linewidth=0.8)
     estimated = f"influence, as {explanation.method} estimates it"
     ax.set_xlabel(_AXES[explanation.of] if falls else estimated)
-    name, stands = fact_text(explanation.prediction), stands_text(explanation)
+    name, stands = fact_text(explanation.prediction), names.stands_text(explanation)
     ax.set_title(f"{_literal(name)}\n{stands}", fontsize="medium")
     return ax
 
@@ -157,14 +142,9 @@ def facts_table(
     influence = ("points" if in_points else "signed") if page else "influence"
     without = "percent" if page else "probability"
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
-    names = [str(fact.fact_id) if ids else None for fact in facts]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("rank", "rank" if page else "", "count"), [fact.rank for fact in facts]),
-        (Column("fact_id", "fact", "count"), names),
-        *(
-            (Column(place, place), [_name_cell(fact, place, ids) for fact in facts])
-            for place in (places_of(facts[0]) if facts else ())
-        ),
+        *names.fact_columns(facts, ids=ids, full=ids),
         (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
         (Column("influence", "influence", influence), list(map(_influence, facts))),
@@ -173,16 +153,12 @@ def facts_table(
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
-    note = f"{measure_text(explanation)}. Positive supports the prediction, negative opposes it."
+    note = (
+        f"{names.measure_text(explanation)}. Positive supports the prediction, negative opposes it."
+    )
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
     return Table.by_columns("facts", "", columns, note if page else "", most)
-
-
-def _name_cell(fact: ExplainedFact, place: str, full: bool) -> Cell:
-    """The label and, below it, the name."""
-    name, label = name_of(fact, place), label_of(fact, place)
-    return Cell(label, about=name if full and name != label else "")
 
 
 def _parts(fact: ExplainedFact, page: bool) -> str:
@@ -223,7 +199,8 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
     prediction, other = explanation.prediction, explanation.contrast
     yield "prediction", fact_text(prediction, full=True)
     if other is not None:
-        yield "compared with", f"{named(other.answer, other.label)}: {standing_text(other)}"
+        answer = names.named(other.answer, other.label)
+        yield "compared with", f"{answer}: {names.standing_text(other)}"
         yield "log of their ratio", number(other.log_ratio)
     yield "top new answer", prediction.top_label
     yield "method", explanation.method
@@ -234,35 +211,23 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Table]:
     """Facts rolled back together, below the prediction with all facts."""
+    tables: dict[str, dict[str, Joint]] = {}
     if explanation.without is not None:
-        together = [("together", explanation.without)]
-        title = f"Without {these_facts(len(explanation.without.fact_ids))}"
-        yield _joint_table(explanation, title, together, page)
+        title = f"Without {names.these_facts(len(explanation.without.fact_ids))}"
+        tables[title] = {"together": explanation.without}
     if explanation.stability is not None:
-        rows = [(f"top {len(joint.fact_ids)}", joint) for joint in explanation.stability]
-        yield _joint_table(explanation, "Without its strongest supporting facts", rows, page)
-
-
-def _joint_table(
-    explanation: Explanation, title: str, joints: Sequence[tuple[str, Joint]], page: bool
-) -> Table:
-    now = explanation.prediction
-    unit = "points" if explanation.of == "probability" and page else "influence"
-    columns = [
-        Column("without", "without"),
-        Column("value", output_noun(now), output_unit(now, "percent" if page else "probability")),
-        Column("rank", "rank", "count"),
-        Column("influence", "influence", unit),
-        Column("sum_of_single", "sum of single influences", unit),
-        Column("top_answer", "top answer"),
+        title = "Without its strongest supporting facts"
+        tables[title] = {f"top {len(joint.fact_ids)}": joint for joint in explanation.stability}
+    points = "points" if explanation.of == "probability" and page else "influence"
+    more = [
+        Column("influence", "influence", points),
+        Column("sum_of_single", "sum of single influences", points),
     ]
-    rows: list[Sequence[Any]] = [("none", now.value, now.rank, "", "", now.top_label)]
-    for name, joint in joints:
-        top = Cell(joint.top_label, tone="changed" if joint.top_answer_changes else "")
-        influences = (joint.influence, joint.sum_of_single)
-        rows.append((name, joint.value, joint.rank, *influences, top))
+    unit = "percent" if page else "probability"
     note = "An estimate: the facts of a row are rolled back together, not retrained."
-    return Table.of("joint", title, columns, rows, note)
+    for title, joints in tables.items():
+        standings = {"none": explanation.prediction, **joints}
+        yield names.standings_table("without", title, standings, more, unit=unit, note=note)
 
 
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
@@ -272,7 +237,7 @@ def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     stands = f"{output}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
     if explanation.of == "score" and not is_rated(prediction):
         stands += f", score {text(prediction.score, 'score')}"
-    if prediction.top_answer != name_of(prediction, prediction.asks):
+    if prediction.top_answer != names.name_of(prediction, prediction.asks):
         stands += f"; the top answer is {prediction.top_label}"
     yield stands
     if other is not None:
@@ -337,7 +302,7 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
 
 def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
     """Two rows per pair."""
-    places = places_of(paths[0].facts[0])
+    places = names.places_of(paths[0].facts[0])
     columns = [
         Column("number", "", "count"),
         *(Column(place, "") for place in places),

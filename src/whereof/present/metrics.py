@@ -1,6 +1,7 @@
 """Metrics of runs as tables, by split."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from whereof.table import Cell, Column, Table
@@ -8,7 +9,7 @@ from whereof.table import Cell, Column, Table
 _ERRORS = frozenset({"mae", "rmse"})
 """Errors: lower is better. All other metrics are shares: higher is better."""
 _ACRONYMS = _ERRORS | {"map", "mrr", "ndcg"}
-_ORDER = ("mae rmse", "recall ndcg map", "mrr", "hits")
+_ORDER = {"mae": 0, "rmse": 0, "recall": 1, "ndcg": 1, "map": 1, "mrr": 2, "hits": 3}
 """Errors, then recommender metrics, then ranks."""
 
 Values = dict[str, float]
@@ -22,8 +23,7 @@ def metrics_table(metrics: Mapping[str, Any], *, two_way: bool = False) -> Table
     rows = metric_rows(metrics)
     names = metric_names(rows.values())
     alone = set() if two_way else {split for split in metrics if objects_only(metrics[split])}
-    columns = [Column("split", "")]
-    columns += [Column(name, metric_title(name), metric_unit(name)) for name in names]
+    columns = [Column("split", ""), *map(metric_column, names)]
     lines = []
     for (split, part), values in rows.items():
         part = part or ("objects only" if split in alone else "")
@@ -51,24 +51,19 @@ def metric_rows(metrics: Mapping[str, Any]) -> dict[tuple[str, str], Values]:
 
 def metric_names(rows: Iterable[Values]) -> list[str]:
     """All metric names in order."""
-    return sorted(dict.fromkeys(name for values in rows for name in values), key=_order)
+
+    def order(name: str) -> tuple[int, int]:
+        word, _, k = name.partition("@")
+        return _ORDER.get(word, len(_ORDER)), int(k or 0)
+
+    return sorted(dict.fromkeys(name for values in rows for name in values), key=order)
 
 
-def _order(name: str) -> tuple[int, int]:
-    word, _, k = name.partition("@")
-    places = (place for place, words in enumerate(_ORDER) if word in words.split())
-    return next(places, len(_ORDER)), int(k or 0)
-
-
-def metric_title(name: str) -> str:
-    """`hits@10` as Hits@10, `mrr` as MRR."""
+def metric_column(name: str) -> Column:
+    """`hits@10` as Hits@10, `mrr` as MRR; errors are numbers, all others shares."""
     word, at, k = name.partition("@")
-    return (word.upper() if word in _ACRONYMS else word.capitalize()) + at + k
-
-
-def metric_unit(name: str) -> str:
-    """The unit: errors are numbers, all others shares."""
-    return "score" if name in _ERRORS else "percent"
+    title = word.upper() if word in _ACRONYMS else word.capitalize()
+    return Column(name, f"{title}{at}{k}", "score" if name in _ERRORS else "percent")
 
 
 def best_value(name: str, values: Sequence[float | None]) -> float | None:
@@ -81,11 +76,10 @@ def best_value(name: str, values: Sequence[float | None]) -> float | None:
 
 def main_metric(metrics: Mapping[str, Any]) -> tuple[str, str, float] | None:
     """Split, name and value of the main metric, on the test facts if there are any."""
-    for split in ("test", "valid"):
-        for name in ("mrr", "rmse"):
-            value = (metrics.get(split) or {}).get(name)
-            if value is not None:
-                return split, name, value
+    for split, name in product(("test", "valid"), ("mrr", "rmse")):
+        value = (metrics.get(split) or {}).get(name)
+        if value is not None:
+            return split, name, value
     return None
 
 

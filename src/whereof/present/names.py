@@ -1,7 +1,11 @@
-"""Text for facts, predictions and their standings."""
+"""Text and tables for facts, predictions and their standings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
 from whereof.predict.standing import Standing
+from whereof.table import Cell, Column, Table
 from whereof.units import count, show
 
 _FALLS = {
@@ -117,3 +121,46 @@ def fall_text(value: float, of: str) -> str:
 def these_facts(n_facts: int) -> str:
     """Words for some facts: `this fact`, or `these 3 facts together`."""
     return "this fact" if n_facts == 1 else f"these {count(n_facts, 'fact')} together"
+
+
+def fact_columns(
+    facts: Sequence[NamedFact], *, ids: bool = True, full: bool = False
+) -> Iterator[tuple[Column, list[Any]]]:
+    """The ids and labels of facts; with `full`, also the names that labels stand for."""
+    yield Column("fact_id", "fact", "count"), [str(fact.fact_id) if ids else None for fact in facts]
+    for place in places_of(facts[0]) if facts else ():
+        pairs = [(name_of(fact, place), label_of(fact, place)) for fact in facts]
+        yield (
+            Column(place, place),
+            [Cell(label, about=name if full and name != label else "") for name, label in pairs],
+        )
+
+
+def standings_table(
+    first: str,
+    title: str,
+    standings: Mapping[str, Standing],
+    more: Sequence[Column] = (),
+    *,
+    unit: str = "percent",
+    note: str = "",
+) -> Table:
+    """One row per standing, compared with the first; `more` are other fields of theirs."""
+    before = next(iter(standings.values()))
+    columns = [
+        Column(first, first),
+        Column("value", output_noun(before), output_unit(before, unit)),
+        Column("rank", "rank", "count"),
+        *more,
+        Column("top_answer", "top answer"),
+    ]
+    rows = []
+    for name, each in standings.items():
+        others = (getattr(each, column.name, "") for column in more)
+        rows.append((name, each.value, each.rank, *others, top_cell(each, before)))
+    return Table.of("standings", title, columns, rows, note)
+
+
+def top_cell(standing: Standing, before: Standing) -> Cell:
+    """The top answer; it stands out if it was another one before."""
+    return Cell(standing.top_label, tone="changed" * (standing.top_answer != before.top_answer))

@@ -13,23 +13,10 @@ from whereof._version import __version__
 from whereof.chart import Chart, Curve
 from whereof.evaluate.evaluation import Evaluation
 from whereof.explain.explanation import Explanation
+from whereof.present import metrics, names
 from whereof.present.explanation import facts_table
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
-from whereof.present.metrics import (
-    main_metric,
-    metric_title,
-    metric_unit,
-    metrics_table,
-    objects_only,
-)
-from whereof.present.names import (
-    fact_text,
-    has_falls,
-    influence_text,
-    is_rated,
-    stands_text,
-)
 from whereof.present.run import RunInfo
 from whereof.present.terminal import heading, show
 from whereof.table import Column
@@ -80,14 +67,14 @@ def report_page(
 def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     """How good the model is, and whether retraining confirms its explanations."""
     said = []
-    found = main_metric(info.metrics)
+    found = metrics.main_metric(info.metrics)
     if found is not None:
         split, name, value = found
-        alone = objects_only(info.metrics[split]) and not info.two_way
-        said.append(
-            f"{info.model} has an {metric_title(name)} of {text(value, metric_unit(name))} on the "
-            f"{split} facts of {info.dataset}{', objects only' if alone else ''}."
-        )
+        metric, values = metrics.metric_column(name), info.metrics[split]
+        alone = ", objects only" * (metrics.objects_only(values) and not info.two_way)
+        size = f"{metric.title} of {text(value, metric.unit)}"
+        facts = f"{split} facts of {info.dataset}"
+        said.append(f"{info.model} has an {size} on the {facts}{alone}.")
     said += [sentence for each in evaluations for sentence in each.headlines()]
     if not evaluations:
         said.append(
@@ -118,11 +105,9 @@ def _run(info: RunInfo) -> Iterator[Part]:
 def _metrics(info: RunInfo) -> Iterator[Part]:
     if any(info.metrics.values()):
         yield "heading", "Metrics", 2, "metrics"
-        yield (
-            "paragraphs",
-            ["Filtered: the ranking of an answer skips other answers that are known."],
-        )
-        yield "table", metrics_table(info.metrics, two_way=info.two_way)
+        about = "Filtered: the ranking of an answer skips other answers that are known."
+        yield "paragraphs", [about]
+        yield "table", metrics.metrics_table(info.metrics, two_way=info.two_way)
 
 
 def _training(info: RunInfo) -> Iterator[Part]:
@@ -140,7 +125,7 @@ def _training(info: RunInfo) -> Iterator[Part]:
     axes = {"loss": Column("loss", "loss", "number")}
     for name in dict.fromkeys(name for epoch in info.history for name in epoch):
         if name not in _NO_METRICS:
-            axes[name] = Column(name, metric_title(name), metric_unit(name))
+            axes[name] = metrics.metric_column(name)
     charts = []
     for name, axis in axes.items():
         title = "Loss" if name == "loss" else f"{axis.title} on validation"
@@ -177,20 +162,20 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     """A few predictions, each with its graph and its strongest facts."""
     if not examples:
         return
-    rated = is_rated(examples[0].prediction)
+    rated = names.is_rated(examples[0].prediction)
     which = "new answers with the highest rating" if rated else "most probable new answers"
     yield "heading", "Examples", 2, "examples"
     about = f"The {which}, and the facts behind them. The influences are estimates."
     yield "paragraphs", [about]
     for each in examples:
-        said = f"{stands_text(each).capitalize()}."
-        if each.facts and has_falls(each):
+        said = f"{names.stands_text(each).capitalize()}."
+        if each.facts and names.has_falls(each):
             first, n_adjacent = each.facts[0], count(each.n_adjacent, "adjacent fact")
             said += (
-                f" Of {n_adjacent}, {fact_text(first)} has the largest influence: "
-                f"{influence_text(first.influence, each)}."
+                f" Of {n_adjacent}, {names.fact_text(first)} has the largest influence: "
+                f"{names.influence_text(first.influence, each)}."
             )
-        yield "heading", fact_text(each.prediction), 3
+        yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)
         yield "table", facts_table(each, each.facts, ids=False, most=_EXAMPLE_FACTS)

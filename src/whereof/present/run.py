@@ -11,14 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from whereof.predict.answers import Answer, Answers
-from whereof.present.metrics import (
-    best_value,
-    metric_names,
-    metric_rows,
-    metric_title,
-    metric_unit,
-    metrics_table,
-)
+from whereof.present import metrics
+from whereof.present.metrics import metric_column, metric_rows
 from whereof.present.names import named
 from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.table import Cell, Column, Table, cell_text
@@ -121,7 +115,7 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
     show(out, *(f"note: {note}" for note in info.notes))
     show(out, heading("Run"), _pairs(_about(info, model)))
     if any(info.metrics.values()):
-        show(out, "", metrics_table(info.metrics, two_way=info.two_way))
+        show(out, "", metrics.metrics_table(info.metrics, two_way=info.two_way))
     if info.finished and info.bookkeeping:
         title = "What moved the parameters from their first to their last values"
         note = (
@@ -223,8 +217,8 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
         yield "finished", *(info.finished for info in infos)
     for name, (title, unit) in _COUNTS.items():
         yield title, *(Cell(getattr(info, name), unit=unit) for info in infos)
-    metrics = list(_metrics(infos, everything))
-    yield from [blank, *metrics] if metrics else []
+    measured = list(_metrics(infos, everything))
+    yield from [blank, *measured] if measured else []
     settings = _by_setting(infos) if everything else differences(infos)
     settings.pop("model", None)  # shown above
     yield from [blank] if settings else []
@@ -235,8 +229,8 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
 def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
     """One row per metric of every split and, with `everything`, of its parts."""
     runs = [metric_rows(info.metrics) for info in infos]
-    comparable = _same_dataset(infos)
-    mixed = comparable and _mixed_sides(infos)
+    same = _same_dataset(infos)
+    mixed = same and _mixed_sides(infos)
     for split, part in dict.fromkeys(chain.from_iterable(runs)):
         objects = mixed and part == "objects"
         if part and not (everything or objects):
@@ -244,18 +238,19 @@ def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, 
         # A run without inverse relations has metrics of objects only.
         other = (split, "" if objects else part)
         rows = [run.get((split, part)) or run.get(other, {}) for run in runs]
-        for name in metric_names(rows):
-            values = [row.get(name) for row in rows]
-            best = best_value(name, values) if comparable and (objects or not mixed) else None
-            title = " ".join(filter(None, (split, part, metric_title(name))))
-            yield title, *(_metric_cell(name, value, best) for value in values)
+        for column in map(metric_column, metrics.metric_names(rows)):
+            values = [row.get(column.name) for row in rows]
+            comparable = same and (objects or not mixed)
+            best = metrics.best_value(column.name, values) if comparable else None
+            title = " ".join(filter(None, (split, part, column.title)))
+            yield title, *(_metric_cell(column, value, best) for value in values)
 
 
-def _metric_cell(name: str, value: float | None, best: float | None) -> Cell:
+def _metric_cell(column: Column, value: float | None, best: float | None) -> Cell:
     if value is None:
         return Cell("")
     is_best = value == best
-    return Cell(value, unit=metric_unit(name), mark="*" * is_best, tone="changed" * is_best)
+    return Cell(value, unit=column.unit, mark="*" * is_best, tone="changed" * is_best)
 
 
 def _comparison_notes(
