@@ -4,22 +4,22 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_type_hints
 
 import msgspec
 
 from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
-from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
+from whereof.explain.explanation import FACT_COLUMNS, ExplainedFact, Explanation, fact_row
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed
-from whereof.present.files import Document, RowFormat, find_ending, new_file, write_commas
+from whereof.present.files import Document, Layout, find_ending, json_line, new_file, write_text
 from whereof.run.files import check_free, lock, writing_to
 
 
@@ -30,10 +30,9 @@ class Unfinished:
         self._path, self._file = path, file
         self.n_done = n_done
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: Document) -> None:
         """Write one more record to disk."""
-        self._file.write(_line(record))
-        self._file.flush()
+        _write(self._file, record)
         self.n_done += 1
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -45,10 +44,10 @@ class Unfinished:
 
 @contextmanager
 def open_journal(
-    out: Path, header: dict[str, Any], *, force: bool = False, resume: bool = False
+    out: Path, header: Document, *, force: bool = False, resume: bool = False
 ) -> Iterator[Unfinished]:
     """The journal of a file's work, locked by this process and removed when the work is done."""
-    path, header = out.with_name(f".{out.name}.unfinished"), json.loads(_line(header))
+    path = out.with_name(f".{out.name}.unfinished")
     there = path.exists()
     if not there or force:
         check_free(out, force=force)
@@ -64,51 +63,44 @@ def open_journal(
             ) from None
     with held, path.open("r+b") as file:
         with writing_to(path):
-            n_done = _continue(file, out, header, force=force)
+            n_done = _continue(file, out, json.loads(json_line(header)), force=force)
         yield Unfinished(path, file, n_done)
     path.unlink()
 
 
-def _continue(file: IO[bytes], out: Path, header: dict[str, Any], *, force: bool) -> int:
+def _continue(file: IO[bytes], out: Path, header: Document, *, force: bool) -> int:
     """Truncate a journal after its last complete line; return the number of records."""
-    first = b"" if force else file.readline()
-    end, n_done = len(first), 0
-    if not first.endswith(b"\n"):
-        file.seek(0)
-        file.truncate()
-        file.write(_line(header))
-        file.flush()
-        return 0
-    found = _parsed(first)
-    if found != header:
-        names = [name for name in header if not found or found.get(name) != header[name]]
-        raise WhereofError(
-            f"unfinished work for {out} has another {_listed(names)}: "
-            "finish it as it was begun, choose another file, or start again with --force"
-        )
-    for line in file:
-        if not line.endswith(b"\n") or _parsed(line) is None:
+    end, n_lines = 0, 0
+    for line in () if force else file:
+        found = _parsed(line)
+        if not n_lines and line.endswith(b"\n") and found != header:
+            others = [name for name in header if not found or found.get(name) != header[name]]
+            raise WhereofError(
+                f"unfinished work for {out} has another {' and '.join(others)}: "
+                "finish it as it was begun, choose another file, or start again with --force"
+            )
+        if found is None:
             break
-        end, n_done = end + len(line), n_done + 1
+        end, n_lines = end + len(line), n_lines + 1
     file.seek(end)
     file.truncate()
-    return n_done
+    if not n_lines:
+        _write(file, header)
+    return max(n_lines - 1, 0)
 
 
-def _line(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+def _write(file: IO[bytes], record: Document) -> None:
+    file.write(json_line(record).encode() + b"\n")
+    file.flush()
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
+    """The document of a line; None if the line was cut short or damaged."""
     try:
-        found = json.loads(line)
+        found = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
@@ -116,23 +108,33 @@ Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
 
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
-_COLUMNS = (*(f"prediction_{name}" for name in _PREDICTION), *_COMMON, *FACT_COLUMNS)
 _ALWAYS = ("prediction", *_COMMON, "facts")
 _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
 
 
-def _explanation_rows(document: Document) -> Iterator[tuple[Any, ...]]:
+def _fact_rows(document: Document) -> Iterator[Sequence[Any]]:
+    return map(fact_row, document["facts"])
+
+
+def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     """One row per fact: the prediction, then the fact."""
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
-    for fact in document["facts"]:
-        yield (*common, *fact_row(fact))
+    return ((*common, *row) for row in _fact_rows(document))
 
 
-_EXPLANATIONS = RowFormat(_COLUMNS, _explanation_rows, dict)
-_FACTS: RowFormat[Document] = RowFormat(
-    FACT_COLUMNS, lambda document: map(fact_row, document["facts"]), dict
-)
+def _layout(names: Iterable[str], rows: Callable[[Document], Iterator[Sequence[Any]]]) -> Layout:
+    """Columns with the types of the records; labels are text."""
+    hints = get_type_hints(Explanation)
+    hints |= get_type_hints(ExplainedFact) | {"parts": str}
+    predicted = get_type_hints(hints["prediction"])
+    hints |= {f"prediction_{name}": kind for name, kind in predicted.items()}
+    return Layout({name: hints.get(name, str) for name in names}, rows)
+
+
+_FACTS = _layout(FACT_COLUMNS, _fact_rows)
+_PREDICTED = (f"prediction_{name}" for name in _PREDICTION)
+_EXPLANATIONS = _layout((*_PREDICTED, *_COMMON, *FACT_COLUMNS), _explanation_rows)
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,14 @@ def write_explanations(
     find_ending(out)
     events = events or Events()
     explain(())  # raises errors before anything is written
-    header = _header(run, device, predictions, options)
+    asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
+    header = {  # what must be equal in a later call that continues the work
+        "whereof version": __version__,
+        "run": run,
+        "device": device,
+        "set of options": options.to_dict(),
+        "list of predictions": asked.hexdigest(),
+    }
     with open_journal(out, header, force=force, resume=resume) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(predictions[n_resumed:]):
@@ -199,37 +208,19 @@ def write_explanations(
 def facts_csv(explanation: Explanation) -> str:
     """The facts of one explanation as CSV."""
     file = io.StringIO(newline="")
-    write_commas(file, _FACTS)(explanation.to_dict())
+    write_text(file, _FACTS, ".csv")(explanation.to_dict())
     return file.getvalue()
-
-
-def _header(
-    run: str, device: str, predictions: Sequence[Listed], options: ExplainOptions
-) -> dict[str, Any]:
-    """What must be equal in a later call that continues the work."""
-    asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
-    return {
-        "whereof version": __version__,
-        "run": run,
-        "device": device,
-        "set of options": options.to_dict(),
-        "list of predictions": asked.hexdigest(),
-    }
 
 
 def _keep(journal: Unfinished, line: int, result: Explanation | Failed) -> None:
     if isinstance(result, Explanation):
+        document = result.to_dict()
+        names = (*_ALWAYS, *(name for name in _WHERE_ASKED if document[name]))
         try:
-            journal.add(_document(result))
+            journal.add({name: document[name] for name in names})
             return
         except ValueError:  # JSON has no such numbers
-            names = (result.prediction.subject, result.prediction.relation)
-            prediction = tuple(filter(None, (*names, result.prediction.object)))
+            stated = result.prediction
+            prediction = tuple(filter(None, (stated.subject, stated.relation, stated.object)))
             result = Failed(line, prediction, "its influences are not finite: too large to compute")
     journal.add({"failed": asdict(result)})
-
-
-def _document(explanation: Explanation) -> Document:
-    document = explanation.to_dict()
-    names = (*_ALWAYS, *(name for name in _WHERE_ASKED if document[name]))
-    return {name: document[name] for name in names}

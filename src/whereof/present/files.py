@@ -5,43 +5,33 @@ import gzip
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
-from operator import attrgetter, itemgetter
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TextIO, TypeVar
+from typing import Any, Final, TextIO, get_args, get_type_hints
 
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
 from whereof.predict.answers import Answer, Answers
 from whereof.run.files import check_free, draft_of
 
-Result = TypeVar("Result")
-Write = Callable[[Result], None]
-Document = dict[str, Any]
+Document = Mapping[str, Any]
 """Plain JSON values."""
+Write = Callable[[Document], None]
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _PARQUET_ROWS: Final = 1 << 16
-_TYPES: Final = {
-    "int64": "seed fact_id n_adjacent rank rank_before rank_after prediction_rank",
-    "float64": "probability score rating influence probability_without score_without share "
-    "prediction_probability prediction_score original predicted actual original_score actual_score",
-    "bool": "top_answer_changes",
-    "list int64": "removed",
-}
-"""The columns of every Arrow type; all others are text."""
+_TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
 @dataclass(frozen=True)
-class RowFormat(Generic[Result]):
-    """How a result appears in a file: as rows of a table, or as one document."""
+class Layout:
+    """How a document appears in a table; a file of JSON lines has the document itself."""
 
-    columns: Sequence[str]
-    """A text file holds a list in one cell, separated by blanks."""
-    rows: Callable[[Result], Iterable[tuple[Any, ...]]]
-    document: Callable[[Result], dict[str, Any]]
+    columns: Mapping[str, Any]
+    """Types by name, such as `float | None`."""
+    rows: Callable[[Document], Iterable[Iterable[Any]]]
 
 
 def find_ending(path: Path) -> tuple[str, bool]:
@@ -54,8 +44,14 @@ def find_ending(path: Path) -> tuple[str, bool]:
     return ending, packed
 
 
+def check_file(path: Path, *, force: bool) -> None:
+    """Raise an error if a file cannot be written, before any work is done."""
+    find_ending(path)
+    check_free(path, force=force)
+
+
 @contextmanager
-def new_file(path: Path, layout: RowFormat[Result]) -> Iterator[Write[Result]]:
+def new_file(path: Path, layout: Layout) -> Iterator[Write]:
     """A new file in the format of its ending. It gets its name when it is complete."""
     ending, packed = find_ending(path)
     with draft_of(path) as draft:
@@ -67,67 +63,54 @@ def new_file(path: Path, layout: RowFormat[Result]) -> Iterator[Write[Result]]:
             # Without a name and a time, the same results give the same bytes.
             binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
             with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
-                yield _TEXTS[ending](file, layout)
+                yield write_text(file, layout, ending)
 
 
-def write_commas(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
-    """A CSV table with a header; cells are quoted if necessary."""
-    writer = csv.writer(file, lineterminator="\n")
+def write_text(file: TextIO, layout: Layout, ending: str) -> Write:
+    """JSON lines, or a table with a header. Only .csv quotes cells, where it is necessary."""
+    if ending == ".jsonl":
+        return lambda document: print(json_line(document), file=file)
+    tabs = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
+    dialect: dict[str, Any] = {} if ending == ".csv" else tabs
+    writer = csv.writer(file, lineterminator="\n", **dialect)
     writer.writerow(layout.columns)
-    return lambda result: writer.writerows(map(_joined, layout.rows(result)))
 
-
-def _tabs(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
-    """Cells without quotes; TABs and line ends become spaces."""
-    file.write("\t".join(layout.columns) + "\n")
-    return lambda result: file.writelines(
-        "\t".join(map(_cell, _joined(row))) + "\n" for row in layout.rows(result)
-    )
-
-
-def _joined(row: tuple[Any, ...]) -> list[Any]:
-    """A row with lists as text."""
-    return [" ".join(map(str, cell)) if isinstance(cell, tuple) else cell for cell in row]
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value).translate(_ENDS_A_CELL)
-
-
-def _json_lines(file: TextIO, layout: RowFormat[Result]) -> Write[Result]:
-    def write(result: Result) -> None:
-        document = layout.document(result)
-        file.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+    def write(document: Document) -> None:
+        for row in layout.rows(document):
+            writer.writerow([_cell(value, clean=bool(dialect)) for value in row])
 
     return write
 
 
-_TEXTS: dict[str, Callable[[TextIO, RowFormat[Any]], Write[Any]]] = {
-    ".tsv": _tabs,
-    ".txt": _tabs,
-    ".csv": write_commas,
-    ".jsonl": _json_lines,
-}
+def _cell(value: Any, *, clean: bool) -> Any:
+    """A list becomes text, separated by blanks; clean: TABs and line ends become spaces."""
+    value = " ".join(map(str, value)) if isinstance(value, tuple) else value
+    return value.translate(_ENDS_A_CELL) if clean and isinstance(value, str) else value
+
+
+def json_line(document: Document) -> str:
+    """A document as one line of JSON; raises ValueError for NaN and infinity."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
 @contextmanager
-def _parquet(path: Path, layout: RowFormat[Result]) -> Iterator[Write[Result]]:
+def _parquet(path: Path, layout: Layout) -> Iterator[Write]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    types = {name: kind for kind, names in _TYPES.items() for name in names.split()}
-    lists = {"list int64": pa.list_(pa.int64())}
-    kinds = {name: types.get(name, "string") for name in layout.columns}
-    schema = pa.schema((name, lists.get(kind, kind)) for name, kind in kinds.items())
-    rows: list[tuple[Any, ...]] = []
+    types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    types[tuple[int, ...]] = pa.list_(pa.int64())
+    kinds = {name: get_args(kind | None)[0] for name, kind in layout.columns.items()}
+    schema = pa.schema((name, types[kind]) for name, kind in kinds.items())
+    rows: list[Iterable[Any]] = []
 
     def flush() -> None:
         columns = map(pa.array, zip(*rows, strict=True), schema.types)
         file.write_table(pa.Table.from_arrays(list(columns), schema=schema))
         rows.clear()
 
-    def write(result: Result) -> None:
-        rows.extend(layout.rows(result))
+    def write(document: Document) -> None:
+        rows.extend(layout.rows(document))
         if len(rows) >= _PARQUET_ROWS:
             flush()
 
@@ -137,19 +120,14 @@ def _parquet(path: Path, layout: RowFormat[Result]) -> Iterator[Write[Result]]:
             flush()
 
 
-_FIELDS = tuple(field.name for field in fields(Answer))
-_answer_values = attrgetter(*_FIELDS)
-
-
-def _answer_rows(answers: Answers) -> Iterator[tuple[Any, ...]]:
+def _answer_rows(answers: Document) -> Iterator[list[Any]]:
     """One row per answer: the query, then the answer."""
-    query = (*answers.query.values(), answers.asks)
-    return (query + _answer_values(answer) for answer in answers.answers)
+    for answer in answers["answers"]:
+        yield [*answers["query"].values(), answers["asks"], *answer.values()]
 
 
-_ANSWERS = RowFormat(
-    ("subject", "relation", "object", "asks", *_FIELDS), _answer_rows, Answers.to_dict
-)
+_QUERY = dict.fromkeys(("subject", "relation", "object", "asks"), str)
+_ANSWERS = Layout(_QUERY | get_type_hints(Answer), _answer_rows)
 
 
 @dataclass(frozen=True)
@@ -178,7 +156,7 @@ def write_answers(
     check_file(path, force=force)
     with new_file(path, _ANSWERS) as write:
         for number, each in enumerate(answers, 1):
-            write(each)
+            write(each.to_dict())
             n_answers += len(each.answers)
             events.emit(Advanced(number, n_queries, "queries"))
             if events.should_stop():
@@ -186,27 +164,12 @@ def write_answers(
     return Written(str(path), n_queries, n_answers, time.perf_counter() - start)
 
 
-_RETRAINING_COLUMNS = (
-    *("protocol", "method", "k", "seed", "constraint", "subject", "relation", "object", "asks"),
-    *("removed", "original", "predicted", "actual", "original_score", "actual_score"),
-    *("rank_before", "rank_after", "top_before", "top_after", "top_released"),
-)
-_RETRAININGS: RowFormat[Document] = RowFormat(
-    _RETRAINING_COLUMNS,
-    lambda row: [itemgetter(*_RETRAINING_COLUMNS)(row)],
-    lambda row: row | {"removed": list(row["removed"])},
-)
-
-
-def check_file(path: Path, *, force: bool) -> None:
-    """Raise an error if a file cannot be written, before any work is done."""
-    find_ending(path)
-    check_free(path, force=force)
-
-
 def write_retrainings(path: Path, rows: Iterable[Document], *, force: bool = False) -> None:
     """Retrainings in the format of the file's ending, one row each."""
+    from whereof.evaluate.sample import Retraining  # slow to import
+
     check_file(path, force=force)
-    with new_file(path, _RETRAININGS) as write:
+    layout = Layout(get_type_hints(Retraining), lambda row: [row.values()])
+    with new_file(path, layout) as write:
         for row in rows:
             write(row)
