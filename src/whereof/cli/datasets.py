@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whereof.cli._options import FILE, common_options, complete_dataset, print_json
+from whereof.cli import _options
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
@@ -14,38 +14,36 @@ if TYPE_CHECKING:
 _SIZES = ("n_facts", "n_valid", "n_test", "n_entities", "n_relations")
 
 
-@click.command("datasets")
-@click.argument("name", required=False, shell_complete=complete_dataset)
-@click.option("--download", is_flag=True, help="Download it now, for later use without a network.")
+@_options.command("datasets")
+@click.argument("name", required=False, shell_complete=_options.complete)
+@_options.flag("--download", help="Download it now, for later use without a network.")
 @click.option(
     "--data-dir",
-    type=FILE,
+    type=_options.FILE,
     help="Folder of named datasets  [default: $WHEREOF_DATA, else downloaded]",
 )
-@common_options
 def command(name: str | None, download: bool, data_dir: Path | None, as_json: bool) -> None:
     """List the named datasets, or show one of them.
 
     A dataset is part of the package (bundled), in a folder of yours (copy), downloaded before
     (cached), or downloaded when it is first used (absent).
     """
-    from whereof.data.catalogue import CATALOGUE, find_entry
+    from whereof.data.catalogue import CATALOGUE, find_entry, find_folder
 
     if name is not None:
         entry = find_entry(name)
         if download:
             from whereof.cli.progress import TerminalEvents
-            from whereof.data.catalogue import find_folder
 
             with TerminalEvents() as events:
                 find_folder(entry, data_dir, events)
         about = _describe(entry, data_dir)
-        print_json(about) if as_json else _show(about)
+        _options.print_json(about) if as_json else _show(about)
     elif download:
         raise WhereofError(f"--download needs a NAME; choose from {', '.join(CATALOGUE)}")
     else:
         listed = [_describe(entry, data_dir) for entry in CATALOGUE.values()]
-        print_json({"datasets": listed}) if as_json else _list(listed)
+        _options.print_json({"datasets": listed}) if as_json else _list(listed)
 
 
 def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:

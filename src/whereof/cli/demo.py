@@ -6,20 +6,14 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import FILE, json_option, print_json
+from whereof.cli import _options
 
 _QUERY = ("india", "students")
 _TOP = 5
 
 
-@click.command("demo")
-@click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    help="Folder of the run  [default: a new one in runs/]",
-)
-@json_option
+@_options.command("demo")
+@click.option("-o", "--out", type=_options.FILE, help="Folder of the run  [default: a new one in runs/]")
 def command(out: Path | None, as_json: bool) -> None:
     """Train on the bundled dataset Nations, predict, explain and verify."""
     from whereof import api
@@ -42,7 +36,7 @@ def command(out: Path | None, as_json: bool) -> None:
     if as_json:
         answers, why = prediction.to_dict(), explanation.to_dict()
         done = {"train": run.summary(), "predict": answers, "explain": why}
-        print_json({**done, "verify": verdict.to_dict()})
+        _options.print_json({**done, "verify": verdict.to_dict()})
         return
     screen = console()
     show(screen, metrics_table(run.metrics), "")

@@ -7,16 +7,14 @@ import click
 
 from whereof.cli import _options
 from whereof.errors import WhereofError
+from whereof.evaluate.options import EvaluateOptions
+from whereof.retrain.options import EngineOptions
 
 
-@click.command("evaluate", cls=_options.SettingsCommand)
-@click.argument("run", type=_options.RUN)
-@click.option(
-    "-o", "--out", type=_options.FILE, metavar="FILE", help="Also write all retrainings as rows."
-)
-@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@_options.common_options
-@_options.setting_options(_options.EVALUATING | _options.ENGINES)
+@_options.command("evaluate", tables=(EvaluateOptions, EngineOptions))
+@_options.run_argument
+@_options.file_option("-o", "--out", help="Also write all retrainings as rows.")
+@_options.flag("--force", help="Overwrite FILE if it exists.")
 def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings: Any) -> None:
     """Measure how well methods explain a run: remove facts and retrain.
 

@@ -1,6 +1,6 @@
 """`whereof explain`."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,61 +9,45 @@ import click
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.explain.options import ExplainOptions
-from whereof.units import count as counted
-from whereof.units import show
+from whereof.retrain.options import EngineOptions
+from whereof.settings import Settings, choice, number
+from whereof.units import count, seconds
 
-_BULK: dict[str, Any] = {"cls": _options.GroupedOption, "group": "In bulk"}
-_SPLITS = ("test", "valid", "train")
-_ENGINES = {name: setting for name, setting in _options.ENGINES.items() if name != "threads"}
-"""Options of the engine without --threads, which the command has already."""
 _SHOWN = 10
 """Number of bad predictions that are named; others are only counted."""
 
 
-@click.command("explain", cls=_options.SettingsCommand)
-@click.argument("run", type=_options.RUN)
+@dataclass(frozen=True)
+class _BulkOptions(Settings):
+    """Options of `Run.explain_file`."""
+
+    predictions: str | None = choice(
+        None,
+        "explain many predictions: the top answers, the true facts, or a file",
+        "In bulk",
+        metavar="top|true|FILE",
+    )
+    out: str | Path | None = choice(None, "file for the explanations", "In bulk", short="-o")
+    split: str = choice("test", "split for top and true", "In bulk", "test", "valid", "train")
+    limit: int | None = number(None, "only the first predictions, this number", "In bulk", 1)
+    threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
+    device: str = choice("cpu", "where rollback runs", "In bulk", "cpu", "cuda")
+    resume: bool = choice(
+        False, "only continue interrupted work; an error if there is none", "In bulk"
+    )
+
+
+@_options.command("explain", tables=(ExplainOptions, EngineOptions, _BulkOptions))
+@_options.run_argument
 @click.argument("prediction", nargs=-1)
-@click.option("--everything", is_flag=True, help="List every adjacent fact, supporting or not.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the facts as CSV and nothing else.")
-@click.option(
-    "--html", type=_options.FILE, metavar="FILE", help="Also write an HTML page with the graph."
-)
-@click.option("--svg", type=_options.FILE, metavar="FILE", help="Also write the graph alone.")
-@click.option(
-    "--force", is_flag=True, help="Overwrite files that exist; with --predictions, start again."
-)
-@_options.common_options
-@_options.setting_options(_options.EXPLAINING | _ENGINES)
-@click.option(
-    "--predictions",
-    metavar="top|true|FILE",
-    help="Explain many predictions: the top answers, the true facts, or a file.",
-    **_BULK,
-)
-@click.option(
-    "-o", "--out", type=_options.FILE, metavar="FILE", help="File for the explanations.", **_BULK
-)
-@click.option(
-    "--split",
-    type=click.Choice(_SPLITS),
-    help="The split for top and true  [default: test]",
-    **_BULK,
-)
-@click.option("--limit", type=int, metavar="N", help="Only the first N predictions.", **_BULK)
-@click.option(
-    "--threads", type=int, metavar="N", help="Number of threads  [default: all cores]", **_BULK
-)
-@click.option(
-    "--device",
-    type=click.Choice(("cpu", "cuda")),
-    default="cpu",
-    help="Where rollback runs  [default: cpu]",
-    **_BULK,
-)
-@click.option(
-    "--resume", is_flag=True, help="Continue interrupted work; an error if there is none.", **_BULK
-)
-def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@_options.flag("--everything", help="List every adjacent fact, supporting or not.")
+@_options.flag("--csv", "as_csv", help="Print the facts as CSV and nothing else.")
+@_options.file_option("--html", help="Also write an HTML page with the graph.")
+@_options.file_option("--svg", help="Also write the graph alone.")
+@_options.flag("--force", help="Overwrite files that exist; with --predictions, start again.")
+def command(
+    run: Path, prediction: tuple[str, ...], everything: bool, as_json: bool, **options: Any
+) -> None:
     """Rank the training facts that made the model predict something.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
@@ -84,23 +68,32 @@ def command(run: Path, prediction: tuple[str, ...], as_json: bool, **options: An
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
 
-    settings = {name: options.pop(name) for name in _options.EXPLAINING}
-    _check(prediction, settings, as_json, options)
-    settings = _options.given(settings)
-    if options.pop("everything"):
+    tables = (_BulkOptions, EngineOptions, ExplainOptions)
+    bulk, engine, settings = (
+        _options.given({name: options.get(name) for name in table.names()}) for table in tables
+    )
+    retrains = _retrains(settings)
+    _check(prediction, bulk, retrains, options)
+    if as_json and options["as_csv"]:
+        raise WhereofError("--json and --csv both write to standard output; choose one of them")
+    if everything:
+        if "top" in settings:
+            raise WhereofError("--everything lists every adjacent fact; leave out --top")
         settings["top"] = None
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
-    opened = Run.open(run)
+    opened, force = Run.open(run), options["force"]
     with TerminalEvents() as events:
-        if prediction:
-            _explain_one(opened, prediction, settings, as_json, options | {"events": events})
-        else:
-            _explain_many(opened, settings, as_json, options | {"events": events})
+        if not prediction:
+            written = opened.explain_file(**bulk, **settings, force=force, events=events)
+            _report(bulk["predictions"], written, as_json)
+            return
+        more = engine | {"events": events} if retrains else {}
+        _explain_one(opened, prediction, settings, more, as_json, options)
 
 
 def _retrains(settings: dict[str, Any]) -> bool:
-    if settings.get("method") is None:
+    if "method" not in settings:
         return False
     from whereof.explain.method import get_method
 
@@ -108,28 +101,30 @@ def _retrains(settings: dict[str, Any]) -> bool:
 
 
 def _check(
-    prediction: tuple[str, ...], settings: dict[str, Any], as_json: bool, options: dict[str, Any]
+    prediction: tuple[str, ...], bulk: dict[str, Any], retrains: bool, options: dict[str, Any]
 ) -> None:
-    many, retrains = options["predictions"] is not None, _retrains(settings)
+    """Refuse options that do not go together; those in a file may be meant for other commands."""
+    many = "predictions" in bulk
     if bool(prediction) == many:
         raise WhereofError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
         )
-    if many != (options["out"] is not None):
+    if many != ("out" in bulk):
         raise WhereofError("give both --predictions and -o FILE: the file gets the explanations")
-    typed = filter(_options.is_typed, ("device",) if retrains else ("threads", "device"))
-    of_one = ("split", "limit", *typed, "resume")
-    of_others = ("as_csv", "html", "svg") if many else of_one
-    for name in (name for name in of_others if options[name]):
-        flag, kind = name.removeprefix("as_"), "one PREDICTION" if many else "--predictions"
-        raise WhereofError(f"--{flag} requires {kind}")
-    engine = list(filter(_options.is_typed, _ENGINES))
-    if engine and not retrains:
-        raise WhereofError(f"--{engine[0].replace('_', '-')} requires a --method that retrains")
-    if as_json and options["as_csv"]:
-        raise WhereofError("--json and --csv both write to standard output; choose one of them")
-    if options["everything"] and settings["top"] is not None:
-        raise WhereofError("--everything lists every adjacent fact; leave out --top")
+    for name in ("as_csv", "html", "svg"):
+        if many and options[name]:
+            file = "; for CSV in bulk, name the file: -o FILE.csv" if name == "as_csv" else ""
+            raise WhereofError(f"--{name.removeprefix('as_')} requires one PREDICTION{file}")
+    for name in filter(_options.is_typed, _BulkOptions.names()):
+        if not many and not (retrains and name == "threads"):
+            raise WhereofError(f"--{name} requires --predictions")
+    for name in filter(_options.is_typed, ("engine", "ray_address")):
+        if not retrains:
+            raise WhereofError(
+                f"--{name.replace('_', '-')} requires a --method that retrains"
+            )
+    if options["as_csv"] and prediction[-1].endswith(".csv"):
+        raise WhereofError(f"--csv prints to standard output; leave out, or write > {prediction[-1]}")
 
 
 def _candidates(wanted: str | list[str]) -> str | list[str]:
@@ -143,7 +138,12 @@ def _candidates(wanted: str | list[str]) -> str | list[str]:
 
 
 def _explain_one(
-    run: Any, names: tuple[str, ...], settings: dict[str, Any], as_json: bool, files: dict[str, Any]
+    run: Any,
+    names: tuple[str, ...],
+    settings: dict[str, Any],
+    more: dict[str, Any],
+    as_json: bool,
+    files: dict[str, Any],
 ) -> None:
     from whereof.explain.method import get_method
     from whereof.present.bulk import facts_csv
@@ -162,10 +162,7 @@ def _explain_one(
     # Pictures also show the graph if the method can estimate its facts.
     rolled_back = run.trace is not None and "groups" in get_method(options.method).can
     graph = options.graph or bool(drawn and rolled_back)
-    settings = settings | {"graph": graph}
-    if _retrains(settings):
-        settings |= {name: files[name] for name in _options.ENGINES if files[name] is not None}
-    explanation = run.explain(*names, events=files["events"], **settings)
+    explanation = run.explain(*names, **settings | more | {"graph": graph})
     shown = explanation if options.graph else replace(explanation, graph=None)
     if as_json:
         _options.print_json(shown.to_dict())
@@ -178,34 +175,25 @@ def _explain_one(
         click.echo(f"{path} is written", err=True)
 
 
-def _explain_many(run: Any, settings: dict[str, Any], as_json: bool, files: dict[str, Any]) -> None:
-    names = ("predictions", "out", "limit", "threads", "device", "resume", "force", "events")
-    asked = {name: files[name] for name in names}
-    written = run.explain_file(**asked, split=files["split"] or "test", **settings)
-    _report_failed(files["predictions"], written)
+def _report(source: str, written: Any, as_json: bool) -> None:
+    """Name the predictions that could not be explained; an error if none could."""
+    n_predictions = count(written.n_predictions, "prediction")
+    failed = [_place(source, each) for each in written.failed]
+    if failed and not written.n_predictions:
+        n = len(failed) - 1
+        others = f" ({n:,} other bad {'one' if n == 1 else 'ones'})" if n else ""
+        raise WhereofError(f"{failed[0]}{others}")
+    for message in failed[:_SHOWN]:
+        click.echo(f"whereof: {' '.join(message.split())}", err=True)
+    if len(failed) > _SHOWN:
+        rest = count(len(failed) - _SHOWN, "other prediction")
+        click.echo(f"whereof: {rest} could not be explained either", err=True)
     if as_json:
         _options.print_json(written.to_dict())
         return
     before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
-    n_facts = counted(written.n_facts, "fact")
-    n_predictions = counted(written.n_predictions, "prediction")
-    took = show(written.seconds, "seconds")
-    click.echo(f"{written.path}: {n_facts} for {n_predictions}{before}, in {took}")
-
-
-def _report_failed(source: str, written: Any) -> None:
-    """Name the predictions that could not be explained; an error if none could."""
-    failed, n_others = written.failed, len(written.failed) - 1
-    if not failed:
-        return
-    if not written.n_predictions:
-        others = f" ({n_others:,} other bad {'one' if n_others == 1 else 'ones'})"
-        raise WhereofError(f"{_place(source, failed[0])}{others if n_others else ''}")
-    for each in failed[:_SHOWN]:
-        click.echo(f"whereof: {' '.join(_place(source, each).split())}", err=True)
-    if len(failed) > _SHOWN:
-        rest = counted(len(failed) - _SHOWN, "other prediction")
-        click.echo(f"whereof: {rest} could not be explained either", err=True)
+    facts, took = count(written.n_facts, "fact"), seconds(written.seconds)
+    click.echo(f"{written.path}: {facts} for {n_predictions}{before}, in {took}")
 
 
 def _place(source: str, failed: Any) -> str:

@@ -4,19 +4,13 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import RUN, common_options, print_json
+from whereof.cli import _options
 
 
-@click.command("info")
-@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="With several runs: all settings and metrics.",
-)
-@click.option("--check", is_flag=True, help="Check every file again, even if it has not changed.")
-@common_options
+@_options.command("info")
+@click.argument("runs", metavar="RUN...", type=_options.RUN, nargs=-1, required=True)
+@_options.flag("--all", "everything", help="With several runs: all settings and metrics.")
+@_options.flag("--check", help="Check every file again, even if it has not changed.")
 def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool) -> None:
     """Show a run: data, settings, metrics, files.
 
@@ -30,9 +24,9 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
     documents = [Run.describe(run, check=check) for run in runs]
     infos = list(map(RunInfo.of, documents))
     if as_json and len(infos) == 1:
-        print_json(documents[0])
+        _options.print_json(documents[0])
     elif as_json:
-        print_json({"runs": documents, "differences": differences(infos)})
+        _options.print_json({"runs": documents, "differences": differences(infos)})
     elif len(infos) == 1:
         state = "" if infos[0].finished else _state(runs[0])
         show_run(console(), infos[0], _model(infos[0].model), state)
@@ -44,10 +38,9 @@ def _state(run: Path) -> str:
     """Whether a run is being trained, or how to continue it."""
     from whereof.run.files import is_held
 
-    held = is_held(run / ".lock")
-    return (
-        "another process is training it" if held else f"continue with: whereof train --resume {run}"
-    )
+    if is_held(run / ".lock"):
+        return "another process is training it"
+    return f"continue with: whereof train --resume {run}"
 
 
 def _model(name: str) -> str:

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import RUN, common_options, print_json
+from whereof.cli import _options
 
 
-@click.command("label")
-@click.argument("run", metavar="RUN", type=RUN)
+@_options.command("label")
+@_options.run_argument
 @click.option("--entity-labels", metavar="FILE", help="Labels of entities.")
 @click.option("--relation-labels", metavar="FILE", help="Labels of relations.")
-@common_options
 def command(
     run: Path, entity_labels: str | None, relation_labels: str | None, as_json: bool
 ) -> None:
@@ -27,14 +26,12 @@ def command(
     opened = Run.open(run)
     opened.add_labels(entity_labels, relation_labels)
     entities, relations = opened.dataset.entities, opened.dataset.relations
+    n_entities, n_relations = len(entities.labels), len(relations.labels)
     if as_json:
-        counts = {
-            "n_entity_labels": len(entities.labels),
-            "n_relation_labels": len(relations.labels),
-        }
-        print_json({"run": str(run), **counts})
+        counts = {"n_entity_labels": n_entities, "n_relation_labels": n_relations}
+        _options.print_json({"run": str(run), **counts})
     else:
         click.echo(
-            f"{run}: {len(entities.labels)} of {len(entities)} entities and "
-            f"{len(relations.labels)} of {len(relations)} relations have labels"
+            f"{run}: {n_entities} of {len(entities)} entities and "
+            f"{n_relations} of {len(relations)} relations have labels"
         )

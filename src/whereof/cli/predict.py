@@ -1,25 +1,38 @@
 """`whereof predict`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from whereof.cli._options import FILE, RUN, common_options, print_json, top_option
+from whereof.cli import _options
 from whereof.errors import WhereofError
+from whereof.settings import Settings, choice, number
 
 
-@click.command("predict")
-@click.argument("run", type=RUN)
+@dataclass(frozen=True)
+class _PredictOptions(Settings):
+    top: int | str = number(10, "Number of answers.", "Options", 1, "all")
+    new: bool = choice(
+        False, "Leave out answers known from training or validation.", "Options"
+    )
+
+
+@_options.command("predict", tables=(_PredictOptions,))
+@_options.run_argument
 @click.argument("query", nargs=-1)
-@click.option("--queries", type=FILE, metavar="FILE", help="A file of queries, one per line.")
-@click.option("-o", "--out", type=FILE, metavar="FILE", help="The file for the answers.")
-@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
-@top_option
-@click.option("--new", is_flag=True, help="Leave out answers known from training or validation.")
-@common_options
+@_options.file_option("--queries", help="A file of queries, one per line.")
+@_options.file_option("-o", "--out", help="The file for the answers.")
+@_options.flag("--force", help="Overwrite a file that exists.")
 def command(
-    run: Path, query: tuple[str, ...], top: int | str, new: bool, as_json: bool, **files: Any
+    run: Path,
+    query: tuple[str, ...],
+    queries: Path | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+    **settings: Any,
 ) -> None:
     """Rank the answers to a query, or to a file of them.
 
@@ -35,21 +48,19 @@ def command(
     from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
 
-    _check(query, files["queries"], files["out"])
-    opened = Run.open(run)
-    number = None if isinstance(top, str) else top
-    with TerminalEvents() as events:
-        if query:
-            _show(opened, opened.predict(*query, top=number, new=new), as_json)
-        else:
-            _answer_file(opened, as_json, top=number, new=new, events=events, **files)
-
-
-def _check(query: tuple[str, ...], queries: Path | None, out: Path | None) -> None:
     if bool(query) == (queries is not None):
         raise WhereofError("give either a QUERY, such as SUBJECT RELATION, or --queries FILE")
     if (queries is None) != (out is None):
         raise WhereofError("--queries requires -o FILE, and -o requires --queries")
+    chosen = _PredictOptions(**_options.given(settings))
+    asked: Any = {"top": None if chosen.top == "all" else chosen.top, "new": chosen.new}
+    opened = Run.open(run)
+    with TerminalEvents() as events:
+        if queries is None or out is None:
+            _show(opened, opened.predict(*query, **asked), as_json)
+        else:
+            written = opened.predict_file(queries, out, force=force, events=events, **asked)
+            _report(written, as_json)
 
 
 def _show(run: Any, found: Any, as_json: bool) -> None:
@@ -57,7 +68,7 @@ def _show(run: Any, found: Any, as_json: bool) -> None:
     from whereof.present.terminal import console, show
 
     if as_json:
-        print_json(found.to_dict())
+        _options.print_json(found.to_dict())
         return
     out = console()
     out.print(query_text(found), style="bold", soft_wrap=True)
@@ -75,12 +86,11 @@ def _scale(run: Any) -> tuple[float, float] | None:
     return float(ratings.min()), float(ratings.max())
 
 
-def _answer_file(run: Any, as_json: bool, **asked: Any) -> None:
+def _report(written: Any, as_json: bool) -> None:
     from whereof.units import count, show
 
-    written = run.predict_file(**asked)
     if as_json:
-        print_json(written.to_dict())
+        _options.print_json(written.to_dict())
     else:
         click.echo(
             f"{written.path}: {count(written.n_answers, 'answer')} to "

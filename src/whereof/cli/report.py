@@ -4,25 +4,17 @@ from pathlib import Path
 
 import click
 
-from whereof.cli._options import FILE, RUN, common_options, print_json
+from whereof.cli import _options
 
 
-@click.command("report")
-@click.argument("run", type=RUN)
-@click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    metavar="FILE",
-    default="report.html",
-    show_default=True,
-    help="The page to write.",
+@_options.command("report")
+@_options.run_argument
+@_options.file_option(
+    "-o", "--out", default="report.html", show_default=True, help="The page to write."
 )
-@click.option(
+@_options.file_option(
     "--evaluation",
     "evaluations",
-    type=FILE,
-    metavar="FILE",
     multiple=True,
     help="Add an evaluation from a JSON file; may be repeated.",
 )
@@ -34,8 +26,7 @@ from whereof.cli._options import FILE, RUN, common_options, print_json
     show_default=True,
     help="Number of predictions to explain.",
 )
-@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
-@common_options
+@_options.flag("--force", help="Overwrite a file that exists.")
 def command(
     run: Path, out: Path, evaluations: tuple[Path, ...], examples: int, force: bool, as_json: bool
 ) -> None:
@@ -54,6 +45,6 @@ def command(
             out, evaluations=evaluations, examples=examples, force=force, events=events
         )
     if as_json:
-        print_json({"report": str(path)})
+        _options.print_json({"report": str(path)})
     else:
         click.echo(f"{path} is written")

@@ -6,19 +6,18 @@ from typing import Any
 import click
 
 from whereof.cli import _options
+from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
-from whereof.training import PRESETS, MachineOptions
+from whereof.training import PRESETS, MachineOptions, TrainConfig
 
 
-@click.command("train", cls=_options.SettingsCommand)
-@click.argument("data", required=False, shell_complete=_options.complete_data)
+@_options.command("train", tables=(ReadOptions, TrainConfig, MachineOptions))
+@click.argument("data", required=False, shell_complete=_options.complete)
 @click.option(
     "-o", "--out", type=_options.FILE, help="Folder of the run  [default: a new one in runs/]"
 )
 @click.option("--resume", type=_options.FILE, metavar="RUN", help="Continue an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
-@_options.common_options
-@_options.setting_options(_options.TRAINING)
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
     """Train a model on DATA and record what each fact changes in it.
 
@@ -28,30 +27,23 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
     from whereof import api
     from whereof.cli.progress import TerminalEvents
 
+    given = _options.given(options)
+    if resume is not None:
+        own = ["DATA"] * (data is not None)
+        own += [f"--{n.replace('_', '-')}" for n in given if n not in MachineOptions.names()]
+        if own:
+            raise WhereofError(f"--resume uses the run's own settings; leave out {', '.join(own)}")
+    elif data is None:
+        raise WhereofError("DATA is missing: name a file, a folder or a dataset, such as nations")
     with TerminalEvents() as events:
-        run = _run(api, data, resume, _options.given(options), events)
+        if resume is not None:
+            run = api.resume(resume, events=events, **given)
+        else:
+            run = api.train(data, events=events, **given)
     if as_json:
         _options.print_json(run.summary())
     else:
         _show(run)
-
-
-def _run(
-    api: Any, data: str | None, resume: Path | None, given: dict[str, Any], events: Any
-) -> Any:
-    if resume is None:
-        if data is None:
-            raise WhereofError(
-                "DATA is missing: name a file, a folder or a dataset, such as nations"
-            )
-        return api.train(data, events=events, **given)
-    kept = {name: given.pop(name) for name in MachineOptions.names() if name in given}
-    if data is not None or given:
-        extra = ", ".join(
-            ["DATA"] * (data is not None) + [f"--{n.replace('_', '-')}" for n in given]
-        )
-        raise WhereofError(f"--resume uses the run's own settings; leave out {extra}")
-    return api.resume(resume, events=events, **kept)
 
 
 def _show(run: Any) -> None:

@@ -7,17 +7,14 @@ import click
 
 from whereof.cli import _options
 from whereof.errors import WhereofError
+from whereof.retrain.options import EngineOptions, VerifyOptions
 
 
-@click.command("verify", cls=_options.SettingsCommand)
-@click.argument("run", type=_options.RUN)
+@_options.command("verify", tables=(VerifyOptions, EngineOptions))
+@_options.run_argument
 @click.argument("prediction", nargs=-1, required=True)
-@click.option(
-    "--html", type=_options.FILE, metavar="FILE", help="Also write the verdict as a page."
-)
-@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@_options.common_options
-@_options.setting_options(_options.VERIFYING | _options.ENGINES)
+@_options.file_option("--html", help="Also write the verdict as a page.")
+@_options.flag("--force", help="Overwrite FILE if it exists.")
 def command(
     run: Path,
     prediction: tuple[str, ...],
@@ -45,7 +42,10 @@ def command(
     from whereof.present.verdict import show_verdict, verdict_page
     from whereof.run.files import check_free, write_text
 
-    given = _chosen(settings)
+    given = _options.given(settings)
+    for typed, other in (("facts", "top"), ("top", "facts")):
+        if _options.is_typed(typed) and not _options.is_typed(other):
+            given.pop(other, None)  # from a file
     if html is not None:
         check_free(html, force=force)
     elif force:
@@ -60,12 +60,3 @@ def command(
         _options.print_json(verdict.to_dict())
     else:
         show_verdict(console(), verdict)
-
-
-def _chosen(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that were given. A typed --facts or --top replaces the other in a file."""
-    given = _options.given(settings)
-    for typed, other in (("facts", "top"), ("top", "facts")):
-        if _options.is_typed(typed) and not _options.is_typed(other):
-            given.pop(other, None)
-    return given
