@@ -20,16 +20,31 @@ _LIMITS = {
 }
 
 
-def choice(default: Any, about: str, group: str, choices: str = "") -> Any:
-    """A field for a word, a path or yes and no. If there are choices, the value is one of them."""
-    words = tuple(choices.split())
-    return field(default=default, metadata={"about": about, "group": group, "choices": words})
+def choice(default: Any, about: str, group: str, choices: str = "", **typed: str) -> Any:
+    """A field for a word, a path or yes and no. If there are choices, the value is one of them.
+
+    typed: how it is typed in a command: `metavar`; `several`, the metavar of an option that may be
+    repeated; `short`, such as -o.
+    """
+    named = {"about": about, "group": group, "choices": tuple(choices.split())}
+    return field(default=default, metadata=named | typed)
 
 
-def number(default: Any, about: str, group: str, least: float | None = None, **more: float) -> Any:
-    """A field for a finite number. Limits: at least `least`, and `above`, `below` or `most`."""
+def number(
+    default: Any,
+    about: str,
+    group: str,
+    least: float | None = None,
+    word: str | None = None,
+    **more: float,
+) -> Any:
+    """A field for a finite number, or for a word that stands for one.
+
+    Limits: at least `least`, and `above`, `below` or `most`.
+    """
     limits = more if least is None else {"least": least, **more}
-    return field(default=default, metadata={"about": about, "group": group, "limits": limits})
+    named = {"about": about, "group": group, "limits": limits, "word": word}
+    return field(default=default, metadata=named)
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,13 @@ class Settings:
         choices = about.get("choices")
         if choices and value is not None and value not in choices:
             raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
-        for limit, bound in about.get("limits", {}).items() if value is not None else ():
+        limits, word = about.get("limits", {}), about.get("word")
+        if value is None or value == word:
+            return
+        if word and (isinstance(value, str) or value < limits["least"]):
+            least = limits["least"]
+            raise WhereofError(f"{name} is {value!r}; give a number from {least} on, or {word}")
+        for limit, bound in limits.items():
             holds, words = _LIMITS[limit]
             finite = not isinstance(value, float) or math.isfinite(value)
             if not (finite and holds(value, bound)):
@@ -82,6 +103,11 @@ class Settings:
                 remedy = f"did you mean {near[0]!r}?" if near else allowed
                 raise WhereofError(f"unknown setting {name!r}; {remedy}")
         return cls(**values)
+
+    @classmethod
+    def take(cls, values: dict[str, Any]) -> Self:
+        """The settings of this table, taken out of a dict of names and values."""
+        return cls(**{name: values.pop(name) for name in cls.names() if name in values})
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -235,12 +235,17 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         "did you mean 'egypt'": ["predict", run, "egyp", "embassy"],
         "unknown relation 'embassies'": ["predict", run, "egypt", "embassies"],
         "--inverse": ["predict", run, "_", "embassy", "usa"],
-        "--top is '0'": ["predict", run, "egypt", "embassy", "--top", "0"],
+        "--top is 0": ["predict", run, "egypt", "embassy", "--top", "0"],
         "no run at": ["info", str(tmp_path / "nowhere")],
         "--top is '²'": ["predict", run, "egypt", "embassy", "--top", "²"],
         "No such command 'explode'": ["explode"],
         "No such command 'trian'. Did you mean 'train'?": ["trian", "nations"],
         "my.toml": ["train", "nations", "--config", str(tmp_path / "my.toml")],
+        "--top": ["predict", run, "egypt", "embassy", "--tpo", "3"],
+        "Names that start with - go after --, at the end.": ["predict", run, "-x", "embassy"],
+        "To write a file, use --out FILE.csv.": ["evaluate", run, "--csv", "out.csv"],
+        "it prints; write --csv > x.csv": ["explain", run, "a", "b", "c", "--csv", "x.csv"],
+        "unknown entity '-x'": ["predict", run, "--", "-x", "embassy"],
     }
     for words, arguments in cases.items():
         done = whereof(*arguments)
@@ -253,7 +258,7 @@ def test_messages_name_options_and_leave_the_user_s_words() -> None:
     said = "valid_fraction 1.5 and test_fraction leave; 'time_budget', a/batch_size, batch_size.tsv"
     expected = said.replace("valid_f", "--valid-f").replace("test_f", "--test-f")
     assert _with_flags(said) == expected
-    assert _with_flags("dim is 0; set validate_every.") == "dim is 0; set --validate-every."
+    assert _with_flags("dim is 0; set validate_every.") == "--dim is 0; set --validate-every."
     assert _with_flags("adjacent_only is of it") == "--adjacent-only is of it"
 
 

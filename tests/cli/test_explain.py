@@ -352,7 +352,7 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("unknown entity 'egyp'; did you mean 'egypt'?", [run, "egyp", "embassy", "usa"]),
         ("unknown relation 'embasy'", [run, "egypt", "embasy", "usa"]),
         ("needs a trace and this run has none", [str(tmp_path / "bare"), *EGYPT]),
-        ("--top is '0'; give a number from 1 on, or all", [run, *EGYPT, "--top", "0"]),
+        ("--top is 0; give a number from 1 on, or all", [run, *EGYPT, "--top", "0"]),
         ("--top is 'few'", [run, *EGYPT, "--top", "few"]),
         ("'verb' is not one of 'subject', 'relation', 'object'", [run, *EGYPT, "--role", "verb"]),
         ("no fact has id 99999", [run, *EGYPT, "--without", "99999"]),

@@ -70,7 +70,7 @@ def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
         (["wn18"], "'wn18' is not one of 'nations', 'fb15k-237', 'movielens'"),
         (["--models", "transe"], "unknown model 'transe'; choose from distmult, complex"),
         (["--models", ","], "no models; choose from distmult, complex"),
-        (["--limit", "0"], "0 is not in the range"),
+        (["--limit", "0"], "--limit is 0; it must be 1 or more"),
         (["-o", __file__], "test_paper.py is a file; choose a folder with -o"),
         (["-o", f"{__file__}/out"], "test_paper.py is a file; choose a folder with -o"),
         (["--time-budget", "soon"], "--time-budget is 'soon'; give seconds above 0"),

@@ -4,6 +4,7 @@ import io
 import re
 import signal
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -34,9 +35,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _COMMANDS and not ctx.resilient_parsing:
-            from whereof.data.vocabulary import nearest
-
-            for near in nearest(args[0], _COMMANDS, 1):
+            for near in get_close_matches(args[0], _COMMANDS, 1):
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
         return super().resolve_command(ctx, args)
 
@@ -63,6 +62,8 @@ def main() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(_BAD_INPUT)
+    except click.NoSuchOption as error:
+        _fail(f"{error.format_message()}{_hint(error)}")
     except click.ClickException as error:
         _fail(error.format_message())
     except WhereofError as error:
@@ -77,15 +78,29 @@ def main() -> None:
         sys.exit(_INTERRUPTED)
 
 
+def _hint(error: click.NoSuchOption) -> str:
+    """What an unknown option may mean: a file to write, or a name."""
+    assert error.ctx is not None
+    options = [name for param in error.ctx.command.params for name in param.opts]
+    word = error.option_name.lstrip("-")
+    if word in ("csv", "tsv", "jsonl", "parquet") and "--out" in options:
+        return f" To write a file, use --out FILE.{word}."
+    if {"prediction", "query"} & {*options} and not error.possibilities:
+        return " Names that start with - go after --, at the end."
+    return ""
+
+
 def _with_flags(message: str) -> str:
     """A message of the library, with settings spelled as options."""
-    from whereof.cli._options import ENGINES, EVALUATING, EXPLAINING, TRAINING, VERIFYING
+    from whereof.cli._options import SettingOption
 
-    settings = TRAINING | EXPLAINING | EVALUATING | VERIFYING | ENGINES
-    names = "|".join(name for name in settings if "_" in name)
+    commands = [import_module(f"whereof.cli.{name}").command for name in _COMMANDS]
+    params = [param for command in commands for param in command.params]
+    every = {param.item.name for param in params if isinstance(param, SettingOption)}
+    names = "|".join(name for name in every if "_" in name)
     # Not in quotes or paths: those are words of the user.
-    whole = rf"(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
-    return re.sub(whole, lambda found: "--" + found[1].replace("_", "-"), message)
+    whole = rf"^({'|'.join(every)})(?= is )|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
+    return re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:

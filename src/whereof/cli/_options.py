@@ -23,6 +23,9 @@ RUN = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(path_type=Path)
 run_argument = click.argument("run", type=RUN)
 file_option = partial(click.option, type=FILE, metavar="FILE")
+new_run = click.option(
+    "-o", "--out", type=FILE, help="Folder of the run  [default: a new one in runs/]"
+)
 flag = partial(click.option, is_flag=True)
 
 
@@ -73,8 +76,10 @@ class SettingOption(click.Option):
         self.table.check(self.item, value)
         if self.multiple or isinstance(value, list):
             # The names of a fact are separated by TAB: they may contain commas.
-            return ["\t".join(map(str, each)) if isinstance(each, list) else str(each)
-                    for each in values]
+            return [
+                "\t".join(map(str, each)) if isinstance(each, list) else str(each)
+                for each in values
+            ]
         return value
 
 
@@ -203,9 +208,10 @@ def _defaults(
     for known, chosen in ((every, top), (mine, tables.get(command, {}))):
         for key, value in chosen.items():
             param = mine.get(_find(key, known, "option", f"see whereof {command} --help"))
-            if param is not None:
-                is_setting = isinstance(param, SettingOption)
-                found[str(param.name)] = param.from_file(value) if is_setting else value
+            if isinstance(param, SettingOption):
+                found[str(param.name)] = param.from_file(value)
+            elif param is not None:
+                found[str(param.name)] = value
     return found
 
 

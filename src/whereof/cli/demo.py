@@ -4,8 +4,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import click
-
 from whereof.cli import _options
 
 _QUERY = ("india", "students")
@@ -13,7 +11,7 @@ _TOP = 5
 
 
 @_options.command("demo")
-@click.option("-o", "--out", type=_options.FILE, help="Folder of the run  [default: a new one in runs/]")
+@_options.new_run
 def command(out: Path | None, as_json: bool) -> None:
     """Train on the bundled dataset Nations, predict, explain and verify."""
     from whereof import api

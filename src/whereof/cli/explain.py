@@ -28,10 +28,10 @@ class _BulkOptions(Settings):
         metavar="top|true|FILE",
     )
     out: str | Path | None = choice(None, "file for the explanations", "In bulk", short="-o")
-    split: str = choice("test", "split for top and true", "In bulk", "test", "valid", "train")
+    split: str = choice("test", "split for top and true", "In bulk", "test valid train")
     limit: int | None = number(None, "only the first predictions, this number", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
-    device: str = choice("cpu", "where rollback runs", "In bulk", "cpu", "cuda")
+    device: str = choice("cpu", "where rollback runs", "In bulk", "cpu cuda")
     resume: bool = choice(
         False, "only continue interrupted work; an error if there is none", "In bulk"
     )
@@ -120,11 +120,9 @@ def _check(
             raise WhereofError(f"--{name} requires --predictions")
     for name in filter(_options.is_typed, ("engine", "ray_address")):
         if not retrains:
-            raise WhereofError(
-                f"--{name.replace('_', '-')} requires a --method that retrains"
-            )
+            raise WhereofError(f"--{name.replace('_', '-')} requires a --method that retrains")
     if options["as_csv"] and prediction[-1].endswith(".csv"):
-        raise WhereofError(f"--csv prints to standard output; leave out, or write > {prediction[-1]}")
+        raise WhereofError(f"--csv takes no file: it prints; write --csv > {prediction[-1]}")
 
 
 def _candidates(wanted: str | list[str]) -> str | list[str]:

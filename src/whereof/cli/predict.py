@@ -14,9 +14,7 @@ from whereof.settings import Settings, choice, number
 @dataclass(frozen=True)
 class _PredictOptions(Settings):
     top: int | str = number(10, "Number of answers.", "Options", 1, "all")
-    new: bool = choice(
-        False, "Leave out answers known from training or validation.", "Options"
-    )
+    new: bool = choice(False, "Leave out answers known from training or validation.", "Options")
 
 
 @_options.command("predict", tables=(_PredictOptions,))

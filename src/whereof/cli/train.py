@@ -13,9 +13,7 @@ from whereof.training import PRESETS, MachineOptions, TrainConfig
 
 @_options.command("train", tables=(ReadOptions, TrainConfig, MachineOptions))
 @click.argument("data", required=False, shell_complete=_options.complete)
-@click.option(
-    "-o", "--out", type=_options.FILE, help="Folder of the run  [default: a new one in runs/]"
-)
+@_options.new_run
 @click.option("--resume", type=_options.FILE, metavar="RUN", help="Continue an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
 def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:

@@ -54,7 +54,10 @@ class EvaluateOptions(Settings):
     )
 
     predictions: str = choice(
-        "top", "top (new answers), true (facts of the split) or a FILE", "Predictions"
+        "top",
+        "top (new answers), true (facts of the split) or a FILE",
+        "Predictions",
+        metavar="top|true|FILE",
     )
     split: str = choice(
         "test", "split of the predictions, for top and true", "Predictions", "test valid train"

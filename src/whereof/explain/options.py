@@ -44,19 +44,22 @@ class ExplainOptions(MethodSettings):
     exhaustive: bool = choice(False, "score every fact against every candidate (slow)", "Method")
     seed: int = number(0, "seed for methods that draw at random", "Method", 0)
 
-    top: int | str | None = choice(10, "number of facts, or all", "Facts")
+    top: int | str | None = number(10, "number of facts, or all", "Facts", 1, "all")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
     role: str | None = choice(
         None, "only facts that share this part with the prediction", "Facts", ROLES
     )
     relation: str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "only facts with this relation; repeatable", "Facts"
+        None, "only facts with this relation; repeatable", "Facts", several="NAME"
     )
     entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "only facts with this entity; repeatable", "Facts"
+        None, "only facts with this entity; repeatable", "Facts", several="NAME"
     )
     without: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "show the prediction without these facts: ids, or names separated by commas", "Facts"
+        None,
+        "show the prediction without these facts: ids, or names separated by commas",
+        "Facts",
+        several="FACT",
     )
 
     stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
@@ -66,9 +69,6 @@ class ExplainOptions(MethodSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        top = self.top
-        if top not in (None, "all") and (isinstance(top, str) or top < 1):
-            raise WhereofError(f"top is {top!r}; give a number from 1 on, or all")
         if self.instead_of is not None and self.of is not None:
             raise WhereofError("instead_of always measures the log of the ratio; leave out of")
         if self.graph and not self._removes_groups():

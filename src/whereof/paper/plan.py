@@ -13,7 +13,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.paper.published import CRIAGE_SIZES, DATASETS, MODELS, SIZES, Published
 from whereof.retrain.options import EngineOptions
-from whereof.settings import Settings
+from whereof.settings import Settings, choice, number
 from whereof.training import TrainConfig
 
 FIRST_SEED = 42
@@ -31,20 +31,38 @@ class PaperOptions(Settings):
     """Which of the paper's experiments to repeat, and where to keep the results."""
 
     dataset: str = field(default="nations", metadata={"choices": tuple(DATASETS)})
-    models: tuple = tuple(MODELS)  # type: ignore[type-arg]
-    seeds: int | None = field(default=None, metadata={"least": 1})
-    """Number of seeds for every part. By default five on Nations; on other datasets three for
-    DistMult with lazy Adam, and one for everything else."""
-    limit: int | None = field(default=None, metadata={"least": 1})
-    out: Path | None = None
-    data_dir: Path | None = None
+    models: str | tuple = choice(",".join(MODELS), "models, separated by commas", "Experiments")  # type: ignore[type-arg]
+    seeds: int | None = number(
+        None,
+        "number of seeds for each model: 42, 43 and so on  [default: 5 on Nations; else 3 for "
+        "distmult with adam-lazy, 1 for the others]",
+        "Experiments",
+        1,
+    )
+    limit: int | None = number(
+        None,
+        "number of test predictions, drawn at random  [default: all on Nations, else 100]",
+        "Experiments",
+        1,
+    )
+    out: str | Path | None = choice(
+        None, "folder for the results  [default: runs/paper-DATASET]", "Experiments", short="-o"
+    )
+    data_dir: str | Path | None = choice(None, "folder with the named datasets", "Experiments")
     engine: EngineOptions = field(default_factory=EngineOptions)
     """As asked for; `auto` is settled later."""
-    time_budget: float | str | None = None
-    """Stop after this time: seconds, or a text such as 90s, 10m or 2h."""
+    time_budget: float | str | None = choice(
+        None,
+        "stop after this time: seconds, or 90s, 10m, 2h; run the same command again to continue",
+        "Experiments",
+        metavar="TIME",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.models, str):
+            names = (name.strip() for name in self.models.split(","))
+            object.__setattr__(self, "models", tuple(filter(None, names)))
         unknown = [f"unknown model {model!r}" for model in self.models if model not in MODELS]
         if unknown or not self.models:
             why = unknown[0] if unknown else "no models"
@@ -68,7 +86,7 @@ class PaperOptions(Settings):
 
     @property
     def folder(self) -> Path:
-        return self.out or Path("runs") / f"paper-{self.dataset}"
+        return Path(self.out or f"runs/paper-{self.dataset}")
 
     @property
     def command(self) -> str:

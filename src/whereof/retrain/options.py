@@ -15,12 +15,15 @@ class VerifyOptions(MethodSettings):
     method: str = choice(
         "rollback", "method that finds the facts to remove", "Facts", " ".join(names(METHODS))
     )
-    top: int | str = choice(10, "number of facts, or all: every supporting fact", "Facts")
+    top: int | str = number(10, "number of facts, or all: every supporting fact", "Facts", 1, "all")
     role: str | None = choice(
         None, "only facts that share this part with the prediction", "Facts", ROLES
     )
     facts: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "remove these facts instead: ids, or names separated by commas; repeatable", "Facts"
+        None,
+        "remove these facts instead: ids, or names separated by commas; repeatable",
+        "Facts",
+        several="FACT",
     )
     asks: str = choice("object", "the part that the model predicts", "Facts", "object subject")
     seed: int = number(0, "seed for methods that draw at random", "Facts", 0)
@@ -32,8 +35,6 @@ class VerifyOptions(MethodSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.top != "all" and (isinstance(self.top, str) or self.top < 1):
-            raise WhereofError(f"top is {self.top!r}; give a number from 1 on, or all")
         if self.facts is not None and self.role is not None:
             raise WhereofError("facts already names the facts to remove; leave out role")
 

@@ -30,7 +30,9 @@ class TrainConfig(Settings):
         "Loss",
         "softmax sigmoid squared",
     )
-    negatives: int | str | None = choice(None, "negatives per step: a number, or all", "Loss")
+    negatives: int | str | None = choice(
+        None, "negatives per step: a number, or all", "Loss", metavar="N|all"
+    )
     sampling: str = choice(
         "distinct",
         "distinct: no negative twice in a step; independent: repeats are possible",
@@ -78,7 +80,10 @@ class TrainConfig(Settings):
         0, "stop after N validations without improvement; 0 never stops", "Stopping", 0
     )
     time_budget: float | str | None = choice(
-        None, "time for reading, training and metrics: seconds, or 90s, 10m, 2h", "Stopping"
+        None,
+        "time for reading, training and metrics: seconds, or 90s, 10m, 2h",
+        "Stopping",
+        metavar="TIME",
     )
 
     keep_checkpoints: int = number(
