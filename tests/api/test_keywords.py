@@ -15,7 +15,6 @@ from whereof.settings import Settings
 from whereof.training import MachineOptions, TrainConfig
 
 TABLES: list[tuple[type, tuple[type[Settings], ...]]] = [
-    (keywords.ReadKeywords, (ReadOptions,)),
     (keywords.MachineKeywords, (MachineOptions,)),
     (keywords.TrainKeywords, (ReadOptions, TrainConfig, MachineOptions)),
     (keywords.EngineKeywords, (whereof.EngineOptions,)),
@@ -49,7 +48,7 @@ def test_keywords_are_the_settings(typed: type, tables: tuple[type[Settings], ..
             for kind in kinds:
                 words = {each.__name__ for each in allowed}
                 assert kind.__name__ in words or stands_for.get(kind) in words, (name, kind)
-    assert Path in plain_types(get_type_hints(keywords.ReadKeywords)["data_dir"])
+    assert Path in plain_types(get_type_hints(keywords.TrainKeywords)["data_dir"])
 
 
 def test_choices_are_the_settings_choices() -> None:

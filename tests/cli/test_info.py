@@ -13,7 +13,7 @@ from trained import train
 
 import whereof as library
 from cli.helpers import whereof
-from whereof.present.run import RunInfo, show_runs
+from whereof.present.run import show_runs
 from whereof.run.files import lock
 
 
@@ -69,7 +69,7 @@ def test_sides_are_compared_with_their_like(runs: Path) -> None:
 
 
 def test_runs_that_do_not_fit_go_on_below(runs: Path) -> None:
-    info = replace(RunInfo.of(library.Run.describe(runs / "one")), run=f"{'long-' * 8}name")
+    info = replace(library.Run.open(runs / "one").about, run=f"{'long-' * 8}name")
     out = Console(force_terminal=True, color_system=None, width=60, highlight=False)
     with out.capture() as capture:
         show_runs(out, [info] * 5, everything=False)

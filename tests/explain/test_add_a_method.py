@@ -13,7 +13,7 @@ from trained import train
 import whereof
 from whereof import registry
 from whereof.explain.method import Method, register
-from whereof.run.prepared import read_prepared
+from whereof.run.stored import read_prepared
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add-a-method.md"
 EGYPT = ("egypt", "embassy", "usa")

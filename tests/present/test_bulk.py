@@ -165,7 +165,7 @@ def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None
     with pytest.raises(Interrupted):
         run.explain_file("true", out, events=Recorded(3))
     questions = find_predictions(run._trained, "true", "test", None, "object")
-    about = {"run": run._folder.fingerprint, "device": "cuda"}
+    about = {"run": run.fingerprint, "device": "cuda"}
     explain = partial(explain_many, run._trained, options=options)
     with pytest.raises(whereof.WhereofError, match="has another device: finish it as it was begun"):
         write_explanations(explain, questions, options, out, **about)

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from evaluate.documents import (
     FULL,
@@ -24,7 +25,7 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
 from whereof.explain.explanation import Explanation
 from whereof.present.report import report_page
-from whereof.present.run import RunInfo
+from whereof.run.manifest import RunInfo
 
 SECTIONS = {
     "removal": "Removing facts and retraining",
@@ -40,7 +41,7 @@ SECTIONS = {
 
 def page(*evaluations: dict[str, Any], info: dict[str, Any] = INFO, **parts: Any) -> Page:
     found = [Evaluation.from_dict(each) for each in evaluations]
-    return read_page(report_page(RunInfo.of(info), found, **parts))
+    return read_page(report_page(msgspec.convert(info, RunInfo), found, **parts))
 
 
 def example() -> Explanation:
@@ -78,7 +79,7 @@ def test_without_evaluations_it_says_how_to_evaluate() -> None:
 
 
 def test_the_page_needs_nothing_else() -> None:
-    html = report_page(RunInfo.of(INFO), [FULL], [example()])
+    html = report_page(msgspec.convert(INFO, RunInfo), [FULL], [example()])
     found = read_page(html)
     assert not found.sources
     assert not {"link", "script", "img", "iframe"} & {*found.tags}
@@ -108,7 +109,7 @@ def test_every_name_is_escaped() -> None:
     facts = [fact(7, (HOSTILE, HOSTILE, HOSTILE), 0.4, ("relation",))]
     shown = made(explanation((HOSTILE, HOSTILE, HOSTILE), facts))
     found = [Evaluation.from_dict(changed)]
-    html = report_page(RunInfo.of(info), found, [shown], [HOSTILE], HOSTILE)
+    html = report_page(msgspec.convert(info, RunInfo), found, [shown], [HOSTILE], HOSTILE)
     read_page(html)
     assert "<b>" not in html
     assert "</script>" not in html
@@ -136,7 +137,7 @@ def test_the_command_has_the_options_that_were_asked() -> None:
 
 
 def test_ratings_are_told_by_ratings() -> None:
-    html = report_page(RunInfo.of(RATED_INFO), [RATED])
+    html = report_page(msgspec.convert(RATED_INFO, RunInfo), [RATED])
     assert "probabilit" not in html.lower()
     text = read_page(html).text
     for words in (

@@ -10,8 +10,9 @@ from whereof.present.metrics import (
     metric_names,
     metrics_table,
 )
-from whereof.present.run import RunInfo, answers_table
+from whereof.present.run import answers_table, counts, ending
 from whereof.present.terminal import plain
+from whereof.run.manifest import RunInfo
 
 
 def printed(metrics: dict[str, Any], **more: bool) -> list[str]:
@@ -94,20 +95,20 @@ def test_ratings_are_held_to_their_scale() -> None:
 
 def info(**changes: Any) -> RunInfo:
     sizes = {"n_facts": 100, "n_entities": 9, "n_relations": 2}
-    return RunInfo.of({"dataset": "d", "model": "mf", "config": {"epochs": 9}} | sizes | changes)
+    return RunInfo(**{"dataset": "d", "model": "mf", "config": {"epochs": 9}} | sizes | changes)
 
 
 def test_how_training_ended() -> None:
-    assert info(epochs=9, best_epoch=9).ending() == "kept epoch 9 of 9"
-    assert info(epochs=9, best_epoch=4).ending() == "kept epoch 4 of 9, no better since"
-    cut = info(epochs=3, best_epoch=3, best_facts=250, stopped="time").ending()
+    assert ending(info(epochs=9, best_epoch=9)) == "kept epoch 9 of 9"
+    assert ending(info(epochs=9, best_epoch=4)) == "kept epoch 4 of 9, no better since"
+    cut = ending(info(epochs=3, best_epoch=3, best_facts=250, stopped="time"))
     assert cut == ("stopped by the time budget in epoch 3 of 9; kept the finished part of epoch 3")
-    whole = info(epochs=3, best_epoch=2, best_facts=200, stopped="time").ending()
+    whole = ending(info(epochs=3, best_epoch=2, best_facts=200, stopped="time"))
     assert whole == "stopped by the time budget in epoch 3 of 9; kept epoch 2"
 
 
 def test_what_is_not_known_of_a_run_is_left_out() -> None:
-    assert dict(info(run=None).counts()) == {
+    assert dict(counts(info(run=None))) == {
         "training facts": "100",
         "entities": "9",
         "relations": "2",

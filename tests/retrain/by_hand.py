@@ -38,7 +38,7 @@ def stands(
     asked = 0 if asks == "subject" else -1
     query = list(names)
     query[asked] = "_"
-    scorer = make_scorer(run.model, rows, run.dataset, run.config)
+    scorer = make_scorer(rows, run.dataset, run.config)
     found = find_prediction(run.dataset, query, inverse=run.config.inverse)
     trained = replace(run._trained, scorer=scorer)
     scored = {a.entity: a for a in predict(trained, found, None).answers}

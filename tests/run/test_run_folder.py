@@ -161,7 +161,7 @@ def test_a_run_without_a_trace_has_none(tmp_path: Path) -> None:
 def test_an_unfinished_run_says_how_far_it_has_come(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         train(tmp_path / "run", epochs=1000, events=Recorded(3, Validated))
-    info = whereof.Run.describe(tmp_path / "run")
+    info = whereof.Run.open(tmp_path / "run", unfinished=True).info()
     assert not info["finished"]
     assert info["epochs"] == len(info["history"]) == 3
     assert info["steps"] == 3 * 1592
@@ -177,12 +177,12 @@ def test_before_its_first_checkpoint_a_run_has_come_nowhere(tmp_path: Path) -> N
     with pytest.raises(Interrupted):
         train(tmp_path / "run", epochs=1000, events=Recorded(1, Validated))
     shutil.rmtree(tmp_path / "run" / "progress")
-    info = whereof.Run.describe(tmp_path / "run")
+    info = whereof.Run.open(tmp_path / "run", unfinished=True).info()
     assert (info["epochs"], info["steps"], info["history"]) == (0, 0, [])
 
 
 def test_a_finished_run_is_described_as_it_is(finished: Path) -> None:
-    assert whereof.Run.describe(finished) == whereof.Run.open(finished).info()
+    assert whereof.Run.open(finished, unfinished=True).info() == whereof.Run.open(finished).info()
 
 
 def test_ratings_and_sources_are_kept_with_the_facts(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The keyword arguments of the public functions, typed for editors and type checkers.
 
-Each class lists the settings of one table under the same names; a test compares them. The tables
+Each class has the settings of a table under the same names; a test compares them. The tables
 describe the settings.
 """
 
@@ -8,28 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-Names = str | Sequence[str]
+_Names = str | Sequence[str]
 """A name, names separated by commas, or a list of names."""
-Facts = int | str | Sequence[int] | Sequence[str] | Sequence[Sequence[str]]
+_Facts = int | str | Sequence[int] | Sequence[str] | Sequence[Sequence[str]]
 """Facts by id or by names."""
-
-
-class ReadKeywords(TypedDict, total=False):
-    """The fields of `whereof.ReadOptions`."""
-
-    name: str | None
-    data_dir: str | Path | None
-    entity_labels: str | Path | Mapping[Any, Any] | None
-    relation_labels: str | Path | Mapping[Any, Any] | None
-    format: str | None
-    columns: int | str | Sequence[int] | Sequence[str] | None
-    header: bool | None
-    rating: int | str | None
-    source: int | str | None
-    ratings_as_objects: bool | None
-    valid_fraction: float
-    test_fraction: float
-    split_seed: int
+_Labels = str | Path | Mapping[Any, Any] | None
+_Place = Literal["object", "subject"]
+_Role = Literal["subject", "relation", "object", "several"] | None
 
 
 class MachineKeywords(TypedDict, total=False):
@@ -42,9 +27,22 @@ class MachineKeywords(TypedDict, total=False):
     ranking_metrics: bool
 
 
-class TrainKeywords(ReadKeywords, MachineKeywords, total=False):
-    """The fields of `whereof.TrainConfig`, `ReadOptions` and `MachineOptions`."""
+class TrainKeywords(MachineKeywords, total=False):
+    """The fields of `whereof.ReadOptions`, `MachineOptions` and `TrainConfig`."""
 
+    name: str | None
+    data_dir: str | Path | None
+    entity_labels: _Labels
+    relation_labels: _Labels
+    format: str | None
+    columns: int | str | Sequence[int] | Sequence[str] | None
+    header: bool | None
+    rating: int | str | None
+    source: int | str | None
+    ratings_as_objects: bool | None
+    valid_fraction: float
+    test_fraction: float
+    split_seed: int
     model: str
     dim: int
     inverse: bool
@@ -92,17 +90,17 @@ class ExplainKeywords(TypedDict, total=False):
 
     method: str
     of: Literal["probability", "score", "loss"] | None
-    asks: Literal["object", "subject"]
-    candidates: Names | None
+    asks: _Place
+    candidates: _Names | None
     instead_of: str | None
     exhaustive: bool
     seed: int
     top: int | Literal["all"] | None
     opposing: bool
-    role: Literal["subject", "relation", "object", "several"] | None
-    relation: Names | None
-    entity: Names | None
-    without: Facts | None
+    role: _Role
+    relation: _Names | None
+    entity: _Names | None
+    without: _Facts | None
     stability: bool
     graph: bool
 
@@ -116,9 +114,9 @@ class VerifyKeywords(EngineKeywords, total=False):
 
     method: str
     top: int | Literal["all"]
-    facts: Facts | None
-    role: Literal["subject", "relation", "object", "several"] | None
-    asks: Literal["object", "subject"]
+    facts: _Facts | None
+    role: _Role
+    asks: _Place
     seed: int
     each: bool
     seeds: int
@@ -127,11 +125,11 @@ class VerifyKeywords(EngineKeywords, total=False):
 class EvaluateKeywords(EngineKeywords, total=False):
     """The fields of `whereof.EvaluateOptions` and `whereof.EngineOptions`."""
 
-    methods: Names
+    methods: _Names
     k: int | str | Sequence[int | str]
-    protocols: Names
+    protocols: _Names
     baseline: str | None
-    constraints: Names | None
+    constraints: _Names | None
     adjacent_only: bool
     subsets: int
     removals: int

@@ -7,28 +7,22 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from whereof import registry
-from whereof.api.keywords import (
-    EngineKeywords,
-    EvaluateKeywords,
-    ExplainKeywords,
-    ExplainOneKeywords,
-    VerifyKeywords,
-)
+from whereof.api import keywords
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.models import Model
-from whereof.run.arrays import ArrayRun, gather_arrays
-from whereof.run.folder import RunFolder
-from whereof.training import TrainConfig
+from whereof.models import find_model
+from whereof.run.arrays import run_from_arrays
+from whereof.run.folder import RunFolder, read_kept_checkpoints
+from whereof.run.manifest import RunSummary
+from whereof.training import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
-from whereof.types import Rows
 
 if TYPE_CHECKING:
-    from whereof.api.retraining import Retrained
+    from whereof.api.cases import Retrained
     from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
     from whereof.models.scoring import Scorer
@@ -42,21 +36,8 @@ if TYPE_CHECKING:
 # Numba, and everything that it compiles, is imported in the functions that compute.
 
 
-class Run:
+class Run(RunFolder):
     """A trained run: predict, explain and verify; read its config, data, parameters and trace."""
-
-    def __init__(self, folder: RunFolder | ArrayRun) -> None:
-        self._folder = folder
-        self.path, self.config, self.model = folder.path, folder.config, folder.model
-
-    @classmethod
-    def open(cls, path: str | Path, *, check: bool = False) -> Self:
-        """Open a run folder. An error says in one line what is wrong with it.
-
-        All files are checked. Files that have not changed since the last check are not read
-        again, unless `check` is set.
-        """
-        return cls(RunFolder.open(path, check=check))
 
     @classmethod
     def from_arrays(
@@ -96,80 +77,34 @@ class Run:
             The number of entities that are subjects only, such as users. They come first; the
             others, such as items, are objects only. By default, every entity may be either.
         """
-        arrays = gather_arrays(
-            model=model,
-            entities=entities,
-            relations=relations,
-            facts=facts,
-            entity_rows=entity_rows,
-            relation_rows=relation_rows,
-            trace=trace,
-            loss=loss,
-            labels=labels,
-            n_subjects=n_subjects,
-        )
-        return cls(arrays)
-
-    @classmethod
-    def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
-        """Describe a run folder like `info`, even if its training is not finished."""
-        return cls(RunFolder.open(path, check=check, unfinished=True)).info()
-
-    @property
-    def dataset(self) -> Dataset:
-        return self._folder.dataset
-
-    @property
-    def entity_rows(self) -> Rows:
-        """(n_entities, width)."""
-        return self._folder.entity_rows
-
-    @property
-    def relation_rows(self) -> Rows:
-        """(n_relations, width), followed by the inverse relations if there are any."""
-        return self._folder.relation_rows
-
-    @property
-    def trace(self) -> NDArray[Any] | None:
-        """(n_facts, trace width), memory-mapped; None for a run trained without one."""
-        return self._folder.trace
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """By split and name: filtered MRR and hits, or recall and NDCG, or errors of ratings."""
-        return self._folder.metrics
-
-    @property
-    def history(self) -> list[dict[str, float]]:
-        """For every epoch its loss and, if validated, the metric that picks the best epoch."""
-        return self._folder.history
+        rows = entity_rows, relation_rows
+        names = entities, relations, facts
+        return run_from_arrays(cls, model, *names, *rows, trace, loss, labels, n_subjects)
 
     @cached_property
     def scorer(self) -> "Scorer":
-        rows = Parameters(self.entity_rows, self.relation_rows)
-        return make_scorer(self.model, rows, self.dataset, self.config)
+        return make_scorer(self.parameters, self.dataset, self.config)
 
     @cached_property
     def _trained(self) -> "Trained":
         from whereof.predict.scored import Store, Trained
-        from whereof.run.prepared import read_prepared, write_prepared
+        from whereof.run.stored import read_prepared, write_prepared
 
-        folder, path = self._folder, self.path
+        path = self.path
         keep = () if path is None else (partial(read_prepared, path), partial(write_prepared, path))
         return Trained(
             self.scorer,
             self.dataset,
             self.config,
-            folder.adjacency,
-            folder.trace,
-            lambda: folder.checkpoints,
+            self.adjacency,
+            self.trace,
+            partial(read_kept_checkpoints, path),
             Store(*keep),
         )
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
         from whereof.explain.method import get_method
-        from whereof.training import MachineOptions
 
         if device == "cpu":
             return self._trained
@@ -181,59 +116,37 @@ class Run:
         return self._trained_on_card
 
     @cached_property
-    def _recipe(self) -> "Recipe":
-        """The recipe for retraining the run."""
-        from whereof.retrain.recipe import Recipe
-        from whereof.training.problem import Problem
-
-        if isinstance(self._folder, ArrayRun):
-            raise WhereofError(
-                "a run from arrays cannot be retrained: how it was trained is not known; "
-                "train one with whereof"
-            )
-        problem, result = Problem.of(self.dataset, self.config), self._folder.result
-        whole_epochs = result["best_epoch"] * len(problem.facts)
-        return Recipe(problem, result.get("best_facts", whole_epochs))
-
-    @cached_property
     def _trained_on_card(self) -> "Trained":
         from whereof.retrain.cuda.rollback import open_backing
 
         return replace(self._trained, backing=open_backing("device cuda"))
 
+    @cached_property
+    def _recipe(self) -> "Recipe":
+        """The recipe for retraining the run."""
+        from whereof.retrain.recipe import Recipe
+        from whereof.training.problem import Problem
+
+        if self.path is None:
+            raise WhereofError(
+                "a run from arrays cannot be retrained: how it was trained is not known; "
+                "train one with whereof"
+            )
+        problem, result = Problem.of(self.dataset, self.config), self.manifest.result
+        whole_epochs = result["best_epoch"] * len(problem.facts)
+        return Recipe(problem, result.get("best_facts", whole_epochs))
+
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""
-        dataset = self._folder.about
-        sizes = {name: dataset[name] for name in ("n_facts", "n_entities", "n_relations")}
         return {
-            "run": None if self.path is None else str(self.path),
-            "dataset": dataset["name"],
-            "model": self.config.model,
-            **sizes,
-            **self._folder.result,
-            "metrics": self.metrics,
+            name: value
+            for name, value in self.info().items()
+            if name in RunSummary.__dataclass_fields__
         }
 
     def info(self) -> dict[str, Any]:
         """What `whereof info --json` prints: the summary, the config and the files."""
-        if isinstance(self._folder, ArrayRun):
-            return {**self.summary(), "config": self._folder.known_settings}
-        manifest = self._folder.manifest
-        return {
-            "format": manifest.format,
-            "whereof": manifest.whereof,
-            "created": manifest.created,
-            "finished": manifest.finished,
-            **self.summary(),
-            "n_valid": manifest.dataset["n_valid"],
-            "n_test": manifest.dataset["n_test"],
-            "dataset_hash": manifest.dataset["hash"],
-            "notes": manifest.dataset["notes"],
-            "read": manifest.dataset.get("read", {}),
-            "config": manifest.config,
-            "history": self.history,
-            "files": manifest.files,
-        }
+        return self.about.to_dict()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A run is pickled as its path: another process opens the folder itself."""
@@ -259,15 +172,14 @@ class Run:
         from whereof.data.labels import find_labels
         from whereof.run.dataset import write_labels
 
-        if not isinstance(self._folder, RunFolder):
+        if self.path is None:
             raise WhereofError("this run is in memory; give labels to Run.from_arrays")
         if entities is None and relations is None:
             raise WhereofError("no labels; give entities or relations, or both")
-        path, manifest = self._folder.path, self._folder.manifest
         labelled = add_labels(self.dataset, find_labels(entities), find_labels(relations))
-        folder = RunFolder(path, write_labels(path, manifest, labelled))
+        path, manifest = self.path, write_labels(self.path, self.manifest, labelled)
         vars(self).clear()  # what is cached has the old labels
-        Run.__init__(self, folder)
+        Run.__init__(self, path, manifest)
 
     def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
         """Ranked answers to a query: the `top` most probable, or all with None.
@@ -340,7 +252,7 @@ class Run:
         self,
         *names: str | None,
         events: Events | None = None,
-        **options: Unpack[ExplainOneKeywords],
+        **options: Unpack[keywords.ExplainOneKeywords],
     ) -> "Explanation":
         """The training facts that made the model predict a triple, ranked by influence.
 
@@ -363,14 +275,14 @@ class Run:
         given: dict[str, Any] = {**options}
         method = str(given.get("method", ExplainOptions.method))
         if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
-            from whereof.api.retraining import open_cases, take_engine
+            from whereof.api.cases import open_cases
+            from whereof.retrain.options import EngineOptions
 
-            engine = take_engine(given)
-            chosen = ExplainOptions.from_dict(given)
+            engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
             with open_cases(self, engine, events) as opened:
                 case = opened.own()
-                return explain(case.trained, names, chosen, case)
-        return explain(self._trained, names, ExplainOptions.from_dict(given))
+                return explain(case.trained, names, chosen, case, events)
+        return explain(self._trained, names, ExplainOptions.from_dict(given), events=events)
 
     def explain_many(
         self,
@@ -378,7 +290,7 @@ class Run:
         *,
         threads: int | None = None,
         device: str = "cpu",
-        **options: Unpack[ExplainKeywords],
+        **options: Unpack[keywords.ExplainKeywords],
     ) -> Iterator["Explanation | Failed"]:
         """Explanations of many predictions, in order, computed as you iterate.
 
@@ -407,7 +319,7 @@ class Run:
         resume: bool = False,
         force: bool = False,
         events: Events | None = None,
-        **options: Unpack[ExplainKeywords],
+        **options: Unpack[keywords.ExplainKeywords],
     ) -> "WrittenExplanations":
         """Explain many predictions and write the facts to a file, all at once at the end.
 
@@ -454,7 +366,7 @@ class Run:
             found,
             chosen,
             Path(out),
-            run=self._folder.fingerprint,
+            run=self.fingerprint,
             device=device,
             force=force,
             resume=resume,
@@ -462,7 +374,7 @@ class Run:
         )
 
     def evaluate(
-        self, *, events: Events | None = None, **options: Unpack[EvaluateKeywords]
+        self, *, events: Events | None = None, **options: Unpack[keywords.EvaluateKeywords]
     ) -> "Evaluation":
         """Measure how well methods explain this run: remove facts and retrain.
 
@@ -476,7 +388,7 @@ class Run:
             Fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit, seeds and
             protocols, and of `whereof.EngineOptions`, such as threads.
         """
-        from whereof.api.retraining import evaluate
+        from whereof.api.cases import evaluate
 
         return evaluate(self, events, {**options})
 
@@ -510,7 +422,10 @@ class Run:
         return write_report(self, Path(out), evaluations, examples, force, events or Events())
 
     def verify(
-        self, *names: str | None, events: Events | None = None, **options: Unpack[VerifyKeywords]
+        self,
+        *names: str | None,
+        events: Events | None = None,
+        **options: Unpack[keywords.VerifyKeywords],
     ) -> "Verdict":
         """Retrain without the facts of a prediction, and compare with what was predicted.
 
@@ -527,15 +442,14 @@ class Run:
             Fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
             `whereof.EngineOptions`, such as threads.
         """
-        from whereof.api.retraining import open_cases, take_engine
-        from whereof.retrain.options import VerifyOptions
+        from whereof.api.cases import open_cases
+        from whereof.retrain.options import EngineOptions, VerifyOptions
         from whereof.retrain.verify import verify
 
         given: dict[str, Any] = {**options}
         if given.get("facts") is not None and "top" in given:
             raise WhereofError("facts already names the facts to remove; leave out top")
-        engine = take_engine(given)
-        chosen = VerifyOptions.from_dict(given)
+        engine, chosen = EngineOptions.take(given), VerifyOptions.from_dict(given)
         with open_cases(self, engine, events) as opened:
             return verify(opened.seeds(chosen.seeds), names, chosen)
 
@@ -545,7 +459,7 @@ class Run:
         predictions: Sequence[Sequence[str | None]] | None = None,
         *,
         events: Events | None = None,
-        **options: Unpack[EngineKeywords],
+        **options: Unpack[keywords.EngineKeywords],
     ) -> Iterator["Retrained"]:
         """Models retrained without given sets of facts; the control, with all facts, comes first.
 
@@ -563,22 +477,20 @@ class Run:
         """
         import numpy as np
 
-        from whereof.api.retraining import retrain, take_engine
+        from whereof.api.cases import retrain
         from whereof.explain.facts import find_facts
+        from whereof.retrain.options import EngineOptions
 
-        given: dict[str, Any] = {**options}
-        engine = take_engine(given)
-        for name in given:
-            raise WhereofError(f"unknown setting {name!r}; choose from those of EngineOptions")
+        engine = EngineOptions.from_dict({**options})
         sets = [np.sort(find_facts(self._trained, facts)) for facts in removed]
         return retrain(self, sets, predictions, engine, events)
 
 
-def make_scorer(model: Model, rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
+def make_scorer(rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
     """The scorer of a model; if it learned ratings, scores are ratings."""
     from whereof.models.scoring import Scorer
 
-    scorer = Scorer(model, rows.entity_rows, rows.relation_rows)
+    scorer = Scorer(find_model(config.model), rows.entity_rows, rows.relation_rows)
     if config.loss != "squared" or dataset.ratings is None:
         return scorer
     return replace(scorer, scale=dataset.ratings.deviation, offset=dataset.ratings.mean)

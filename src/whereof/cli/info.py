@@ -18,14 +18,14 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool, as_json: bool
     is shown with its progress.
     """
     from whereof.api import Run
-    from whereof.present.run import RunInfo, differences, show_run, show_runs
+    from whereof.present.run import differences, show_run, show_runs
     from whereof.present.terminal import console
 
-    documents = [Run.describe(run, check=check) for run in runs]
-    infos = list(map(RunInfo.of, documents))
+    infos = [Run.open(run, check=check, unfinished=True).about for run in runs]
     if as_json and len(infos) == 1:
-        _options.print_json(documents[0])
+        _options.print_json(infos[0].to_dict())
     elif as_json:
+        documents = [info.to_dict() for info in infos]
         _options.print_json({"runs": documents, "differences": differences(infos)})
     elif len(infos) == 1:
         state = "" if infos[0].finished else _state(runs[0])

@@ -46,19 +46,19 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
 
 def _show(run: Any) -> None:
     from whereof.present.metrics import metrics_table
-    from whereof.present.run import RunInfo
+    from whereof.present.run import ending
     from whereof.present.terminal import console, show
     from whereof.units import count, seconds
 
-    summary, info = run.summary(), RunInfo.of(run.info())
+    info = run.about
     nouns = {"n_facts": "fact", "n_entities": "entity", "n_relations": "relation"}
-    sizes = ", ".join(count(summary[name], noun) for name, noun in nouns.items())
+    sizes = ", ".join(count(getattr(info, name), noun) for name, noun in nouns.items())
     out = console()
     show(
         out,
         f"{run.model.title} on {info.dataset}: {sizes}; "
-        f"{count(summary['steps'], 'step')} in {seconds(summary['seconds'])} "
-        f"({summary['facts_per_second']:,.0f} facts/s); {info.ending()}",
+        f"{count(info.steps, 'step')} in {seconds(info.seconds)} "
+        f"({info.facts_per_second:,.0f} facts/s); {ending(info)}",
     )
     if any(info.metrics.values()):
         show(out, metrics_table(info.metrics, two_way=info.two_way))

@@ -12,7 +12,7 @@ import numpy as np
 
 from whereof._version import __version__
 from whereof.api import Run
-from whereof.api.retraining import open_case
+from whereof.api.cases import open_case
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Evaluation, convert, plain
 from whereof.evaluate.options import EvaluateOptions

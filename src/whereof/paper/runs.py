@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whereof.api import Run, resume, train
-from whereof.api.retraining import machine_of, sibling, sibling_path
+from whereof.api.cases import machine_of, sibling, sibling_path
 from whereof.data.dataset import Dataset
 from whereof.data.read import read_dataset
 from whereof.errors import WhereofError

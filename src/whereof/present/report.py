@@ -17,8 +17,9 @@ from whereof.present import metrics, names
 from whereof.present.explanation import facts_table
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
-from whereof.present.run import RunInfo
+from whereof.present.run import counts, ending
 from whereof.present.terminal import heading, show
+from whereof.run.manifest import RunInfo
 from whereof.table import Column
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
@@ -88,7 +89,7 @@ def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]
 def _run(info: RunInfo) -> Iterator[Part]:
     """The run: its folder, data and date."""
     items = [("run", info.run or "in memory"), ("dataset", info.dataset), ("model", info.model)]
-    items += info.counts()
+    items += counts(info)
     if info.created:
         items.append(("trained", f"{info.created} by whereof {info.whereof}"))
     if info.dataset_hash:
@@ -116,7 +117,7 @@ def _training(info: RunInfo) -> Iterator[Part]:
         return
     said = []
     if info.best_epoch is not None and info.epochs is not None:
-        said.append(f"Training {info.ending()}.")
+        said.append(f"Training {ending(info)}.")
     if info.seconds is not None and info.steps:
         said.append(f"{count(info.steps, 'step')} took {text(info.seconds, 'seconds')}.")
     if info.lipschitz:

@@ -1,12 +1,10 @@
 """Runs in the terminal: one run, several runs compared, and answers to queries."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -15,6 +13,7 @@ from whereof.present import metrics
 from whereof.present.metrics import metric_column, metric_rows
 from whereof.present.names import named
 from whereof.present.terminal import heading, on_one_line, room, show
+from whereof.run.manifest import RunInfo
 from whereof.table import Cell, Column, Table, cell_text
 from whereof.units import count
 from whereof.units import show as text
@@ -44,67 +43,24 @@ _CAUSES = {
 """Parts of the parameters' change in training."""
 
 
-@dataclass(frozen=True)
-class RunInfo:
-    """The document of `whereof info --json`, as far as it is displayed."""
+def counts(info: RunInfo) -> Iterator[tuple[str, str]]:
+    """Sizes of data and training, with their titles."""
+    for name, (title, unit) in _COUNTS.items():
+        value = getattr(info, name)
+        if value is not None:
+            yield title, text(value, unit)
 
-    dataset: str
-    model: str
-    config: dict[str, Any]
-    n_facts: int = 0
-    n_entities: int | None = None
-    n_relations: int | None = None
-    run: str | None = None
-    """The folder; None for a run in memory."""
-    whereof: str = ""
-    """The version that wrote it."""
-    created: str = ""
-    finished: bool = True
-    n_valid: int | None = None
-    n_test: int | None = None
-    dataset_hash: str = ""
-    notes: tuple[str, ...] = ()
-    read: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, Any] = field(default_factory=dict)
-    history: tuple[dict[str, Any], ...] = ()
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    epochs: int | None = None
-    best_epoch: int | None = None
-    best_facts: int | None = None
-    stopped: str = ""
-    steps: int | None = None
-    seconds: float | None = None
-    lipschitz: float | None = None
-    bookkeeping: dict[str, float] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "RunInfo":
-        """Make it from the document of `whereof info --json`."""
-        known = {name: value for name, value in document.items() if value is not None}
-        return msgspec.convert(known, cls)
-
-    @property
-    def two_way(self) -> bool:
-        """Whether facts have no relation."""
-        return self.n_relations == 0
-
-    def counts(self) -> Iterator[tuple[str, str]]:
-        """Sizes of data and training, with their titles."""
-        for name, (title, unit) in _COUNTS.items():
-            value = getattr(self, name)
-            if value is not None:
-                yield title, text(value, unit)
-
-    def ending(self) -> str:
-        """How training ended, and which epoch was kept."""
-        trained, best = self.epochs or 0, self.best_epoch or 0
-        if self.stopped != "time":
-            later = ", no better since" if best < trained else ""
-            return f"kept epoch {best} of {trained}{later}"
-        cut = (self.best_facts or 0) < best * self.n_facts
-        kept = f"the finished part of epoch {best}" if cut else f"epoch {best}"
-        epochs = self.config.get("epochs")
-        return f"stopped by the time budget in epoch {trained} of {epochs}; kept {kept}"
+def ending(info: RunInfo) -> str:
+    """How training ended, and which epoch was kept."""
+    trained, best = info.epochs or 0, info.best_epoch or 0
+    if info.stopped != "time":
+        later = ", no better since" if best < trained else ""
+        return f"kept epoch {best} of {trained}{later}"
+    cut = (info.best_facts or 0) < best * info.n_facts
+    kept = f"the finished part of epoch {best}" if cut else f"epoch {best}"
+    epochs = info.config.get("epochs")
+    return f"stopped by the time budget in epoch {trained} of {epochs}; kept {kept}"
 
 
 def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
@@ -196,10 +152,10 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
     read = info.read | info.read.get("read_as", {})
     for name in (name for name in read if name != "read_as"):
         yield "read from" if name == "data" else f"  {name}", str(read[name])
-    yield from info.counts()
+    yield from counts(info)
     yield "sources of facts", "yes" if "sources.json" in info.files else "no"
     if info.finished:
-        yield "ended", info.ending()
+        yield "ended", ending(info)
         yield "steepest slope of the score in training", text(info.lipschitz, "number")
 
 

@@ -1,72 +1,25 @@
 """A run from arrays in memory, trained by other software."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whereof.data.dataset import Dataset
-from whereof.data.indexes import Adjacency
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.models import Model, Widths, find_model
-from whereof.training.config import TrainConfig
-from whereof.training.results import Checkpoint
+from whereof.models import Widths, find_model
+from whereof.run.folder import RunFolder
+from whereof.run.manifest import Manifest
+from whereof.training.results import Parameters
 from whereof.types import Facts, Rows
 
-_KNOWN = ("model", "dim", "inverse", "precision", "loss", "trace")
-"""The settings that are known from the arrays."""
+_Run = TypeVar("_Run", bound=RunFolder)
 
 
-class ArrayRun:
-    """The content of a run folder, in memory. How it was trained is not known."""
-
-    path: Path | None = None
-
-    def __init__(
-        self, dataset: Dataset, config: TrainConfig, rows: tuple[Rows, Rows], trace: Any
-    ) -> None:
-        self.dataset, self.config = dataset, config
-        self.entity_rows, self.relation_rows = rows
-        self.trace: NDArray[Any] | None = trace
-        self.metrics: dict[str, Any] = {}
-        self.result: dict[str, Any] = {}
-        self.history: list[dict[str, float]] = []
-        self.checkpoints: list[Checkpoint] = []
-        self.adjacency = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
-
-    @property
-    def model(self) -> Model:
-        return find_model(self.config.model)
-
-    @property
-    def known_settings(self) -> dict[str, Any]:
-        """The settings that are known from the arrays."""
-        config = self.config.to_dict()
-        return {name: config[name] for name in _KNOWN}
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of its facts, rows and trace."""
-        digest = hashlib.sha256(f"{self.dataset.hash} {self.config}".encode())
-        for array in (self.entity_rows, self.relation_rows, self.trace):
-            if array is not None:
-                digest.update(np.ascontiguousarray(array).ravel().view(np.uint8).data)
-        return digest.hexdigest()
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Name and sizes of the dataset."""
-        data = self.dataset
-        sizes = {name: getattr(data, name) for name in ("n_facts", "n_entities", "n_relations")}
-        return {"name": data.name, **sizes}
-
-
-def gather_arrays(
-    *,
+def run_from_arrays(
+    kind: type[_Run],
     model: str,
     entities: Sequence[Any],
     relations: Sequence[Any] | None,
@@ -77,7 +30,7 @@ def gather_arrays(
     loss: str,
     labels: Mapping[str, str] | None,
     n_subjects: int | None,
-) -> ArrayRun:
+) -> _Run:
     """Check the arrays of a trained model and make a run of them; see `Run.from_arrays`."""
     rows = _floats(entity_rows, "entity_rows")
     n_entities, width = rows.shape
@@ -93,18 +46,22 @@ def gather_arrays(
             f"entity_rows has width {width}, which is impossible for {model}; check the model"
         )
     widths = scoring.widths(dim)
-    its_relation_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
+    related_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
     data = _dataset([*map(str, entities)], related, facts, labels or {}, n_subjects)
-    config = TrainConfig(
-        model=model,
-        dim=dim,
-        inverse=len(its_relation_rows) == 2 * max(len(related), 1),
-        precision=rows.dtype.name,
-        loss=loss,
-        trace=trace is not None,
-    )
-    slots = _slots(trace, data.n_facts, widths, 1 + config.inverse)
-    return ArrayRun(data, config, (rows, its_relation_rows), slots)
+    config = {  # other settings are not known
+        "model": model,
+        "dim": dim,
+        "inverse": len(related_rows) == 2 * data.inverse_offset,
+        "precision": rows.dtype.name,
+        "loss": loss,
+        "trace": trace is not None,
+    }
+    about = {name: getattr(data, name) for name in ("name", "n_facts", "n_entities", "n_relations")}
+    run = kind(None, Manifest(about, config, created="", finished=True))
+    run.dataset, run.parameters = data, Parameters(rows, related_rows)
+    run.trace = _slots(trace, data.n_facts, widths, 1 + run.config.inverse)
+    run.metrics, run.history = {}, []
+    return run
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
@@ -122,16 +79,17 @@ def _floats(values: ArrayLike, name: str) -> Rows:
 def _relation_rows(
     values: ArrayLike | None, n_relations: int, widths: Widths, dtype: np.dtype[Any]
 ) -> Rows:
+    n_rows = max(n_relations, 1)
     if values is None and widths.relation:
         raise WhereofError(f"relation_rows is None; this model needs rows of {widths.relation}")
     if values is None:
-        values = np.zeros((max(n_relations, 1), widths.relation), dtype)
+        values = np.zeros((n_rows, widths.relation), dtype)
     rows = _floats(values, "relation_rows").astype(dtype, copy=False)
     if rows.shape[1] != widths.relation:
         raise WhereofError(
             f"relation_rows has width {rows.shape[1]}; this model needs {widths.relation}"
         )
-    if len(rows) not in (max(n_relations, 1), 2 * max(n_relations, 1)):
+    if len(rows) not in (n_rows, 2 * n_rows):
         raise WhereofError(
             f"relation_rows has {len(rows)} rows for {n_relations} relations; give one row per "
             "relation, or two with inverses: first all relations, then all inverses"
@@ -146,7 +104,6 @@ def _dataset(
     labels: Mapping[str, str],
     n_subjects: int | None,
 ) -> Dataset:
-    ids = _fact_ids(facts, len(names), len(relations))
     subjects = objects = range(len(names))
     if n_subjects is not None:
         if not 0 < n_subjects < len(names):
@@ -162,7 +119,7 @@ def _dataset(
         name="arrays",
         entities=Vocabulary(tuple(names), labels),
         relations=Vocabulary(tuple(relations), labels, kind="relation"),
-        train=ids,
+        train=_fact_ids(facts, 3 if relations else 2),
         valid=nothing,
         test=nothing,
         subjects=subjects,
@@ -170,25 +127,21 @@ def _dataset(
     )
 
 
-def _fact_ids(facts: ArrayLike, n_entities: int, n_relations: int) -> Facts:
+def _fact_ids(facts: ArrayLike, columns: int) -> Facts:
+    """(n, 3) ids; the dataset checks that they exist."""
     ids = np.asarray(facts)
-    columns = 3 if n_relations else 2
-    if (
-        ids.ndim != 2
-        or ids.shape[1] not in (columns, 3)
-        or not np.issubdtype(ids.dtype, np.integer)
-    ):
+    whole = np.issubdtype(ids.dtype, np.integer)
+    if ids.ndim != 2 or ids.shape[1] not in (columns, 3) or not whole:
         raise WhereofError(
             f"facts are {ids.dtype} of shape {ids.shape}; give (n, {columns}) whole numbers, the "
             "positions of their names"
         )
-    if len(ids) and not 0 <= ids.min() <= ids.max() < max(n_entities, n_relations):
+    if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
         raise WhereofError(
-            f"facts have ids from {ids.min()} to {ids.max()}, and there are {n_entities} entities "
-            f"and {n_relations} relations; ids count from 0"
+            f"facts have ids from {ids.min()} to {ids.max()}; ids are positions, counted from 0"
         )
     if ids.shape[1] == 2:
-        ids = np.column_stack([ids[:, 0], np.zeros(len(ids), ids.dtype), ids[:, 1]])
+        ids = np.insert(ids, 1, 0, axis=1)
     return np.ascontiguousarray(ids, np.int32)
 
 

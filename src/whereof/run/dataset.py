@@ -15,11 +15,7 @@ from whereof.run.files import describe, read_json, write_array, write_json, writ
 from whereof.run.manifest import Manifest
 
 _VOCABULARIES = ("entities", "relations")
-SPLITS = ("train", "valid", "test")
-_ADJACENCY = {
-    field.name: f"adjacency-{field.name.replace('_', '-')}.npy" for field in fields(Adjacency)
-}
-"""The file of each array of the index."""
+_SPLITS = ("train", "valid", "test")
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -28,7 +24,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
         vocabulary: Vocabulary = getattr(dataset, name)
         document = {"kind": vocabulary.kind, "names": list(vocabulary.names)}
         write_json(folder / f"{name}.json", document | _labels(vocabulary))
-    for split in SPLITS:
+    for split in _SPLITS:
         write_array(folder / f"{split}.npy", getattr(dataset, split))
         if dataset.ratings is not None:
             write_array(folder / f"ratings-{split}.npy", getattr(dataset.ratings, split))
@@ -36,8 +32,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
         write_json(folder / "sources.json", list(dataset.sources.names))
         write_array(folder / "sources.npy", dataset.sources.codes)
     index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
-    for name, file in _ADJACENCY.items():
-        write_array(folder / file, getattr(index, name))
+    for file, array in zip(_adjacency_files(folder), vars(index).values(), strict=True):
+        write_array(file, array)
     return {
         "name": dataset.name,
         "hash": dataset.hash,
@@ -60,11 +56,8 @@ def write_labels(folder: Path, manifest: Manifest, dataset: Dataset) -> Manifest
     files = {name: about for name, about in manifest.files.items() if name != earlier}
     with writing_to(folder):
         write_json(path, {name: _labels(getattr(dataset, name)) for name in _VOCABULARIES})
-        changed = replace(
-            manifest,
-            dataset=manifest.dataset | {"labels": path.name},
-            files=files | {path.name: describe(path)},
-        )
+        about = manifest.dataset | {"labels": path.name}
+        changed = replace(manifest, dataset=about, files=files | {path.name: describe(path)})
         changed.write(folder)
         if earlier:
             (folder / earlier).unlink(missing_ok=True)
@@ -73,30 +66,36 @@ def write_labels(folder: Path, manifest: Manifest, dataset: Dataset) -> Manifest
 
 def _labels(vocabulary: Vocabulary) -> dict[str, Any]:
     ids = vocabulary.labelled
-    return {
-        "labels": dict(vocabulary.labels),
-        "labelled": [ids.start, ids.stop] if ids else None,
-    }
+    return {"labels": dict(vocabulary.labels), "labelled": [ids.start, ids.stop] if ids else None}
 
 
-def read_adjacency(folder: Path, dataset: Dataset) -> Adjacency:
+def _adjacency_files(folder: Path) -> list[Path]:
+    """The file of each array of the index."""
+    names = (field.name.replace("_", "-") for field in fields(Adjacency))
+    return [folder / f"adjacency-{name}.npy" for name in names]
+
+
+def read_adjacency(folder: Path | None, dataset: Dataset) -> Adjacency:
     """The index of a run, memory-mapped. Runs without one are indexed again."""
-    files = [folder / file for file in _ADJACENCY.values()]
-    if not all(file.is_file() for file in files):
+    files = [] if folder is None else _adjacency_files(folder)
+    if not files or not all(file.is_file() for file in files):
         return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
-    return Adjacency(*(np.load(file, mmap_mode="r", allow_pickle=False) for file in files))
+    return Adjacency(*(np.load(file, mmap_mode="r") for file in files))
 
 
 def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
     """The dataset of a run whose files were checked."""
-    train, valid, test = _read_arrays(folder, "")
+
+    def splits(prefix: str = "") -> list[NDArray[Any]]:
+        return [np.load(folder / f"{prefix}{split}.npy") for split in _SPLITS]
+
+    train, valid, test = splits()
     labels = read_json(folder / about["labels"]) if "labels" in about else {}
     ratings = sources = None
     if (folder / "ratings-train.npy").is_file():
-        ratings = Ratings(*_read_arrays(folder, "ratings-"))
+        ratings = Ratings(*splits("ratings-"))
     if (folder / "sources.json").is_file():
-        codes = np.load(folder / "sources.npy", allow_pickle=False)
-        sources = Sources(codes, read_json(folder / "sources.json"))
+        sources = Sources(np.load(folder / "sources.npy"), read_json(folder / "sources.json"))
     return Dataset(
         name=about["name"],
         entities=_read_vocabulary(folder, "entities", labels),
@@ -113,18 +112,9 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
     )
 
 
-def _read_arrays(folder: Path, prefix: str) -> list[NDArray[Any]]:
-    """Read one array for each split."""
-    return [np.load(folder / f"{prefix}{split}.npy", allow_pickle=False) for split in SPLITS]
-
-
 def _read_vocabulary(folder: Path, name: str, labels: dict[str, Any]) -> Vocabulary:
     """Labels that were added to a finished run replace those it was trained with."""
     document = read_json(folder / f"{name}.json") | labels.get(name, {})
-    labelled = document["labelled"]
-    return Vocabulary(
-        names=tuple(document["names"]),
-        labels=document["labels"],
-        kind=document["kind"],
-        labelled=range(*labelled) if labelled else None,
-    )
+    labelled = document.pop("labelled")
+    names, ids = tuple(document.pop("names")), range(*labelled) if labelled else None
+    return Vocabulary(names, **document, labelled=ids)

@@ -50,15 +50,16 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def draft_of(path: Path) -> Iterator[Path]:
-    """A hidden file beside a path, which replaces it unless something goes wrong."""
+def draft_of(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """A hidden file or folder beside a path, which gets its name unless something goes wrong."""
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
         with writing_to(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            (draft if folder else path.parent).mkdir(parents=True, exist_ok=True)
             yield draft
             draft.replace(path)
     finally:
+        shutil.rmtree(draft, ignore_errors=True)
         with contextlib.suppress(OSError):
             draft.unlink()
 
@@ -81,10 +82,8 @@ def is_held(path: Path) -> bool:
     """Whether another process is training the run with this lock."""
     try:
         path.exists() and lock(path).close()
-    except WhereofError:
-        return True
-    except OSError:  # the folder is read-only
-        return False
+    except (WhereofError, OSError) as error:  # a read-only folder is not trained
+        return isinstance(error, WhereofError)
     return False
 
 
@@ -100,11 +99,14 @@ def check_room(path: Path, n_bytes: int) -> None:
         )
 
 
-def reserve(path: Path) -> None:
-    """Allocate a sparse file on disk now: a full disk under a memory map kills the process."""
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+def check_memory(n_bytes: int) -> None:
+    """Refuse parameters that do not fit into the memory of this machine."""
+    memory = total_memory()
+    if memory is not None and n_bytes > memory:
+        raise WhereofError(
+            f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
+            f"{memory >> 20:,}; choose a smaller dim"
+        )
 
 
 def total_memory() -> int | None:
@@ -143,19 +145,6 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
         np.save(file, array, allow_pickle=False)
 
 
-@contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill; it gets its name when it is complete."""
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    draft.mkdir(parents=True)
-    try:
-        yield draft
-        draft.rename(path)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-
-
 def link(source: Path, target: Path) -> None:
     """The same file under a second name; a copy if the disk has no links."""
     target.unlink(missing_ok=True)
@@ -167,11 +156,13 @@ def link(source: Path, target: Path) -> None:
 
 def describe(path: Path) -> dict[str, Any]:
     """The size and SHA-256 of a file."""
-    return {"bytes": path.stat().st_size, "sha256": _checksum(path)}
+    with path.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": checksum}
 
 
-def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
-    """Refuse a file that is missing or has another size."""
+def check_file(path: Path, about: dict[str, Any], seen: Any = None) -> list[Any]:
+    """Refuse a file that is missing or altered. Return its stamp; if it was `seen`, trust it."""
     if not path.is_file():
         raise WhereofError(f"{path} is missing from the run")
     stat = path.stat()
@@ -179,15 +170,8 @@ def check_size(path: Path, about: dict[str, Any]) -> os.stat_result:
         raise WhereofError(
             f"{path} is truncated or altered: {stat.st_size} bytes, not {about['bytes']}"
         )
-    return stat
-
-
-def check_content(path: Path, about: dict[str, Any]) -> None:
-    """Refuse a file whose content has changed."""
-    if _checksum(path) != about["sha256"]:
+    # A copy on another disk has another inode and another time of change.
+    stamp = [stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, about["sha256"]]
+    if stamp != seen and describe(path) != about:
         raise WhereofError(f"{path} was altered: its checksum does not match")
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return stamp

@@ -1,16 +1,16 @@
 """manifest.json: what a run is, and the size and SHA-256 of its files."""
 
-import contextlib
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from whereof._version import __version__
 from whereof.errors import WhereofError
-from whereof.run.files import check_content, check_size, read_json, write_json
+from whereof.run.files import check_file, read_json, write_json
 
 FORMAT = 1
 NAME = "manifest.json"
@@ -64,20 +64,69 @@ class Manifest:
         """Check size and checksum of every file; unchanged files only once, unless `afresh`."""
         seen: Any = None
         if not afresh:
-            with contextlib.suppress(OSError, ValueError):
+            with suppress(OSError, ValueError):
                 seen = json.loads((folder / _CHECKED).read_text(encoding="utf-8"))
         seen = seen if isinstance(seen, dict) else {}
-        stamps = {}
-        for name, about in self.files.items():
-            stat = check_size(folder / name, about)
-            # A copy on another disk has another inode and another time of change.
-            stamps[name] = [stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, about["sha256"]]
-            if seen.get(name) != stamps[name]:
-                check_content(folder / name, about)
+        stamps = {
+            name: check_file(folder / name, about, seen.get(name))
+            for name, about in self.files.items()
+        }
         if stamps != seen:
-            with contextlib.suppress(OSError):  # the folder may be read-only
+            with suppress(OSError):  # the folder may be read-only
                 write_json(folder / _CHECKED, stamps)
 
 
 def _digest(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """The document of `whereof train --json`; None is not known."""
+
+    run: str | None = None
+    """The folder; None for a run in memory."""
+    dataset: str
+    model: str
+    n_facts: int = 0
+    n_entities: int | None = None
+    n_relations: int | None = None
+    epochs: int | None = None
+    best_epoch: int | None = None
+    best_facts: int | None = None
+    stopped: str | None = None
+    steps: int | None = None
+    seconds: float | None = None
+    facts_per_second: float | None = None
+    trace_bytes: int | None = None
+    lipschitz: float | None = None
+    norms: dict[str, float] | None = None
+    bookkeeping: dict[str, float] | None = None
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInfo(RunSummary):
+    """What is known of a run without reading its arrays: the document of `whereof info --json`."""
+
+    format: int = FORMAT
+    whereof: str = ""
+    """The version that wrote it."""
+    created: str = ""
+    finished: bool = True
+    n_valid: int | None = None
+    n_test: int | None = None
+    dataset_hash: str = ""
+    notes: list[str] = field(default_factory=list)
+    read: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any]
+    history: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def two_way(self) -> bool:
+        """Whether facts have no relation."""
+        return self.n_relations == 0

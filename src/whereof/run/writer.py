@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,29 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save
+from safetensors.numpy import save
 
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
-from whereof.events import TrainingStarted
+from whereof.run import files
 from whereof.run.dataset import read_dataset, write_dataset
-from whereof.run.files import (
-    check_content,
-    check_room,
-    check_size,
-    describe,
-    expect_random_access,
-    link,
-    lock,
-    new_folder,
-    read_json,
-    reserve,
-    total_memory,
-    write_array,
-    write_json,
-    writing_to,
-)
-from whereof.run.folder import PROGRESS, find_checkpoints, next_checkpoint
+from whereof.run.folder import PROGRESS, find_checkpoints, read_parameters
 from whereof.run.manifest import Manifest
 from whereof.training.config import TrainConfig
 from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress
@@ -63,27 +48,23 @@ class RunWriter:
         self._memory_share = memory_share
         self._checkpointed_best = 0
         self._progress = path / PROGRESS
-        with writing_to(path):
-            self._lock = lock(path / ".lock")
+        with files.writing_to(path):
+            self._lock = files.lock(path / ".lock")
 
     @classmethod
     def create(
         cls, path: Path, dataset: Dataset, config: TrainConfig, n_bytes: int, memory_share: float
     ) -> "RunWriter":
         """Make the folder of a new run, which will take about `n_bytes`."""
-        with writing_to(path):
+        with files.writing_to(path):
             if path.exists():
                 raise RunExists(path)
-        check_room(path, n_bytes)
-        with writing_to(path), new_folder(path) as folder:
+        files.check_room(path, n_bytes)
+        with files.draft_of(path, folder=True) as folder:
             about = write_dataset(folder, dataset)
-            files = {file.name: describe(file) for file in sorted(folder.iterdir())}
-            manifest = Manifest(
-                dataset=about,
-                config=config.to_dict(),
-                created=datetime.now(UTC).isoformat(timespec="seconds"),
-                files=files,
-            )
+            described = {file.name: files.describe(file) for file in sorted(folder.iterdir())}
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            manifest = Manifest(about, config.to_dict(), created=now, files=described)
             manifest.write(folder)
             if path.exists():
                 raise RunExists(path)
@@ -116,37 +97,23 @@ class RunWriter:
         (self.path / ".lock").unlink(missing_ok=True)
         shutil.rmtree(self._progress, ignore_errors=True)
 
-    def start(self, trace_width: int) -> TrainingStarted:
-        """The event for the start of training."""
-        config, about = TrainConfig.from_dict(self.manifest.config), self.manifest.dataset
-        shape = (about["n_facts"] if config.trace else 0, trace_width)
-        n_bytes = shape[0] * shape[1] * np.dtype(config.trace_dtype).itemsize
-        return TrainingStarted(
-            run=str(self.path),
-            n_facts=about["n_facts"],
-            n_valid=about["n_valid"],
-            config=self.manifest.config,
-            notes=tuple(about["notes"]),
-            trace_shape=shape,
-            trace_bytes=n_bytes,
-            trace_mapped=self._is_mapped(n_bytes),
-        )
-
-    def _is_mapped(self, n_bytes: int) -> bool:
+    def is_mapped(self, n_bytes: int) -> bool:
         """Whether a trace of this size is memory-mapped."""
-        return n_bytes > self._memory_share * (total_memory() or math.inf)
+        return n_bytes > self._memory_share * (files.total_memory() or math.inf)
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Zeros in memory, or in a memory-mapped file if they are too large."""
-        if not self._is_mapped(shape[0] * shape[1] * dtype.itemsize):
+        if not self.is_mapped(shape[0] * shape[1] * dtype.itemsize):
             return np.zeros(shape, dtype)
-        with writing_to(self.path):
+        with files.writing_to(self.path):
             self._progress.mkdir(exist_ok=True)
-            file = self._progress / "trace.npy"
-            file.unlink(missing_ok=True)
-            trace = np.lib.format.open_memmap(file, "w+", dtype, shape)
-            reserve(file)
-            expect_random_access(trace)
+            path = self._progress / "trace.npy"
+            path.unlink(missing_ok=True)
+            trace = np.lib.format.open_memmap(path, "w+", dtype, shape)
+            if hasattr(os, "posix_fallocate"):  # a full disk under a memory map kills the process
+                with path.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+            files.expect_random_access(trace)
             return trace
 
     def save_checkpoint(
@@ -154,12 +121,13 @@ class RunWriter:
     ) -> None:
         """Keep everything that is needed to continue with the same bits."""
         older = find_checkpoints(self.path)
+        number = 1 + int(older[-1].name.rpartition("-")[2]) if older else 1
         arrays = arrays | ({} if trace is None else {"trace": trace})
-        with writing_to(self.path), new_folder(next_checkpoint(self.path)) as folder:
+        with files.draft_of(self._progress / f"checkpoint-{number}", folder=True) as folder:
             for name, array in arrays.items():
-                write_array(folder / f"{name}.npy", array)
-            files = {file.name: describe(file) for file in folder.iterdir()}
-            write_json(folder / "progress.json", {"progress": progress, "files": files})
+                files.write_array(folder / f"{name}.npy", array)
+            described = {file.name: files.describe(file) for file in folder.iterdir()}
+            files.write_json(folder / "progress.json", {"progress": progress, "files": described})
         for folder in older:
             shutil.rmtree(folder, ignore_errors=True)
         self._checkpointed_best = progress["best_epoch"]
@@ -172,14 +140,11 @@ class RunWriter:
         folders = find_checkpoints(self.path)
         if not folders:
             return None
-        folder = folders[-1]
-        document = read_json(folder / "progress.json")
+        document = files.read_json(folders[-1] / "progress.json")
         arrays = {}
         for name, about in document["files"].items():
-            check_size(folder / name, about)
-            check_content(folder / name, about)
-            array: NDArray[Any] = np.load(folder / name, mmap_mode="r", allow_pickle=False)
-            arrays[name.removesuffix(".npy")] = array
+            files.check_file(folders[-1] / name, about)
+            arrays[name.removesuffix(".npy")] = np.load(folders[-1] / name, mmap_mode="r")
         if trace is not None:
             trace[...] = arrays.pop("trace")
         self._checkpointed_best = document["progress"]["best_epoch"]
@@ -191,12 +156,13 @@ class RunWriter:
         The best epoch of the last checkpoint stays too: a resumed run may need it.
         """
         shutil.rmtree(self._best(best.epoch), ignore_errors=True)
-        with writing_to(self.path), new_folder(self._best(best.epoch)) as folder:
-            _save_parameters(folder / "parameters.safetensors", best.parameters)
+        with files.draft_of(self._best(best.epoch), folder=True) as folder:
+            _write_parameters(folder / "parameters.safetensors", best.parameters)
             if trace is not None:
-                write_array(folder / "trace.npy", trace)
+                files.write_array(folder / "trace.npy", trace)
             about = {"epoch": best.epoch, "norms": best.norms}
-            write_json(folder / "best.json", about | {"bookkeeping": asdict(best.bookkeeping)})
+            bookkeeping = asdict(best.bookkeeping)
+            files.write_json(folder / "best.json", about | {"bookkeeping": bookkeeping})
         self._sweep_best(best.epoch, self._checkpointed_best)
 
     def _sweep_best(self, *epochs: int) -> None:
@@ -210,43 +176,33 @@ class RunWriter:
 
     def keep_checkpoint(self, index: int, parameters: Parameters, about: dict[str, Any]) -> None:
         """Keep the parameters of one point of training."""
-        with writing_to(self.path):
-            folder = self.path / "checkpoints"
-            folder.mkdir(exist_ok=True)
-            name = folder / f"{index:04d}.safetensors"
-            draft = name.with_suffix(".new")
-            _save_parameters(draft, parameters, about)
-            draft.replace(name)
+        with files.draft_of(self.path / "checkpoints" / f"{index:04d}.safetensors") as draft:
+            _write_parameters(draft, parameters, about)
 
     def best(self, epoch: int) -> BestEpoch:
         """The best epoch that was kept."""
-        folder = self._best(epoch)
-        about = read_json(folder / "best.json")
-        rows = load_file(folder / "parameters.safetensors")
-        return BestEpoch(
-            parameters=Parameters(rows["entities"], rows["relations"]),
-            epoch=about["epoch"],
-            norms=about["norms"],
-            bookkeeping=Bookkeeping(**about["bookkeeping"]),
-        )
+        parameters, _ = read_parameters(self._best(epoch) / "parameters.safetensors")
+        about = files.read_json(self._best(epoch) / "best.json")
+        bookkeeping = Bookkeeping(**about.pop("bookkeeping"))
+        return BestEpoch(parameters, **about, bookkeeping=bookkeeping)
 
     def finish(self, progress: Progress, best: BestEpoch, metrics: Mapping[str, Any]) -> None:
         """Move the best epoch into place. The new manifest makes the run a finished one."""
-        with writing_to(self.path):
+        with files.writing_to(self.path):
             names = [*self.manifest.files, "history.json", "metrics.json"]
             for name in ("parameters.safetensors", "trace.npy"):
                 if (kept := self._best(best.epoch) / name).exists():
-                    link(kept, self.path / name)
+                    files.link(kept, self.path / name)
                     names.append(name)
-            write_json(self.path / "history.json", progress.history)
-            write_json(self.path / "metrics.json", dict(metrics))
+            files.write_json(self.path / "history.json", progress.history)
+            files.write_json(self.path / "metrics.json", dict(metrics))
             checkpoints = sorted(self.path.glob("checkpoints/*.safetensors"))
             names += [file.relative_to(self.path).as_posix() for file in checkpoints]
             self.manifest = replace(
                 self.manifest,
                 finished=True,
                 result=self._result(progress, best),
-                files={name: describe(self.path / name) for name in names},
+                files={name: files.describe(self.path / name) for name in names},
             )
             self.manifest.write(self.path)
         self.sweep()
@@ -269,19 +225,9 @@ class RunWriter:
         }
 
 
-def _save_parameters(
+def _write_parameters(
     path: Path, parameters: Parameters, about: dict[str, Any] | None = None
 ) -> None:
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
     metadata = {"about": json.dumps(about)} if about else None
     path.write_bytes(save(rows, metadata=metadata))
-
-
-def check_memory(n_bytes: int) -> None:
-    """Refuse parameters that do not fit into the memory of this machine."""
-    memory = total_memory()
-    if memory is not None and n_bytes > memory:
-        raise WhereofError(
-            f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
-            f"{memory >> 20:,}; choose a smaller dim"
-        )

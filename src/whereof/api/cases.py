@@ -1,0 +1,185 @@
+"""Runs opened for retraining: with their journal, and with their siblings.
+
+Siblings are runs with another seed or other settings. They are trained once and kept in the run's
+folder.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whereof.api.run import Run
+from whereof.api.runs import train_once
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Events, Note
+from whereof.retrain.options import EngineOptions
+from whereof.run.stored import save_evaluation
+from whereof.training import MachineOptions
+from whereof.training.results import Parameters
+
+if TYPE_CHECKING:
+    from whereof.evaluate.evaluation import Evaluation
+    from whereof.predict.standing import Standing
+    from whereof.retrain.engine import Engine
+    from whereof.retrain.retrainer import Case
+    from whereof.types import FactIds
+
+
+@contextmanager
+def open_cases(run: Run, engine: EngineOptions, events: Events | None) -> Iterator["Cases"]:
+    """Open a run and its siblings for retraining with one engine."""
+    from whereof.retrain.engine import choose_engine, settle_engine
+
+    settled = settle_engine(engine, run._recipe.problem)
+    with ExitStack() as stack:
+        chosen = stack.enter_context(closing(choose_engine(settled)))
+        try:
+            yield Cases(stack, run, chosen, events or Events(), machine_of(settled))
+        except Interrupted:
+            raise Interrupted("interrupted; run the same command again to continue") from None
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Opens the run and its siblings for retraining, each once; closes all together."""
+
+    stack: ExitStack
+    run: Run
+    engine: "Engine"
+    events: Events
+    machine: MachineOptions
+    opened: "dict[Path | None, Case]" = field(default_factory=dict)
+
+    def own(self) -> "Case":
+        """The run itself."""
+        return self._open(self.run)
+
+    def seeds(self, n_seeds: int, **changes: Any) -> Sequence["Case"]:
+        """The run with seed, seed + 1 and so on, and with other settings changed."""
+        first = self.run.config.seed
+        seeds = range(first, first + n_seeds)
+        each = (changes | {"seed": seed} for seed in seeds)
+        return [self._open(sibling(self.run, self.events, self.machine, **its)) for its in each]
+
+    def _open(self, run: Run) -> "Case":
+        if run.path not in self.opened:
+            case = self.stack.enter_context(open_case(run, self.engine, self.events))
+            self.opened[run.path] = case
+        return self.opened[run.path]
+
+
+@contextmanager
+def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
+    """A run with its retrainer, whose journal is in the run's folder."""
+    from whereof.retrain.journal import Journal, open_journal, recipe_key
+    from whereof.retrain.retrainer import Case, Retrainer
+
+    key = recipe_key(run._recipe, engine)
+    folder = run.file("retrained")
+    with ExitStack() as stack:
+        try:
+            journal = stack.enter_context(open_journal(folder / f"{key}.jsonl"))
+        except OSError as error:
+            events.emit(Note(f"retrainings are not kept: {folder}: {error.strerror}"))
+            journal = Journal()
+        retrainer = Retrainer(run._recipe, engine, journal, events)
+        yield Case(run._trained_on(engine.device), retrainer, run.manifest.result)
+
+
+def machine_of(engine: EngineOptions) -> MachineOptions:
+    """The device that trains runs with other seeds: the GPU with engine cuda, else the CPU."""
+    return MachineOptions(device="cuda" if engine.engine == "cuda" else "cpu")
+
+
+def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **changes: Any) -> Run:
+    """The run trained with some settings changed, such as the seed; kept in its folder."""
+    own = run.config
+    changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
+    if not changes:
+        return run
+    path, config = sibling_path(run.file(""), changes), own.replace(**changes)
+    words = ", ".join(f"{name} {value}" for name, value in changes.items())
+    machine, title = machine or MachineOptions(), f"the run with {words}, once"
+    return train_once(path, run.dataset, config, events, machine, title)
+
+
+def sibling_path(path: Path, changes: Mapping[str, Any]) -> Path:
+    """The folder of a sibling, inside the run's folder."""
+    words = (f"{name}-{str(value).replace(':', '-')}" for name, value in changes.items())
+    return path / "siblings" / "-".join(words)
+
+
+@dataclass(frozen=True, eq=False)
+class Retrained:
+    """A model retrained without some facts: its parameters, or the standings of predictions."""
+
+    removed: tuple[int, ...]
+    """Ids of the facts, ascending; empty for the control."""
+    parameters: Parameters | None = None
+    """None if predictions were given."""
+    standings: "tuple[Standing, ...] | None" = None
+    """One per prediction, if predictions were given."""
+
+
+def retrain(
+    run: Run,
+    sets: "Sequence[FactIds]",
+    predictions: Sequence[Sequence[str | None]] | None,
+    engine: EngineOptions,
+    events: Events | None,
+) -> Iterator[Retrained]:
+    """See `Run.retrain`."""
+    from whereof.explain.explain import find_scored
+    from whereof.explain.options import ExplainOptions
+    from whereof.predict.standing import name_standings
+    from whereof.retrain.engine import Job
+
+    removed = [(), *(tuple(facts.tolist()) for facts in sets)]
+    with open_cases(run, engine, events) as opened:
+        case = opened.own()
+        if predictions is None:
+            waiting, following = dict[int, Parameters](), 0
+            for number, rows in case.retrainer.rows(sets):  # as they finish; -1 is the control
+                waiting[number + 1] = rows
+                while following in waiting:
+                    yield Retrained(removed[following], waiting.pop(following))
+                    following += 1
+            return
+        scored = [find_scored(case.trained, names, ExplainOptions()) for names in predictions]
+        jobs = [Job.of(facts, range(len(scored))) for facts in sets]
+        found = case.retrainer.ask(case.predictions(each.prediction for each in scored), jobs)
+        for facts, standings in zip(removed, (found.control, *found.jobs), strict=True):
+            yield Retrained(facts, standings=name_standings(case.trained, standings))
+
+
+def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evaluation":
+    """See `Run.evaluate`."""
+    from whereof.evaluate.evaluation import check_possible, evaluate
+    from whereof.evaluate.options import EvaluateOptions
+    from whereof.evaluate.protocol import protocols
+
+    where = EngineOptions.take(options)
+    if isinstance(options.get("predictions"), Path):
+        options["predictions"] = str(options["predictions"])
+    if not isinstance(options.get("predictions", ""), str):
+        raise WhereofError("predictions must be top, true or a file; write your list into a file")
+    asked = EvaluateOptions.from_dict(options)
+    with open_cases(run, where, events) as opened:
+        check_possible(opened.own(), asked, where.threads)
+        cases = opened.seeds(asked.seeds)
+        variants = {
+            each.name: {
+                name: opened.seeds(asked.seeds, **changes)
+                for name, changes in each.variants(asked).items()
+            }
+            for each in protocols(asked.protocols)
+        }
+        names = str(run.path), run.dataset.name
+        found = evaluate(cases, asked, names, variants, where.threads)
+        try:
+            save_evaluation(run.file(""), found.to_dict(), found.arrays())
+        except (OSError, WhereofError) as error:
+            opened.events.emit(Note(f"the evaluation is not kept in the run: {error}"))
+    return found

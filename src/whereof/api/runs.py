@@ -1,0 +1,209 @@
+"""Training into a run folder, from the start or from an interruption."""
+
+import math
+import time
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from whereof.api.keywords import MachineKeywords, TrainKeywords
+from whereof.api.run import Run, make_scorer
+from whereof.data.dataset import Dataset, ratings_as_objects
+from whereof.data.options import ReadOptions
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Events, Note, TrainingStarted, Validated, Without
+from whereof.run.files import check_memory
+from whereof.run.manifest import Manifest
+from whereof.run.writer import RunWriter
+from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
+from whereof.training.results import Parameters, Validation
+
+if TYPE_CHECKING:
+    from whereof.training.fit import MakeTrainer
+    from whereof.training.problem import Problem
+
+# Numba, and all that is compiled by it, is imported in the functions that compute.
+
+
+def train(
+    data: Any,
+    *,
+    out: str | Path | None = None,
+    preset: str | None = None,
+    events: Events | None = None,
+    **settings: Unpack[TrainKeywords],
+) -> Run:
+    """Train a model into a run folder.
+
+    Parameters
+    ----------
+    data
+        A file, a folder with train, valid and test files, the name of a dataset, a table of
+        pandas, polars or Arrow, or a Dataset.
+    out
+        The folder to make; by default a new one in `runs/`, named by dataset and model.
+    preset
+        `paper` for the settings of the paper; explicit settings override it.
+    events
+        Receives progress, and may stop training.
+    **settings
+        Fields of `whereof.ReadOptions`, such as columns and valid_fraction, of
+        `whereof.TrainConfig`, such as model, dim, epochs and seed, and of
+        `whereof.MachineOptions`, such as threads.
+    """
+    start, events = time.monotonic(), events or Events()
+    given: dict[str, Any] = {**settings}
+    machine = MachineOptions.take(given)
+    options = {name: given.pop(name) for name in ReadOptions.names() if name in given}
+    if_rated = asks_for_objects(preset, given)
+    if not isinstance(data, Dataset):
+        from whereof.data.read import read_dataset  # brings in Arrow
+
+        data = read_dataset(data, events=events, objects_if_rated=if_rated, **options)
+    elif options:
+        raise WhereofError(f"a Dataset needs no reading; leave out {', '.join(options)}")
+    elif if_rated and data.ratings:
+        data = ratings_as_objects(data)
+    config = choose_config(data, preset, given)
+    path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
+    return _train(path, data, config, events, machine, start)
+
+
+def resume(
+    path: str | Path, *, events: Events | None = None, **options: Unpack[MachineKeywords]
+) -> Run:
+    """Continue a run that was interrupted; a finished run is opened.
+
+    Parameters
+    ----------
+    path
+        The folder of the run.
+    events
+        Receives progress, and may stop training.
+    **options
+        Fields of `whereof.MachineOptions`.
+    """
+    start, machine = time.monotonic(), MachineOptions.from_dict({**options})
+    run = Run.open(path, unfinished=True)
+    if run.manifest.finished:
+        RunWriter(Path(path), run.manifest, machine.memory_share).sweep()
+        return run
+    events = events or Events()
+    return _train(Path(path), run.dataset, run.config, events, machine, start, run.manifest)
+
+
+def train_once(
+    path: Path,
+    dataset: Dataset,
+    config: TrainConfig,
+    events: Events,
+    machine: MachineOptions,
+    title: str,
+) -> Run:
+    """Open a run; train it first, or to its end, if needed. One of other settings is refused."""
+    from whereof.training.problem import Problem
+
+    interrupted = None
+    if path.exists():
+        try:
+            found = Run.open(path, unfinished=True)
+        except WhereofError as error:
+            raise WhereofError(f"{error}; remove {path} to train it again") from None
+        same = found.manifest.dataset["hash"] == dataset.hash
+        if not same or found.config != Problem.of(dataset, config).config:
+            why = "was trained with other settings"
+            raise WhereofError(f"{path} {why}; remove it to train it again")
+        if found.manifest.finished:
+            return found
+        interrupted = found.manifest
+    events.emit(Note(f"training {title}"))
+    quiet = Without(events, TrainingStarted, Validated)
+    return _train(path, dataset, config, quiet, machine, time.monotonic(), interrupted)
+
+
+def free_path(name: str) -> Path:
+    """A new folder in `runs/`."""
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(path for each in names if not (path := Path("runs") / each).exists())
+
+
+def _train(
+    path: Path,
+    dataset: Dataset,
+    config: TrainConfig,
+    events: Events,
+    machine: MachineOptions,
+    start: float,
+    interrupted: Manifest | None = None,
+) -> Run:
+    """Train a new run, or one that was interrupted. The time budget counts from `start`."""
+    from whereof.evaluate.metrics import SplitEvaluator
+    from whereof.training.fit import fit
+    from whereof.training.problem import Problem
+
+    problem = Problem.of(dataset, config)  # refuses bad settings before anything is written
+    config, trainer, share = problem.config, _trainer_of(problem, machine), machine.memory_share
+    if interrupted is None:
+        check_memory(problem.row_bytes)
+        writer = RunWriter.create(path, dataset, config, problem.n_bytes, share)
+    else:
+        writer = RunWriter(path, interrupted, share)
+    evaluator = SplitEvaluator(dataset, config, machine.threads, ranked=machine.ranking_metrics)
+
+    def validate(rows: Parameters) -> Validation:
+        return evaluator.validate(make_scorer(rows, dataset, config))
+
+    checked = validate if config.validate_every and len(dataset.valid) else None
+    events.emit(_started(writer, dataset, problem))
+    try:
+        elapsed, seconds = time.monotonic() - start, machine.checkpoint_seconds
+        progress = fit(problem, writer, checked, events, seconds, trainer, elapsed)
+    except Interrupted:
+        writer.close()
+        remedy = f"continue with: whereof train --resume {path}"
+        raise Interrupted(f"interrupted; {remedy}") from None
+    except BaseException:
+        writer.discard()
+        raise
+    best = writer.best(progress.best_epoch)
+    # The time budget leaves at least a twentieth of itself for metrics.
+    budget = float(config.time_budget or math.inf)
+    left = max(budget - progress.elapsed, budget / 20)
+    scorer = make_scorer(best.parameters, dataset, config)
+    metrics = {
+        split: evaluator.evaluate(scorer, split, left / 2, events) for split in ("valid", "test")
+    }
+    writer.finish(progress, best, metrics)
+    return Run.open(path)
+
+
+def _started(writer: RunWriter, dataset: Dataset, problem: "Problem") -> TrainingStarted:
+    config = problem.config
+    shape = (dataset.n_facts if config.trace else 0, problem.trace_width)
+    n_bytes = shape[0] * shape[1] * np.dtype(config.trace_dtype).itemsize
+    return TrainingStarted(
+        run=str(writer.path),
+        n_facts=dataset.n_facts,
+        n_valid=len(dataset.valid),
+        config=config.to_dict(),
+        notes=dataset.notes,
+        trace_shape=shape,
+        trace_bytes=n_bytes,
+        trace_mapped=writer.is_mapped(n_bytes),
+    )
+
+
+def _trainer_of(problem: "Problem", machine: MachineOptions) -> "MakeTrainer":
+    """The trainer for the device. An error if the GPU is missing or cannot train this config."""
+    if machine.device == "cpu":
+        from whereof.training.trainer import Trainer
+
+        return Trainer
+    from whereof.retrain.cuda.card import open_card
+    from whereof.retrain.cuda.engine import check_problem
+    from whereof.retrain.cuda.trainer import CudaTrainer
+
+    check_problem(problem, open_card("device cuda"), tracked=True)
+    return CudaTrainer
