@@ -237,7 +237,7 @@ def evaluate(
         results |= each.run(task)
     config, n_adjacent = cases[0].trained.config, np.concatenate([s.n_adjacent for s in seeds])
     # The journal has the controls, unless no protocol retrained anything.
-    same = [stand_alike(sample.stored, sample.ask([]).control) for sample in samples]
+    same = [stand_alike(s.case.stand(s.arrays), s.ask([]).control) for s in samples]
     n_retrainings = sum(len(sample.asked) for sample in samples)
     methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
     seconds = {

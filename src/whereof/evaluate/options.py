@@ -11,66 +11,65 @@ from whereof.training import TrainConfig
 
 _Words = str | list | tuple  # type: ignore[type-arg]
 _Own = TypeVar("_Own", bound=Settings)
+_PROTOCOLS = registry.PROTOCOLS
+_HOW, _WHICH = "Evaluation", "Predictions"
+"""Groups of options."""
 
 
 @dataclass(frozen=True)
 class EvaluateOptions(Settings):
     """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
-    methods: _Words = choice(
-        "rollback,random", "methods to compare, separated by commas", "Evaluation"
-    )
+    methods: _Words = choice("rollback,random", "methods to compare, separated by commas", _HOW)
     k: int | _Words = choice(
         "1,10,all",
         "numbers of facts to remove, separated by commas; all: every supporting fact",
-        "Evaluation",
+        _HOW,
     )
     protocols: _Words = choice(
         "removal,steadiness",
-        "protocols to run, separated by commas, or all: "
-        f"{', '.join(registry.ours(registry.PROTOCOLS))}",
-        "Evaluation",
+        f"protocols to run, separated by commas, or all: {', '.join(registry.ours(_PROTOCOLS))}",
+        _HOW,
     )
     baseline: str | None = choice(
-        None, "method to compare the others with  [default: random]", "Evaluation"
+        None, "method to compare the others with  [default: random]", _HOW
     )
     constraints: _Words | None = choice(
         None,
         "for approximation: norm constraints, such as none,unit,max:2  [default: the run's]",
-        "Evaluation",
+        _HOW,
     )
     adjacent_only: bool = choice(
-        False, "for leave-one-out: only remove facts adjacent to a prediction", "Evaluation"
+        False, "for leave-one-out: only remove facts adjacent to a prediction", _HOW
     )
     subsets: int = number(
-        100, "for datamodelling: number of random halves of the facts to train on", "Evaluation", 2
+        100, "for datamodelling: number of random halves of the facts to train on", _HOW, 2
     )
     removals: int = number(
-        20, "for steadiness: number of random facts to remove, per seed", "Evaluation", 1
+        20, "for steadiness: number of random facts to remove, per seed", _HOW, 1
     )
-
     settings: str | dict | None = choice(  # type: ignore[type-arg]
-        None, "options of other packages' protocols: NAME=VALUE, separated by commas", "Evaluation"
+        None, "options of other packages' protocols: NAME=VALUE, separated by commas", _HOW
     )
 
     predictions: str = choice(
         "top",
         "top (new answers), true (facts of the split) or a FILE",
-        "Predictions",
+        _WHICH,
         metavar="top|true|FILE",
     )
     split: str = choice(
-        "test", "split of the predictions, for top and true", "Predictions", "test valid train"
+        "test", "split of the predictions, for top and true", _WHICH, "test valid train"
     )
-    limit: int | None = number(None, "number of predictions, drawn at random", "Predictions", 1)
+    limit: int | None = number(None, "number of predictions, drawn at random", _WHICH, 1)
     least_adjacent: int | None = number(
-        None, "only predictions with at least this number of adjacent facts", "Predictions", 1
+        None, "only predictions with at least this number of adjacent facts", _WHICH, 1
     )
     most_adjacent: int | None = number(
-        None, "only predictions with at most this number of adjacent facts", "Predictions", 1
+        None, "only predictions with at most this number of adjacent facts", _WHICH, 1
     )
-    seeds: int = number(1, "number of seeds, starting with the run's seed", "Predictions", 1)
-    seed: int = number(0, "seed for drawing predictions and facts at random", "Predictions", 0)
+    seeds: int = number(1, "number of seeds, starting with the run's seed", _WHICH, 1)
+    seed: int = number(0, "seed for drawing predictions and facts at random", _WHICH, 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,17 +77,24 @@ class EvaluateOptions(Settings):
         found: dict[str, Any] = {name: _listed(name, getattr(self, name)) for name in lists}
         found["k"] = tuple(dict.fromkeys(map(_size, found["k"])))
         if found["protocols"] == ("all",):
-            found["protocols"] = registry.names(registry.PROTOCOLS)
+            found["protocols"] = registry.names(_PROTOCOLS)
         if isinstance(self.settings, str):
             found["settings"] = _pairs(self.settings)
         for name, value in found.items():
             object.__setattr__(self, name, value)
         self._check_methods()
-        _check_known("protocol", self.protocols, registry.names(registry.PROTOCOLS))
+        _check_known("protocol", self.protocols, registry.names(_PROTOCOLS))
         for constraint in self.constraints or ():
             TrainConfig(constraint=constraint)  # refuses a bad one
         self._check_protocols()
-        self._check_predictions()
+        least, most = self.least_adjacent, self.most_adjacent
+        if least is not None and most is not None and least > most:
+            raise WhereofError(
+                f"least_adjacent is {least} and most_adjacent {most}; "
+                "least_adjacent must not be larger"
+            )
+        if self.predictions not in ("top", "true") and self.split != "test":
+            raise WhereofError("split requires predictions top or true; leave it out")
 
     @property
     def sizes(self) -> tuple[int | str, ...]:
@@ -115,12 +121,11 @@ class EvaluateOptions(Settings):
         from whereof.evaluate.sample import draws_at_random
 
         allowed = evaluated()
-        for method in self.methods:
-            if method in registry.names(registry.METHODS) and method not in allowed:
-                raise WhereofError(
-                    f"method {method!r} retrains, so there is nothing to compare it with; "
-                    f"choose from {', '.join(allowed)}"
-                )
+        for method in {*self.methods} & {*registry.names(registry.METHODS)} - {*allowed}:
+            raise WhereofError(
+                f"method {method!r} retrains, so there is nothing to compare it with; "
+                f"choose from {', '.join(allowed)}"
+            )
         _check_known("method", self.methods, allowed)
         if self.baseline is None:
             at_random = (name for name in self.methods if draws_at_random(name))
@@ -145,16 +150,6 @@ class EvaluateOptions(Settings):
         _check_known("setting of the protocols", self.settings or (), allowed)
         for table in tables:
             self.own(table)
-
-    def _check_predictions(self) -> None:
-        least, most = self.least_adjacent, self.most_adjacent
-        if least is not None and most is not None and least > most:
-            raise WhereofError(
-                f"least_adjacent is {least} and most_adjacent {most}; "
-                "least_adjacent must not be larger"
-            )
-        if self.predictions not in ("top", "true") and self.split != "test":
-            raise WhereofError("split requires predictions top or true; leave it out")
 
 
 def _listed(name: str, value: Any) -> tuple[str, ...] | None:

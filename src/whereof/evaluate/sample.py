@@ -27,11 +27,14 @@ from whereof.explain.method import Sets, able_method, get_method, standings_with
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import Trained
-from whereof.predict.standing import Predictions, Standings
+from whereof.predict.standing import Predictions, Standings, name_standings
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
+
+_GIVES_SIZES = "rollback"
+"""With k = all, random facts are as many as this method finds."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Sample:
     def __init__(
         self,
         case: Case,
-        predictions: tuple[Prediction, ...],
+        predictions: Sequence[Prediction],
         threads: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -89,11 +92,6 @@ class Sample:
         return self.case.predictions(self.predictions)
 
     @cached_property
-    def stored(self) -> Standings:
-        """(n_predictions,) standings in the stored run."""
-        return self.case.stand(self.arrays)
-
-    @cached_property
     def n_adjacent(self) -> NDArray[np.int64]:
         """(n_predictions,) facts that share an entity or the relation with each."""
         return np.array([*map(len, map(self.adjacent, range(len(self))))], np.int64)
@@ -103,7 +101,6 @@ class Sample:
 
     @property
     def n_facts(self) -> int:
-        """Training facts."""
         return self.case.trained.dataset.n_facts
 
     @cached_property
@@ -120,10 +117,8 @@ class Sample:
     def name(self, number: int) -> tuple[str, str | None, str, str]:
         """Names of a prediction and its predicted place; two-way data has no relation."""
         prediction = self.predictions[number]
-        subject, *relation, object_ = prediction.names(self.case.trained.dataset)
-        assert subject is not None
-        assert object_ is not None
-        return subject, relation[0] if relation else None, object_, prediction.asks
+        names = [*map(str, prediction.names(self.case.trained.dataset))]
+        return names[0], names[1] if len(names) == 3 else None, names[-1], prediction.asks
 
     def ask(self, jobs: Sequence[Job]) -> Outcomes:
         """Standings of the predictions after retrainings and in the control."""
@@ -269,25 +264,26 @@ class Task:
         predicted: Iterable[float | None] = (),
     ) -> None:
         """Add a row for every prediction of every job; sets: facts in the method's order."""
-        trained, name = sample.case.trained, sample.case.trained.dataset.entities.name
-        rated = trained.learned_ratings
+        trained = sample.case.trained
+        control = name_standings(trained, outcomes.control)
         for job, found, facts, output in zip_longest(jobs, outcomes.jobs, sets, predicted):
-            for number, after in zip(job.which.tolist(), found, strict=True):
-                before = outcomes.control[number]
+            named, tops = name_standings(trained, found), found["top_released"].tolist()
+            for number, after, top in zip(job.which, named, tops, strict=True):
+                before = control[number]
                 row = Retraining(
                     *(self.name, method, str(k), sample.case.seed, trained.config.constraint),
                     *sample.name(number),
                     removed=tuple((job.removed if facts is None else facts).tolist()),
-                    original=None if rated else float(before["probability"]),
-                    predicted=None if rated else output,
-                    actual=None if rated else float(after["probability"]),
-                    original_score=float(before["score"]),
-                    actual_score=float(after["score"]),
-                    rank_before=int(before["rank"]),
-                    rank_after=int(after["rank"]),
-                    top_before=name(int(before["top"])),
-                    top_after=name(int(after["top"])),
-                    top_released=name(int(after["top_released"])),
+                    original=before.probability,
+                    predicted=None if trained.learned_ratings else output,
+                    actual=after.probability,
+                    original_score=before.score,
+                    actual_score=after.score,
+                    rank_before=before.rank,
+                    rank_after=after.rank,
+                    top_before=before.top_answer,
+                    top_after=after.top_answer,
+                    top_released=trained.dataset.entities.name(top),
                 )
                 self.retrainings.append(row)
 
@@ -301,8 +297,7 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     trained, wanted = case.trained, options.predictions
     least, most = options.least_adjacent or 0, options.most_adjacent or math.inf
     listed = find_predictions(trained, wanted, options.split, None, "object")
-    found: dict[Prediction, int] = {}
-    others = list[int]()
+    found, others = dict[Prediction, int](), list[int]()
     numbers: Iterable[int] = range(len(listed))
     if options.limit is not None:
         numbers = np.random.default_rng(options.seed).permutation(len(listed)).tolist()
@@ -310,16 +305,23 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
         prediction = _prediction(trained, listed[number], wanted)
         if prediction is None:
             continue
-        if least or most < math.inf:
-            n_adjacent = len(find_adjacent(trained, prediction))
-            if not least <= n_adjacent <= most:
-                others.append(n_adjacent)
-                continue
+        n_adjacent = len(find_adjacent(trained, prediction))
+        if not least <= n_adjacent <= most:
+            others.append(n_adjacent)
+            continue
         found.setdefault(prediction, number)
         if len(found) == options.limit:
             break
+    if not found and others:
+        asked = f"{least} or more" if most == math.inf else f"{least} to {most}"
+        raise WhereofError(
+            f"no prediction has {asked} adjacent facts; they have {min(others)} to {max(others)}"
+        )
     if not found:
-        raise _nothing(least, most, others)
+        raise WhereofError(
+            "no query has an answer that is not known from training or validation; "
+            "evaluate true predictions, or those of a file"
+        )
     return Sample(case, tuple(sorted(found, key=found.__getitem__)), threads, options.seed)
 
 
@@ -334,28 +336,8 @@ def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | N
         return None
 
 
-def _nothing(least: float, most: float, others: Sequence[int]) -> WhereofError:
-    """others: numbers of adjacent facts of predictions outside the asked range."""
-    if others:
-        asked = f"{least} or more" if most == math.inf else f"{least} to {most}"
-        return WhereofError(
-            f"no prediction has {asked} adjacent facts; they have {min(others)} to {max(others)}"
-        )
-    return WhereofError(
-        "no query has an answer that is not known from training or validation; "
-        "evaluate true predictions, or those of a file"
-    )
-
-
-_GIVES_SIZES = "rollback"
-"""With k = all, random facts are as many as this method finds."""
-
-
 def draws_at_random(method: str) -> bool:
-    """Whether a method draws facts at random, as a baseline for the others.
-
-    An evaluation may name a method of a package that is not installed here.
-    """
+    """Whether a method draws facts at random; no for a method that is not installed here."""
     return method in registry.names(registry.METHODS) and get_method(method).draws
 
 

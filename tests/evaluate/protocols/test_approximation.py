@@ -78,7 +78,7 @@ def test_a_unit_norm_lowers_the_slope(small_run: Small) -> None:
 def test_ratings_are_told_in_ratings(ratings: whereof.Run) -> None:
     with sampled(ratings, true=True, split="train") as sample:
         found = run_protocol("approximation", [sample])
-        stored = sample.stored["score"]
+        stored = sample.case.stand(sample.arrays)["score"]
     original = [point[0] for point in found.results["approximation"][0].points]
     assert original == list(stored)
     assert [r.original_score for r in found.retrainings] == original

@@ -72,7 +72,7 @@ def test_random_at_all_takes_as_many_facts_as_rollback(
 ) -> None:
     monkeypatch.setattr(kelpie, "LIMIT", 1)
     with sampled(small_run()) as sample:
-        which = np.flatnonzero(sample.stored["rank"] == 1)[:1]
+        which = np.flatnonzero(sample.case.stand(sample.arrays)["rank"] == 1)[:1]
         supporting = sample.rank("rollback", "all")[which[0]]
         found = run_protocol("kelpie", [sample], k="all")
         adjacent = sample.n_adjacent[which[0]]
