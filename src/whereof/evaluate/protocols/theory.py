@@ -19,6 +19,7 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import PAPER, Protocol, Retrainings, SampleSize, table_of
 from whereof.evaluate.sample import Sample, Task
+from whereof.predict.scored import Trained
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
 from whereof.table import Column, Table
@@ -70,10 +71,9 @@ def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> flo
     """min over t0 <= n of t0 / n + L Delta_T, with the actual rates; vacuous above 1.
 
     Delta_{t+1} = (1 - 1/n)(1 + a_t beta) Delta_t + (Delta_t + a_t L) / n from Delta_{t0} = 0 on:
-    in the first t0 steps, training takes the fact with a probability of at most t0 /
-    n. This is a sum over
-    t >= t0 of a_t L / n times the growth after t. Both are added from the last step backwards, in
-    logarithms, since they outgrow any float.
+    in the first t0 steps, training takes the fact with a probability of at most t0 / n. This is a
+    sum over t >= t0 of a_t L / n times the growth after t. Both are added from the last step
+    backwards, in logarithms, since they outgrow any float.
     """
     starts = np.arange(min(n_facts, len(rates)) + 1)
     log_sums = np.full(len(starts), -np.inf)  # of the steps from each start on
@@ -99,13 +99,11 @@ class Theory:
 
     model: str
     largest_norm: Annotated[float, Column("", "largest norm C", "number")]
-    """C: the largest norm of a row during training."""
+    """Of a row, during training."""
     lipschitz: Annotated[float | None, Column("", "Lipschitz constant 2 C^2", "number")]
-    """2 C^2, by the paper's lemma; None for models whose score is not a product of three rows."""
+    """By the paper's lemma; None for models whose score is not a product of three rows."""
     lipschitz_met: Annotated[float, Column("", "largest slope in training", "number")]
-    """The largest slope of the score during training."""
     smoothness: Annotated[float | None, Column("", "smoothness 4 C", "number")]
-    """4 C, or None as above."""
     n_facts: int
     n_steps: int
     rate: Annotated[float, Column("", "rate constant c", "number")]
@@ -115,9 +113,8 @@ class Theory:
     recurrence_bound: Annotated[float | None, Column("", "bound by recurrence", "number")]
     """The same recurrence unrolled with the actual rates, for the best start; may be infinite."""
     rollback_error: Annotated[float, Column("", "mean |rollback - retrained|", "number")]
-    """Mean |rollback - retrained| of the probability (or rating)."""
+    """Of the probability (or rating)."""
     original_error: Annotated[float, Column("", "mean |original - retrained|", "number")]
-    """Mean |original - retrained|."""
     n_pairs: int
     """Pairs of a prediction and a removed fact."""
     normaliser_mean: Annotated[float | None, Column("", "log normaliser, mean", "number")]
@@ -152,22 +149,21 @@ class TheoryProtocol(Protocol):
         Over several seeds, the largest constants and the longest training, so that the bounds hold
         for all of them. The normaliser is that of the first seed.
         """
-        samples = task.seeds
-        results = [sample.case.result for sample in samples]
-        problem = samples[0].case.retrainer.recipe.problem
-        rates = max((_rates(sample.case.retrainer) for sample in samples), key=len)
-        largest_norm = max(max(result["norms"].values()) for result in results)
+        cases = [sample.case for sample in task.seeds]
+        problem = cases[0].retrainer.recipe.problem
+        rates = max((_rates(case.retrainer) for case in cases), key=len)
+        largest_norm = max(max(case.result["norms"].values()) for case in cases)
         known = problem.model.trilinear
         L, beta = lipschitz_constant(largest_norm), smoothness(largest_norm)
         c, n_facts, n_steps = schedule_constant(rates), len(problem.facts), len(rates)
         bounded = known and problem.config.batch_size == 1
-        errors = np.concatenate([self._errors(sample, task.options) for sample in samples])
-        normalisers, scores = _normalisers(samples[0])
+        errors = np.concatenate([self._errors(sample, task.options) for sample in task.seeds])
+        normaliser = _normaliser(cases[0].trained)
         row = Theory(
             model=problem.model.name,
             largest_norm=largest_norm,
             lipschitz=L if known else None,
-            lipschitz_met=max(result["lipschitz"] for result in results),
+            lipschitz_met=max(case.result["lipschitz"] for case in cases),
             smoothness=beta if known else None,
             n_facts=n_facts,
             n_steps=n_steps,
@@ -177,9 +173,7 @@ class TheoryProtocol(Protocol):
             rollback_error=float(errors[:, 0].mean()),
             original_error=float(errors[:, 1].mean()),
             n_pairs=len(errors),
-            normaliser_mean=float(normalisers.mean()) if len(normalisers) else None,
-            normaliser_std=float(normalisers.std()) if len(normalisers) else None,
-            score_std=float(scores.std()) if len(scores) else None,
+            **normaliser,
         )
         return {"theory": row}
 
@@ -213,13 +207,12 @@ class TheoryProtocol(Protocol):
         row = found.theory
         yield from self.headlines(found)
         if is_number(row.lipschitz) and is_number(row.smoothness):
+            names = "largest_norm", "lipschitz", "smoothness", "lipschitz_met"
+            norm, slope, change, met = (show(getattr(row, name), "number") for name in names)
             yield (
-                "The largest norm of a row during training is C = "
-                f"{show(row.largest_norm, 'number')}. By the paper's lemmas the slope of the score "
-                "is at most 2 C² = "
-                f"{show(row.lipschitz, 'number')} and changes by at most 4 C = "
-                f"{show(row.smoothness, 'number')}. The largest slope during training is "
-                f"{show(row.lipschitz_met, 'number')}."
+                f"The largest norm of a row during training is C = {norm}. By the paper's lemmas "
+                f"the slope of the score is at most 2 C² = {slope} and changes by at most 4 C = "
+                f"{change}. The largest slope during training is {met}."
             )
         yield _bound(found)
         if is_number(row.normaliser_std) and is_number(row.score_std):
@@ -279,18 +272,18 @@ def _rates(retrainer: Retrainer) -> Numbers:
     return timeline.rates(np.arange(n_steps))
 
 
-def _normalisers(sample: Sample) -> tuple[Numbers, Numbers]:
-    """For evenly spread facts: log of the sum over all objects of e^score, and the score.
-
-    Both are empty for ratings, which have no softmax.
-    """
-    trained = sample.case.trained
+def _normaliser(trained: Trained) -> dict[str, float | None]:
+    """The log of the sum over all objects of e^score, beside the score, for evenly spread facts."""
     facts, scorer, objects = trained.dataset.train, trained.scorer, trained.dataset.objects
-    if trained.learned_ratings:
-        return np.zeros(0), np.zeros(0)
+    names = "normaliser_mean", "normaliser_std", "score_std"
+    if trained.learned_ratings:  # without a softmax
+        return dict.fromkeys(names)
     chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _MOST_FACTS)).astype(int))
     facts = facts[chosen]
     queries, places = np.unique(facts[:, [SUBJECT, RELATION]], axis=0, return_inverse=True)
     scores = (scorer.scores(subject, relation, objects) for subject, relation in queries)
-    sums = [np.logaddexp.reduce(mine.astype(np.float64)) for mine in scores]
-    return np.array(sums)[places.ravel()], scorer.fact_scores(facts).astype(np.float64)
+    logs = np.array([np.logaddexp.reduce(mine.astype(np.float64)) for mine in scores])[
+        places.ravel()
+    ]
+    deviation = scorer.fact_scores(facts).astype(np.float64).std()
+    return dict(zip(names, map(float, (logs.mean(), logs.std(), deviation)), strict=True))
