@@ -110,3 +110,16 @@ def test_where_all_is_known_nothing_is_new(tmp_path: Path) -> None:
     run = whereof.train(tmp_path / "clicks.tsv", out=tmp_path / "run", dim=2)
     assert run.predict("ann", new=True).answers == ()
     assert [answer.entity for answer in run.predict("bob", new=True).answers] == ["big"]
+
+
+def test_the_name_of_an_open_place_is_escaped() -> None:
+    run = whereof.Run.from_arrays(
+        model="distmult",
+        entities=["_", "b"],
+        relations=["_"],
+        facts=[[0, 0, 1]],
+        entity_rows=np.eye(2),
+        relation_rows=np.ones((1, 2)),
+    )
+    assert run.predict(r"\_", r"\_", "b").query == {"subject": "_", "relation": "_", "object": "b"}
+    assert run.predict("b", r"\_", "_").query["object"] is None

@@ -48,11 +48,11 @@ class _BulkOptions(Settings):
 def command(
     run: Path, prediction: tuple[str, ...], everything: bool, as_json: bool, **options: Any
 ) -> None:
-    """Rank the training facts that made the model predict something.
+    r"""Rank the training facts that made the model predict something.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
     file. _ means the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
-    trained with --inverse.
+    trained with --inverse. An entity named _ is typed '\_'.
 
     Each fact has an influence. With rollback, this is the change of the probability, and the
     table shows the probability without the fact; other methods have their own scale. Facts

@@ -23,10 +23,10 @@ def command(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Retrain without the facts of a prediction and compare with what was predicted.
+    r"""Retrain without the facts of a prediction and compare with what was predicted.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
-    answer.
+    answer; an entity named _ is typed '\_'.
 
     Whereof removes the strongest facts that --method finds, or those that --facts names, all
     together. It retrains the model without them, with the same seed, negatives and order, and

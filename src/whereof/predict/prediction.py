@@ -15,8 +15,8 @@ from whereof.types import OBJECT, RELATION, SUBJECT
 if TYPE_CHECKING:
     from whereof.predict.scored import Trained
 
-OPEN = "_"
-"""Marks the open place."""
+OPEN, _ESCAPED = "_", r"\_"
+"""Marks the open place; stands for the name _."""
 _SPLITS = ("test", "valid", "train")
 _MANY = 20
 """The maximum number of bad lines to count: finding similar names is slow."""
@@ -90,7 +90,7 @@ def find_prediction(
     asks: str = "object",
     query: bool = False,
 ) -> Prediction:
-    """The prediction with these names. None or `_` marks an open place.
+    r"""The prediction with these names. None or `_` marks an open place; `\_` is the name _.
 
     inverse: whether the model learned inverse relations, so that it can predict subjects.
     query: whether the last name may be missing.
@@ -112,10 +112,11 @@ def find_prediction(
             if query
             else "relations cannot be left open; name one"
         )
+    names = [OPEN if name == _ESCAPED else name for name in padded]
     return Prediction(
-        None if subject == OPEN else dataset.entities.find(subject, dataset.subjects),
-        0 if dataset.two_way else dataset.relations.find(padded[1]),
-        None if object_ == OPEN else dataset.entities.find(object_, dataset.objects),
+        None if subject == OPEN else dataset.entities.find(names[0], dataset.subjects),
+        0 if dataset.two_way else dataset.relations.find(names[1]),
+        None if object_ == OPEN else dataset.entities.find(names[-1], dataset.objects),
         asks,
     )
 

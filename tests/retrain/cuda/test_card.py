@@ -77,13 +77,13 @@ def test_who_asks_for_a_card_is_told_why_there_is_none(
         choose_engine(EngineOptions(engine="cuda"))
     assert (
         str(caught.value)
-        == f"engine cuda finds no CUDA GPU that works ({why}); use the CPU: leave out cuda"
+        == f"engine cuda finds no CUDA GPU that works ({why}); use the CPU: leave out --engine cuda"
     )
     with pytest.raises(whereof.WhereofError) as caught:
         trained.train(tmp_path / "run", device="cuda")
     assert (
         str(caught.value)
-        == f"device cuda finds no CUDA GPU that works ({why}); use the CPU: leave out cuda"
+        == f"device cuda finds no CUDA GPU that works ({why}); use the CPU: leave out --device cuda"
     )
     assert not (tmp_path / "run").exists()
 
@@ -95,7 +95,7 @@ def test_the_command_line_says_so_in_one_line(broken: MakeCupy, tmp_path: Path) 
     done = command(*arguments, PYTHONPATH=path)
     assert done.returncode == 2
     assert (
-        f"engine cuda finds no CUDA GPU that works ({why}); use the CPU: leave out cuda"
+        f"engine cuda finds no CUDA GPU that works ({why}); use the CPU: leave out --engine cuda"
         in done.stderr
     )
     assert len(done.stderr.splitlines()) == 1

@@ -218,12 +218,12 @@ def test_it_says_who_it_is_and_how_long_it_takes(card: Card, tmp_path: Path) -> 
         (
             {"batch_size": 2},
             "batch_size 2 does not run on CUDA, which trains fact by fact; "
-            "choose batch_size 1, or leave out cuda",
+            "choose batch_size 1, or leave out --engine/--device cuda",
         ),
         (
             {"optimizer": "adam", "schedule": "exponential"},
             "optimizer adam with schedule exponential does not run on CUDA; "
-            "choose schedule constant or optimizer adam-lazy, or leave out cuda",
+            "choose schedule constant or optimizer adam-lazy, or leave out --engine/--device cuda",
         ),
     ],
 )

@@ -149,7 +149,7 @@ def test_rows_that_are_too_wide_are_one_clear_line(item: int) -> None:
         plan_layout(sizes, H200)
     assert str(caught.value) == (
         "rows of 100000 numbers are too wide for the GPU's shared memory; "
-        "choose a lower dim, or leave out cuda"
+        "choose a lower dim, or leave out --engine/--device cuda"
     )
 
 

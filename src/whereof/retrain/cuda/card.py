@@ -102,7 +102,9 @@ def open_card(task: str = "engine cuda") -> Card:
         why = "none is there"
     except Exception as error:  # a missing driver or compiler raises many kinds of errors
         why = _first_line(error)
-    raise WhereofError(f"{task} finds no CUDA GPU that works ({why}); use the CPU: leave out cuda")
+    raise WhereofError(
+        f"{task} finds no CUDA GPU that works ({why}); use the CPU: leave out --{task}"
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -30,17 +30,17 @@ def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> Non
     if config.batch_size > 1:
         raise WhereofError(
             f"batch_size {config.batch_size} does not run on CUDA, which trains fact by fact; "
-            "choose batch_size 1, or leave out cuda"
+            "choose batch_size 1, or leave out --engine/--device cuda"
         )
     if config.optimizer == "adam" and config.schedule != "constant":
         raise WhereofError(
             f"optimizer adam with schedule {config.schedule} does not run on CUDA; choose schedule "
-            "constant or optimizer adam-lazy, or leave out cuda"
+            "constant or optimizer adam-lazy, or leave out --engine/--device cuda"
         )
     if draw_bytes(problem) > card.limits.block_bytes:
         raise WhereofError(
             f"sampling independent with {Sizes.of(problem).most - 1} negatives does not fit into "
-            "the GPU's shared memory; choose sampling distinct, or leave out cuda"
+            "the GPU's shared memory; choose sampling distinct, or leave out --engine/--device cuda"
         )
     plan_layout(Sizes.of(problem), card.limits)
     model_source(problem.model)
@@ -49,7 +49,7 @@ def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> Non
         needed = (memory.of_model + memory.shared) / 1e9
         raise WhereofError(
             f"training needs {needed:.1f} GB of GPU memory, and {free / 1e9:.1f} GB are free; "
-            "choose a lower dim, or leave out cuda"
+            "choose a lower dim, or leave out --engine/--device cuda"
         )
 
 

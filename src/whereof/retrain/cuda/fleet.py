@@ -118,7 +118,7 @@ class Fleet:
         except card.memory_error:
             raise WhereofError(
                 f"the GPU has no room for {self.n_models} models; free its memory, or leave out "
-                "cuda"
+                "--engine/--device cuda"
             ) from None
 
     def enter(self, epoch: int, position: int) -> None:

@@ -144,7 +144,7 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
     if base > room:
         raise WhereofError(
             f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the GPU's "
-            "shared memory; choose a lower dim, or leave out cuda"
+            "shared memory; choose a lower dim, or leave out --engine/--device cuda"
         )
     room_shared = base + kept <= room
     used = base + kept * room_shared
