@@ -19,7 +19,7 @@ from whereof.explain.explanation import FACT_COLUMNS, ExplainedFact, Explanation
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed
-from whereof.present.files import Document, Layout, find_ending, json_line, new_file, write_text
+from whereof.present.files import Document, RowFormat, find_ending, json_line, new_file, write_text
 from whereof.run.files import check_free, lock, writing_to
 
 
@@ -123,13 +123,13 @@ def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     return ((*common, *row) for row in _fact_rows(document))
 
 
-def _layout(names: Iterable[str], rows: Callable[[Document], Iterator[Sequence[Any]]]) -> Layout:
+def _layout(names: Iterable[str], rows: Callable[[Document], Iterator[Sequence[Any]]]) -> RowFormat:
     """Columns with the types of the records; labels are text."""
     hints = get_type_hints(Explanation)
     hints |= get_type_hints(ExplainedFact) | {"parts": str}
     predicted = get_type_hints(hints["prediction"])
     hints |= {f"prediction_{name}": kind for name, kind in predicted.items()}
-    return Layout({name: hints.get(name, str) for name in names}, rows)
+    return RowFormat({name: hints.get(name, str) for name in names}, rows)
 
 
 _FACTS = _layout(FACT_COLUMNS, _fact_rows)

@@ -26,7 +26,7 @@ _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowFormat:
     """How a document appears in a table; a file of JSON lines has the document itself."""
 
     columns: Mapping[str, Any]
@@ -51,7 +51,7 @@ def check_file(path: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def new_file(path: Path, layout: Layout) -> Iterator[Write]:
+def new_file(path: Path, layout: RowFormat) -> Iterator[Write]:
     """A new file in the format of its ending. It gets its name when it is complete."""
     ending, packed = find_ending(path)
     with draft_of(path) as draft:
@@ -66,7 +66,7 @@ def new_file(path: Path, layout: Layout) -> Iterator[Write]:
                 yield write_text(file, layout, ending)
 
 
-def write_text(file: TextIO, layout: Layout, ending: str) -> Write:
+def write_text(file: TextIO, layout: RowFormat, ending: str) -> Write:
     """JSON lines, or a table with a header. Only .csv quotes cells, where it is necessary."""
     if ending == ".jsonl":
         return lambda document: print(json_line(document), file=file)
@@ -94,7 +94,7 @@ def json_line(document: Document) -> str:
 
 
 @contextmanager
-def _parquet(path: Path, layout: Layout) -> Iterator[Write]:
+def _parquet(path: Path, layout: RowFormat) -> Iterator[Write]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -127,7 +127,7 @@ def _answer_rows(answers: Document) -> Iterator[list[Any]]:
 
 
 _QUERY = dict.fromkeys(("subject", "relation", "object", "asks"), str)
-_ANSWERS = Layout(_QUERY | get_type_hints(Answer), _answer_rows)
+_ANSWERS = RowFormat(_QUERY | get_type_hints(Answer), _answer_rows)
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def write_retrainings(path: Path, rows: Iterable[Document], *, force: bool = Fal
     from whereof.evaluate.sample import Retraining  # slow to import
 
     check_file(path, force=force)
-    layout = Layout(get_type_hints(Retraining), lambda row: [row.values()])
+    layout = RowFormat(get_type_hints(Retraining), lambda row: [row.values()])
     with new_file(path, layout) as write:
         for row in rows:
             write(row)
