@@ -10,26 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
-from whereof.present import names
+from whereof.present import names, svg
 from whereof.present.names import fact_text, label_of, name_of, named
-from whereof.present.svg import (
-    LARGE,
-    MUTED,
-    OPPOSES,
-    PLAIN,
-    PREDICTED,
-    RIM,
-    SMALL,
-    SUPPORTS,
-    Sign,
-    fit,
-    picture,
-    sign_of,
-    tag,
-    with_tip,
-    words,
-    wrap,
-)
+from whereof.present.svg import MUTED, PLAIN, PREDICTED, SMALL, fit, tag, with_tip, words, wrap
 from whereof.units import percent, typographic
 
 _LISTED = 10
@@ -38,6 +21,11 @@ _OPPOSITE = {"subject": "object", "object": "subject"}
 
 _MARGIN, _PILLAR, _GAP, _BOX = 16, 150, 230, 168
 """Widths of pillars and boxes, and of the gaps that edges cross."""
+_LEFT = _MARGIN + _PILLAR
+_MIDDLE = _LEFT + _GAP
+_RIGHT = _MIDDLE + _BOX + _GAP
+_GAPS = {"subject": (_LEFT, _MIDDLE), "object": (_RIGHT, _RIGHT - _GAP)}
+"""From a pillar to the boxes in the middle."""
 _LANE, _LOOP_LANE = 40, 58
 _LOOP = 20
 """Distance between the two lines of a loop."""
@@ -47,12 +35,11 @@ _TOP, _LEGEND = 68, 46
 _BOLD = 1.06
 """How much wider bold text is."""
 _THINNEST, _THICKEST = 1.2, 6.0
-_DASHES = {PREDICTED: "9 5"}
 
 
 def explanation_svg(explanation: Explanation) -> str:
     """Draw the explanation graph."""
-    return _Picture(explanation).svg()
+    return _Picture(explanation).draw()
 
 
 @dataclass(frozen=True)
@@ -85,14 +72,10 @@ class Chosen:
         self._thirds: dict[tuple[str, str], Third] = {}
         for path in explanation.graph.paths if explanation.graph else ():
             # The first path of an entity is its strongest.
-            third = self._third(path.entity, path.label, path.influence)
-            self._thirds.setdefault(("", path.entity), third)
+            self._third(("", path.entity), path.label, path.influence)
         for fact in self.facts:
             self._add(fact)
-
-    @property
-    def thirds(self) -> tuple[Third, ...]:
-        return tuple(self._thirds.values())
+        self.thirds = tuple(self._thirds.values())
 
     def end(self, fact: ExplainedFact, place: str) -> str | None:
         """The place of the prediction with the same entity as this place of a fact."""
@@ -103,39 +86,36 @@ class Chosen:
 
     def _add(self, fact: ExplainedFact) -> None:
         first, second = self.end(fact, "subject"), self.end(fact, "object")
+        side = first or second
         if first and second:
             loop = first == second and not self.is_loop
             (self.loops[first] if loop else self.between).append(fact)
-        elif first or second:
-            self._tie(fact, "object" if first else "subject", first or second or "")
-        else:
+        elif side is None:
             self.others.append(fact)
+        else:
+            place = "object" if first else "subject"  # of the third entity
+            name = name_of(fact, place)
+            shared = self._is_mixed or ("", name) in self._thirds
+            third = self._third(("" if shared else place, name), label_of(fact, place))
+            third.sides["subject" if self.is_loop else side].append(fact)
 
-    def _tie(self, fact: ExplainedFact, place: str, side: str) -> None:
-        """Add a fact to the others of its third entity, which is in this place."""
-        name = name_of(fact, place)
-        key = ("", name) if self._is_mixed or ("", name) in self._thirds else (place, name)
-        third = self._thirds.setdefault(key, self._third(name, label_of(fact, place)))
-        third.sides["subject" if self.is_loop else side].append(fact)
-
-    def _third(self, name: str, label: str, pair: float | None = None) -> Third:
-        title = named(name, label)
-        called_the_same = label in self.prediction.labels.values()
-        return Third(title if called_the_same else label, title, pair)
+    def _third(self, key: tuple[str, str], label: str, pair: float | None = None) -> Third:
+        """The third entity with this name, by its place if entities have only one."""
+        title = named(key[1], label)
+        shown = title if label in self.prediction.labels.values() else label
+        return self._thirds.setdefault(key, Third(shown, title, pair))
 
 
 def _drawn(explanation: Explanation) -> tuple[list[ExplainedFact], int]:
     """All facts of the graph and the strongest listed facts; the number of facts left out."""
-    graph = explanation.graph
-    of_graph: list[ExplainedFact] = []
+    graph, facts = explanation.graph, dict[int, ExplainedFact]()
     if graph is not None:
         of_paths = (fact for path in graph.paths for fact in path.facts)
-        of_graph = [*graph.between, *of_paths, *graph.same_relation]
-    facts = {fact.fact_id: fact for fact in of_graph}
-    listed = sorted(explanation.facts, key=lambda fact: -_strength(fact))
+        of_graph = (*graph.between, *of_paths, *graph.same_relation)
+        facts |= {fact.fact_id: fact for fact in of_graph}
+    listed = sorted(explanation.facts, key=_strength, reverse=True)
     more = [fact for fact in listed if fact.fact_id not in facts]
-    facts |= {fact.fact_id: fact for fact in more[:_LISTED]}
-    return list(facts.values()), max(len(more) - _LISTED, 0)
+    return [*facts.values(), *more[:_LISTED]], max(len(more) - _LISTED, 0)
 
 
 def _strength(fact: ExplainedFact) -> float:
@@ -169,7 +149,7 @@ def _is_mixed(explanation: Explanation, drawn: Sequence[ExplainedFact]) -> bool:
 class _Look:
     """How a fact or the prediction is drawn."""
 
-    sign: Sign
+    sign: svg.Sign
     width: float
     label: str
     note: str
@@ -183,22 +163,12 @@ class _Picture:
         self.explanation, self.chosen = explanation, Chosen(explanation)
         self.prediction = explanation.prediction
         self.y: float = _TOP
-        self.boxes: list[str] = []
-        self.edges: list[str] = []
-        self.words: list[str] = []
+        self.boxes, self.edges, self.words = list[str](), list[str](), list[str]()
         self.most = max(map(_strength, self.chosen.facts), default=0.0)
-        self.left = _MARGIN + _PILLAR
-        self.middle = self.left + _GAP
-        self.right = self.middle + _BOX + _GAP
-        self.gaps = {
-            "subject": (self.left, self.middle),
-            "object": (self.right, self.right - _GAP),
-        }
-        """From a pillar to the boxes in the middle."""
-        last = self.middle + _BOX if self.chosen.is_loop else self.right + _PILLAR
+        last = _MIDDLE + _BOX if self.chosen.is_loop else _RIGHT + _PILLAR
         self.width = last + _MARGIN
 
-    def svg(self) -> str:
+    def draw(self) -> str:
         """The whole document."""
         self._add_title()
         self._add_facts()
@@ -209,29 +179,30 @@ class _Picture:
             more = f"{self.chosen.n_left_out:,} more of the listed facts are not drawn."
             self.words.append(words(_MARGIN, self.y - 6, more))
         height = self.y + _LEGEND
+        title = names.prediction_text(self.explanation)
         about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
         parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18)]
-        return picture(names.prediction_text(self.explanation), self.width, height, about, parts)
+        return svg.picture(title, self.width, height, about, parts)
 
     def _add_title(self) -> None:
         room = self.width - 2 * _MARGIN
-        title = fit(fact_text(self.prediction), room, LARGE * _BOLD)
+        title = fit(fact_text(self.prediction), room, svg.LARGE * _BOLD)
         stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
-        self.words.append(words(_MARGIN, 28, title, size=LARGE, bold=True))
+        self.words.append(words(_MARGIN, 28, title, size=svg.LARGE, bold=True))
         self.words.append(words(_MARGIN, 48, stands, size=PLAIN))
 
     def _add_facts(self) -> None:
         """Add the prediction and the facts that contain one of its entities."""
         chosen, is_loop = self.chosen, self.chosen.is_loop
-        across = (self.left, self.middle if is_loop else self.right)
-        self._add_edge(*across, self._prediction_look(), is_loop=is_loop)
+        across = (_LEFT, _MIDDLE if is_loop else _RIGHT)
+        self._add_edge(*across, None, is_loop=is_loop)
         for fact in chosen.between:
             forwards = is_loop or chosen.end(fact, "subject") == "subject"
             ends = across if forwards else across[::-1]
-            self._add_edge(*ends, self._look(fact), is_loop=is_loop)
+            self._add_edge(*ends, fact, is_loop=is_loop)
         for side, facts in chosen.loops.items():
             for fact in facts:
-                self._add_edge(*self.gaps[side], self._look(fact), is_loop=True)
+                self._add_edge(*_GAPS[side], fact, is_loop=True)
         for third in chosen.thirds:
             self._add_third(third)
 
@@ -243,20 +214,22 @@ class _Picture:
         note = f"pair {typographic(pair)}" if pair else ""
         lanes = max(map(len, third.sides.values()))
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
-        place = (self.middle, top + 3, _BOX, height - 6)
+        place = (_MIDDLE, top + 3, _BOX, height - 6)
         self.boxes.append(_box(*place, lines, third.title, note=note))
         for side, facts in third.sides.items():
             self.y = top + (height - _LANE * len(facts)) / 2
-            pillar, box = self.gaps[side]
+            pillar, box = _GAPS[side]
             for fact in facts:
                 outwards = self.chosen.end(fact, "subject") is not None
                 x1, x2 = (pillar, box) if outwards else (box, pillar)
-                self._add_edge(x1, x2, self._look(fact))
+                self._add_edge(x1, x2, fact)
         self.y = top + height
 
-    def _add_edge(self, x1: float, x2: float, look: _Look, *, is_loop: bool = False) -> None:
+    def _add_edge(
+        self, x1: float, x2: float, fact: ExplainedFact | None, *, is_loop: bool = False
+    ) -> None:
         """Add a line with an arrow head in its own lane: label above, influence below."""
-        lane = _LOOP_LANE if is_loop else _LANE
+        look, lane = self._look(fact), _LOOP_LANE if is_loop else _LANE
         y, room, middle = self.y + lane / 2, abs(x2 - x1) - 24, (x1 + x2) / 2
         away = look.width / 2 + (_LOOP / 2 if is_loop else 0)
         label, note = fit(look.label, room, SMALL), fit(look.note, room, SMALL)
@@ -268,7 +241,7 @@ class _Picture:
 
     def _add_pillars(self) -> None:
         self.y = max(self.y, _TOP + 64)
-        places = {"subject": _MARGIN, "object": self.right}
+        places = {"subject": _MARGIN, "object": _RIGHT}
         for place in ("subject",) if self.chosen.is_loop else places:
             name, label = name_of(self.prediction, place), label_of(self.prediction, place)
             lines = wrap(label, _PILLAR - 16, PLAIN * _BOLD, 3)
@@ -292,18 +265,17 @@ class _Picture:
                 lines = wrap(label, _CELL_BOX - 10, PLAIN, 2)
                 size = (left, self.y + 2, _CELL_BOX, _LANE - 4)
                 self.boxes.append(_box(*size, lines, named(name, label)))
-            self._add_edge(start, stop, self._look(fact))
+            self._add_edge(start, stop, fact)
 
-    def _prediction_look(self) -> _Look:
-        stands = typographic(names.standing_text(self.prediction))
-        title = f"Predicted: {fact_text(self.prediction, full=True)}\n{stands}"
-        label = label_of(self.prediction, "relation") or "predicted"
-        return _Look(PREDICTED, 3.0, label, stands, title)
-
-    def _look(self, fact: ExplainedFact) -> _Look:
-        """The width of a fact's edge shows its influence."""
+    def _look(self, fact: ExplainedFact | None) -> _Look:
+        """The width of a fact's edge shows its influence; None is the prediction."""
+        if fact is None:
+            stands = typographic(names.standing_text(self.prediction))
+            title = f"Predicted: {fact_text(self.prediction, full=True)}\n{stands}"
+            label = label_of(self.prediction, "relation") or "predicted"
+            return _Look(PREDICTED, 3.0, label, stands, title)
         share = _strength(fact) / self.most if self.most else 0.0
-        sign = sign_of(fact.influence)
+        sign = svg.sign_of(fact.influence)
         note = typographic(names.influence_text(fact.influence, self.explanation))
         lines = [fact_text(fact, full=True), f"influence {note}: {sign.word}"]
         if fact.probability_without is not None:
@@ -323,11 +295,9 @@ def _arrow(x1: float, x2: float, y: float, look: _Look, *, is_loop: bool) -> str
         end, tip, base = y + _LOOP / 2, x1, x1 + out * length
         turn = f"a{_LOOP / 2:g} {_LOOP / 2:g} 0 0 {int(out > 0)} 0 {_LOOP:g}"
         path = f"M{x1:g} {y - _LOOP / 2:g}H{x2 - out * 30:g}{turn}H{base:g}"
-    line = {"stroke": look.sign.line, "stroke_width": look.width}
+    line = tag("path", d=path, fill="none", **look.sign.stroke, stroke_width=look.width)
     head = f"M{tip:g} {end:g}L{base:g} {end - half:.2f}V{end + half:.2f}Z"
-    return tag("path", d=path, fill="none", **line, stroke_dasharray=_DASHES.get(look.sign)) + tag(
-        "path", d=head, fill=look.sign.line
-    )
+    return line + tag("path", d=head, fill=look.sign.line)
 
 
 def _box(
@@ -342,7 +312,7 @@ def _box(
     is_pillar: bool = False,
 ) -> str:
     """An entity: a rectangle with a name in the middle and a note below it."""
-    fill, rim = ("#eceff3", "#5c6570") if is_pillar else ("#fafafa", RIM)
+    fill, rim = ("#eceff3", "#5c6570") if is_pillar else ("#fafafa", svg.RIM)
     step, middle = PLAIN + 3, x + width / 2
     spare = height - step * len(lines) - bool(note) * (SMALL + 3)
     # At the height of the prediction's edge, a pillar's name reads on with it.
@@ -359,8 +329,7 @@ def _box(
 
 def _legend(y: float) -> Iterator[str]:
     """A legend for colours, dashes and widths."""
-    for x, sign in zip((16, 116, 216), (PREDICTED, SUPPORTS, OPPOSES), strict=True):
-        line = {"stroke": sign.line, "stroke_dasharray": _DASHES.get(sign)}
-        yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **line)
+    for x, sign in zip((16, 116, 216), (PREDICTED, svg.SUPPORTS, svg.OPPOSES), strict=True):
+        yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **sign.stroke)
         yield words(x + 32, y, sign.word)
     yield words(316, y, "thicker: more influence", fill=MUTED)
