@@ -8,12 +8,12 @@ from training.helpers import make_trainer
 
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.fleet import Fleet
+from whereof.retrain.cuda.memory import LEDGERS
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.trainer import Trainer
 
 NOTHING = np.zeros(0, np.int64)
-LEDGERS = ("owned", "drift", "projection")
 
 
 def n_facts_in_all(problem: Problem) -> int:
@@ -88,7 +88,9 @@ def state_of(fleet: Fleet) -> dict[str, NDArray[Any]]:
     """Everything that training changes, except working memory."""
     names = ("entities", "relations", "entity_counts", "relation_counts", "counts", "meter")
     names += ("trace", *(f"{name}{end}" for name in LEDGERS for end in ("", "_relations")))
-    return {name: fleet.to_host(fleet.arrays[name]) for name in names if name in fleet.arrays}
+    return {
+        name: fleet.to_host(fleet.arrays[name]) for name in names if fleet.arrays[name] is not None
+    }
 
 
 def check_same_bits(found: Fleet, wanted: Fleet) -> None:

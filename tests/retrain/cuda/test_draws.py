@@ -36,7 +36,7 @@ def check_draws(card: Card, problem: Problem, epochs: int = 2) -> int:
     for epoch in range(epochs):
         fleet.enter(epoch, 0)
         arrays = {name: fleet.to_host(fleet.arrays[name]) for name in ("steps", "candidates")}
-        repeats = fleet.to_host(fleet.arrays["repeats"]) if "repeats" in fleet.arrays else None
+        repeats = None if problem.draw.distinct else fleet.to_host(fleet.arrays["repeats"])
         order = np.repeat(fleet.timeline.order(epoch), problem.n_directions)
         assert arrays["steps"][:, 0].tolist() == order.tolist()
         for step, fact in enumerate(order):

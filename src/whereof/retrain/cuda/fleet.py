@@ -18,15 +18,6 @@ from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 
-_FIELDS = (
-    *("entities", "relations", "entity_counts", "relation_counts", "removed", "counts"),
-    *("facts", "order", "steps", "candidates", "repeats", "rates", "times", "powers", "targets"),
-    *("trace", "owned", "owned_relations", "drift", "drift_relations"),
-    *("projection", "projection_relations", "meter", "room"),
-    *("n_entities", "n_relations", "n_facts", "n_words", "most", "n_times", "horizon"),
-    *("first", "epoch"),
-)
-"""Fields of Fleet in kernels/fleet.h, 8 bytes each: arrays, then numbers."""
 _OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "counts")
 """Arrays that training changes; each row belongs to one model."""
 _FIRST_STRETCH = 64
@@ -112,7 +103,7 @@ class Fleet:
         state = prefix and prefix.state
         try:
             self.arrays = place(card.xp, problem, self.layout, removed, tracked=tracked)
-            """Arrays on the GPU and numbers, by their names in the kernels."""
+            """The struct Fleet of the kernels: arrays on the GPU and numbers; None for left out."""
             for name, array in state.arrays.items() if state else ():
                 self.arrays[name][:1] = card.xp.asarray(array)
         except card.memory_error:
@@ -174,7 +165,7 @@ class Fleet:
         if self._prefix is None:
             return
         before, self._n_split = self._n_split, self._prefix.n_split(until)
-        own = [name for name in _OF_MODEL if name in self.arrays]
+        own = [name for name in _OF_MODEL if self.arrays[name] is not None]
         for name in own:
             self.arrays[name][before : self._n_split] = self.arrays[name][:1]
         if done <= self._prefix.lengths[0] < until:
@@ -225,7 +216,7 @@ class Fleet:
         return np.ascontiguousarray(found)
 
     def _launch(self, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-        card, found = self.card, (self.arrays.get(field, 0) for field in _FIELDS)
+        card, found = self.card, (0 if it is None else it for it in self.arrays.values())
         fields = [it if isinstance(it, int) else card.address(it) for it in found]
         # The record must live as long as the launch that reads it.
         self._record = card.xp.asarray(np.array(fields, np.uint64))

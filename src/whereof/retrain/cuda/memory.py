@@ -1,21 +1,93 @@
-"""The arrays of a fleet in GPU memory, and their size."""
+"""The data of a fleet in GPU memory: one table that kernels, sizes and allocation are made of."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof.retrain.cuda.layout import Layout, Sizes
 from whereof.training.optimizers import N_TAILS, fill_tails
 from whereof.training.problem import Problem
-from whereof.training.tables import Ledgers
 from whereof.training.timeline import fading
 from whereof.types import FactIds
 
+LEDGERS = ("owned", "drift", "projection")
+COPIED = ("entities", "relations", *LEDGERS, *(f"{name}_relations" for name in LEDGERS))
+"""Arrays that a trainer copies before it reads rows with pending drift."""
 _CHUNK_BYTES = 1 << 27
 """Bytes for the candidates of the steps that are drawn at a time."""
+_C_TYPES = {"i4": "int", "u4": "unsigned", "i8": "long long", "f8": "double", "u1": "char"}
+
+
+class _Array(NamedTuple):
+    """An array of the kernels: its type, its shape, and whether a fleet needs it."""
+
+    type: str
+    shape: tuple[int, ...]
+    there: bool = True
+
+
+def _fields(
+    problem: Problem, n_models: int, *, tracked: bool = False, crowded: bool = True
+) -> dict[str, _Array | int]:
+    """The fields of the struct Fleet, 8 bytes each: arrays and numbers.
+
+    crowded: shared memory has no room for the data of every candidate.
+    """
+    sizes, widths, config = Sizes.of(problem), problem.widths, problem.config
+    real, n_facts = f"f{sizes.item}", len(problem.facts)
+    n_entities, n_relations = problem.n_entities, problem.n_relation_rows
+    n_steps, n_words = chunk_size(problem) * problem.n_directions, math.ceil(n_facts / 32)
+    # After this number of updates, Adam's bias corrections are 1.
+    n_times = math.ceil(44 / -math.log(max(config.beta1, config.beta2, 1e-10))) + 3
+    n_times = min(n_times, n_facts * problem.n_directions * config.epochs + 1)
+    horizon = len(fading(config.beta1, config.beta2)[1])
+    of_entities = _Array(real, (n_entities, widths.entity), tracked)
+    of_relations = _Array(real, (n_relations, widths.relation), tracked)
+    return {
+        # Rows, each with its moments, and the count at which a row is up to date.
+        "entities": _Array(real, (n_models, n_entities, sizes.state)),
+        "relations": _Array(real, (n_models, n_relations, sizes.relation_state)),
+        "entity_counts": _Array("i4", (n_models, n_entities), sizes.deferred),
+        "relation_counts": _Array("i4", (n_models, n_relations), sizes.deferred),
+        "removed": _Array("u4", (n_models, n_words)),  # one bit per fact
+        "counts": _Array("i8", (n_models,)),  # number of updates so far
+        "facts": _Array("i4", (n_facts, 3)),
+        "order": _Array("i4", (n_facts,)),  # fact ids of the epoch
+        "steps": _Array("i4", (n_steps, 5)),  # fact, subject, relation, object, n candidates
+        "candidates": _Array("i4", (n_steps, sizes.most)),  # distinct ids, drawn how often:
+        "repeats": _Array("i4", (n_steps, sizes.most), not problem.draw.distinct),
+        "rates": _Array("f8", (n_steps,)),
+        "times": _Array("f8", (n_times, 6)),  # by count: four tails, step, correction
+        "powers": _Array("f8", (horizon, 5)),  # by counts missed: four powers, beta2's
+        "targets": _Array(real, (n_facts,), config.loss == "squared"),
+        "trace": _Array(real, (n_facts, problem.trace_width), tracked and config.trace),
+        **dict.fromkeys(LEDGERS, of_entities),
+        **{f"{name}_relations": of_relations for name in LEDGERS},
+        "meter": _Array("f8", (5,), tracked),  # loss, facts, two norms, slope
+        "room": _Array("u1", (n_models, sizes.room), crowded),
+        "n_entities": n_entities,
+        "n_relations": n_relations,
+        "n_words": n_words,
+        "most": sizes.most,
+        "n_times": n_times,
+        "horizon": horizon,
+        "first": 0,
+        "epoch": 0,
+    }
+
+
+def fleet_struct(problem: Problem) -> str:
+    """The struct Fleet in C."""
+    types = {
+        name: f"{_C_TYPES.get(it.type, 'float')} *" if isinstance(it, _Array) else "long long "
+        for name, it in _fields(problem, 1).items()
+    }
+    lines = (f"{kind}{name};" for name, kind in types.items())
+    return "\n".join(["typedef struct {", *lines, "} Fleet;"])
 
 
 @dataclass(frozen=True)
@@ -28,17 +100,18 @@ class Memory:
 
     @classmethod
     def of(cls, problem: Problem, *, tracked: bool = False) -> "Memory":
-        sizes, n_facts = Sizes.of(problem), len(problem.facts)
-        rows = problem.n_entities * sizes.state + problem.n_relation_rows * sizes.relation_state
-        counts = 4 * (problem.n_entities + problem.n_relation_rows) * problem.rule.deferred
-        of_model = rows * sizes.item + counts + sizes.room + n_facts // 8
-        n_steps = chunk_size(problem) * problem.n_directions
-        repeats = 1 if problem.draw.distinct else 2
-        shared = n_steps * (4 * sizes.most * repeats + 28) + 24 * n_facts + 48 * n_times(problem)
-        if tracked:
-            shared += 3 * rows * sizes.item  # ledgers, and copies while rows are read
-            shared += n_facts * problem.trace_width * sizes.item * problem.config.trace
-        return cls(of_model, shared)
+        one, two = (
+            {
+                name: math.prod(it.shape) * np.dtype(it.type).itemsize
+                for name, it in _fields(problem, n_models, tracked=tracked).items()
+                if isinstance(it, _Array) and it.there
+            }
+            for n_models in (1, 2)
+        )
+        of_model = sum(two.values()) - sum(one.values())
+        # Some arrays exist twice while an epoch starts, or while rows are read.
+        twice = sum(one[name] for name in ("order", *(COPIED if tracked else ())))
+        return cls(of_model, sum(one.values()) - of_model + twice)
 
     def n_models(self, free: int) -> int:
         """Number of models that fit into this number of bytes."""
@@ -51,61 +124,39 @@ def chunk_size(problem: Problem) -> int:
     return min(max(size, 1), len(problem.facts))
 
 
-def n_times(problem: Problem) -> int:
-    """Number of updates after which Adam's bias corrections are 1."""
-    config = problem.config
-    slowest = max(config.beta1, config.beta2, 1e-10)
-    n_updates = len(problem.facts) * problem.n_directions * config.epochs
-    return min(n_updates, math.ceil(44 / -math.log(slowest)) + 2) + 1
-
-
 def place(
     xp: Any, problem: Problem, layout: Layout, removed: Sequence[FactIds], *, tracked: bool
 ) -> dict[str, Any]:
-    """The initial arrays of a fleet on the GPU, and numbers, by their names in the kernels.
+    """The initial arrays on the GPU and numbers of the struct Fleet; None for what is left out.
 
     removed: the facts that each model skips.
     """
-    sizes, n_models = Sizes.of(problem), len(removed)
-    placed = {"most": sizes.most, "n_facts": len(problem.facts)}
-    placed |= _rows(xp, problem, n_models) | _removed(xp, len(problem.facts), removed)
-    placed |= _times(xp, problem) | _steps(xp, problem)
-    if not layout.room_shared:
-        placed["room"] = xp.zeros((n_models, sizes.room), np.uint8)
-    return placed | _ledgers(xp, problem) if tracked else placed
-
-
-def _rows(xp: Any, problem: Problem, n_models: int) -> dict[str, Any]:
-    """Every model starts with the same rows and zero moments."""
-    sizes, placed = Sizes.of(problem), {"counts": xp.zeros(n_models, np.int64)}
-    named = (("entities", "entity_counts"), ("relations", "relation_counts"))
-    states = (sizes.state, sizes.relation_state)
-    for (name, counts), table, width in zip(
-        named, problem.tables(Ledgers.NONE), states, strict=True
-    ):
-        n_rows, own = len(table.state), table.state.shape[1] // sizes.parts
-        first = np.zeros((n_rows, width), table.state.dtype)
-        first[:, :own] = table.state[:, :own]
-        placed[name] = xp.empty((n_models, *first.shape), first.dtype)
-        placed[name][:] = xp.asarray(first)
-        placed[f"n_{name}"] = n_rows
-        if sizes.deferred:
-            placed[counts] = xp.zeros((n_models, n_rows), np.int32)
+    crowded = not layout.room_shared
+    fields = _fields(problem, len(removed), tracked=tracked, crowded=crowded)
+    placed: dict[str, Any] = {
+        name: it if isinstance(it, int) else xp.zeros(it.shape, it.type) if it.there else None
+        for name, it in fields.items()
+    }
+    # Every model starts with the same rows and zero moments.
+    for name, rows in zip(("entities", "relations"), problem.initial_rows(), strict=True):
+        placed[name][:, :, : rows.shape[1]] = xp.asarray(rows.copy())
+    given = {"facts": problem.facts, **_times(problem, placed["n_times"])}
+    if problem.config.loss == "squared":
+        given["targets"] = problem.targets
+    if any(map(len, removed)):
+        given["removed"] = words = np.zeros(placed["removed"].shape, np.uint32)
+        for mine, facts in zip(words, removed, strict=True):
+            np.bitwise_or.at(mine, facts >> 5, np.uint32(1) << (facts & 31).astype(np.uint32))
+    else:
+        placed["n_words"] = 0
+    for name, array in given.items():
+        placed[name][:] = xp.asarray(array)
     return placed
 
 
-def _removed(xp: Any, n_facts: int, removed: Sequence[FactIds]) -> dict[str, Any]:
-    """One bit per fact and model; nothing if no fact is removed."""
-    n_words = math.ceil(n_facts / 32) if any(map(len, removed)) else 0
-    words = np.zeros((len(removed), n_words), np.uint32)
-    for mine, facts in zip(words, removed, strict=True):
-        np.bitwise_or.at(mine, facts >> 5, np.uint32(1) << (facts & 31).astype(np.uint32))
-    return {"removed": xp.asarray(words), "n_words": n_words}
-
-
-def _times(xp: Any, problem: Problem) -> dict[str, Any]:
+def _times(problem: Problem, n: int) -> dict[str, NDArray[np.float64]]:
     """Future drift and Adam's corrections by count, and powers by number of missed counts."""
-    config, n = problem.config, n_times(problem)
+    config = problem.config
     powers, fades = fading(config.beta1, config.beta2)
     counts = np.arange(n + len(fades), dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -116,38 +167,4 @@ def _times(xp: Any, problem: Problem) -> dict[str, Any]:
     if problem.rule.deferred:
         fill_tails(config.rate * steps[1:], config.beta1, config.beta2, tails)
     times = np.column_stack([tails, steps[:n], correction[:n]])
-    powers = np.column_stack([powers, fades])
-    numbers = {"n_times": n, "horizon": len(fades)}
-    return {"times": xp.asarray(times), "powers": xp.asarray(powers), **numbers}
-
-
-def _steps(xp: Any, problem: Problem) -> dict[str, Any]:
-    """The facts, and memory for the steps of a chunk."""
-    n_steps = chunk_size(problem) * problem.n_directions
-    shape = (n_steps, Sizes.of(problem).most)
-    placed = {
-        "facts": xp.asarray(problem.facts.astype(np.int32)),
-        "steps": xp.zeros((n_steps, 5), np.int32),
-        "candidates": xp.zeros(shape, np.int32),
-        "rates": xp.zeros(n_steps),
-    }
-    if not problem.draw.distinct:
-        placed["repeats"] = xp.zeros(shape, np.int32)
-    if problem.config.loss == "squared":
-        assert problem.targets is not None
-        placed["targets"] = xp.asarray(problem.targets.astype(problem.config.precision))
-    return placed
-
-
-def _ledgers(xp: Any, problem: Problem) -> dict[str, Any]:
-    real, widths = np.dtype(problem.config.precision), problem.widths
-    shapes = {
-        "": (problem.n_entities, widths.entity),
-        "_relations": (problem.n_relation_rows, widths.relation),
-    }
-    names = ("owned", "drift", "projection")
-    placed = {f"{it}{end}": xp.zeros(shapes[end], real) for it in names for end in shapes}
-    placed["meter"] = xp.zeros(5)
-    if problem.config.trace:
-        placed["trace"] = xp.zeros((len(problem.facts), problem.trace_width), real)
-    return placed
+    return {"times": times, "powers": np.column_stack([powers, fades])}

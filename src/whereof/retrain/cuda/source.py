@@ -9,10 +9,11 @@ from typing import Any
 from whereof.errors import WhereofError
 from whereof.models import Model
 from whereof.retrain.cuda.layout import OWN_THREADS, Layout, Sizes
+from whereof.retrain.cuda.memory import fleet_struct
 from whereof.training.problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
-_OF_SIZES = "row relation_row query_row parts state relation_state room"
+_OF_SIZES = "pack row relation_row query_row parts state relation_state room"
 _OF_RULE = (
     "relation_width query_width match loss optimizer deferred constraint constrained "
     "constrained_relations entity_parts relation_parts source_credit"
@@ -25,7 +26,9 @@ def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
     """Kernel source for a problem; `tracked` adds a trace, ledgers and a meter."""
     macros = _macros(problem, layout, tracked=tracked)
     lines = [f"#define {name} {value}" for name, value in macros.items()]
-    return "\n".join([*lines, _text("fleet.h"), model_source(problem.model), *map(_text, _FILES)])
+    real = "double" if Sizes.of(problem).item == 8 else "float"
+    parts = [*lines, f"typedef {real} real;", fleet_struct(problem), _text("fleet.h")]
+    return "\n".join([*parts, model_source(problem.model), *map(_text, _FILES)])
 
 
 def model_source(model: Model) -> str:
@@ -52,7 +55,6 @@ def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any
     whole |= {name: getattr(sizes, name) for name in _OF_SIZES.split()}
     whole |= {name: int(getattr(rule, name)) for name in _OF_RULE.split()}
     return {
-        **({"DOUBLE": ""} if sizes.item == 8 else {}),
         **{name.upper(): number for name, number in whole.items()},
         "WIDTH": rule.entity_width,
         "TRACE_WIDTH": problem.trace_width,

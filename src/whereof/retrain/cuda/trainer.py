@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet
+from whereof.retrain.cuda.memory import COPIED, LEDGERS
 from whereof.training.optimizers import N_TAILS
 from whereof.training.problem import Problem
 from whereof.training.step import METER
@@ -14,7 +15,6 @@ from whereof.training.tables import RowTable
 from whereof.training.trainer import Training
 
 _NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
-_LEDGERS = ("owned", "drift", "projection")
 
 
 class CudaTrainer(Training):
@@ -55,9 +55,7 @@ class CudaTrainer(Training):
         arrays = self._fleet.arrays
         if not self.problem.rule.deferred:
             return self._tables()
-        names = [name for name, _, _ in _NAMES]
-        names += [f"{ledger}{end}" for ledger in _LEDGERS for _, _, end in _NAMES]
-        before = {name: arrays[name].copy() for name in names}
+        before = {name: arrays[name].copy() for name in COPIED}
         self._fleet.settle()
         tables = self._tables()
         arrays |= before
@@ -78,7 +76,7 @@ class CudaTrainer(Training):
                 touched = host(arrays[counts])[0].astype(np.int64)
                 times = host(arrays["times"])
                 tails = times[np.minimum(touched, len(times) - 1), :N_TAILS]
-            ledgers = {each: host(arrays[f"{each}{end}"]) for each in _LEDGERS}
+            ledgers = {each: host(arrays[f"{each}{end}"]) for each in LEDGERS}
             none = ledgers["owned"][:0]
             found.append(
                 RowTable(
@@ -116,7 +114,7 @@ class CudaTrainer(Training):
                 part[:, :width] = xp.asarray(state[:, number * width : (number + 1) * width])
             if self.problem.rule.deferred:
                 fleet.arrays[counts][0] = xp.asarray(arrays[f"{name}.touched"])
-            for ledger in _LEDGERS:
+            for ledger in LEDGERS:
                 if len(arrays[f"{name}.{ledger}"]):
                     fleet.arrays[f"{ledger}{end}"][:] = xp.asarray(arrays[f"{name}.{ledger}"])
         fleet.arrays["counts"][:] = xp.asarray(self.count)

@@ -12,7 +12,7 @@ DEVICE real warp_sum(real x) {
 }
 
 DEVICE real warp_max(real x) {
-  for (int gap = WARP / 2; gap > 0; gap /= 2) x = FMAX(x, SHUFFLE(x, gap));
+  for (int gap = WARP / 2; gap > 0; gap /= 2) x = fmax(x, SHUFFLE(x, gap));
   return x;
 }
 
@@ -47,20 +47,20 @@ DEVICE Drift drift_of(const Fleet *fleet, int touched, int count) {
 }
 
 DEVICE real drifted(real mean, real square, Drift d) {
-  real root = SQRT(square), part = 1 / (root + (real)EPSILON), x = root * part;
-  return -mean * part * FMA(x, FMA(x, FMA(x, d.t3, d.t2), d.t1), d.t0);
+  real root = sqrt(square), part = 1 / (root + (real)EPSILON), x = root * part;
+  return -mean * part * fma(x, fma(x, fma(x, d.t3, d.t2), d.t1), d.t0);
 }
 
 // Update a number and its moments by a gradient; return the change.
 DEVICE real moved(real *row, real *mean, real *square, real gradient, Pace pace) {
   real change;
   if (OPTIMIZER == ADAM) {
-    *mean = FMA((real)BETA1, *mean, (real)(1 - BETA1) * gradient);
-    *square = FMA((real)BETA2, *square, (real)(1 - BETA2) * gradient * gradient);
-    change = -pace.step * *mean / (SQRT(*square) + (real)EPSILON);
+    *mean = fma((real)BETA1, *mean, (real)(1 - BETA1) * gradient);
+    *square = fma((real)BETA2, *square, (real)(1 - BETA2) * gradient * gradient);
+    change = -pace.step * *mean / (sqrt(*square) + (real)EPSILON);
   } else if (OPTIMIZER == ADAGRAD) {
-    *square = FMA(gradient, gradient, *square);
-    change = -pace.rate * gradient / (SQRT(*square) + (real)EPSILON);
+    *square = fma(gradient, gradient, *square);
+    change = -pace.rate * gradient / (sqrt(*square) + (real)EPSILON);
   } else {
     change = -pace.rate * gradient;
   }
@@ -77,7 +77,7 @@ DEVICE real slope(real q, real row, real weight, real distance) {
 
 // The factor by which projection scales a row, from the sum of its squares.
 DEVICE real projection_of(real squares) {
-  real length = SQRT(squares), bound = CONSTRAINT == UNIT ? 1 : (real)MAX_NORM;
+  real length = sqrt(squares), bound = CONSTRAINT == UNIT ? 1 : (real)MAX_NORM;
   if (length == 0 || (length <= bound && CONSTRAINT != UNIT)) return 1;
   return bound / length;
 }
@@ -106,7 +106,7 @@ DEVICE void project_row(const Fleet *fleet, int row, real squares, Held *held, i
   FOR_PACKS(p, k) FOR_PACK(i) {
     real after = factor * held->row[p].at[i];
     if (TRACKED && noting && k + i < WIDTH)
-      fleet->projection[0][(long long)row * WIDTH + k + i] += after - held->row[p].at[i];
+      fleet->projection[(long long)row * WIDTH + k + i] += after - held->row[p].at[i];
     held->row[p].at[i] = after;
   }
 }
@@ -118,7 +118,7 @@ DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
   FOR_PACKS(p, k) FOR_PACK(i) {
     real change = drifted(held->mean[p].at[i], held->square[p].at[i], held->drift);
     held->row[p].at[i] += change;
-    if (TRACKED && noting && k + i < WIDTH) fleet->drift[0][(long long)row * WIDTH + k + i] += change;
+    if (TRACKED && noting && k + i < WIDTH) fleet->drift[(long long)row * WIDTH + k + i] += change;
     squares += held->row[p].at[i] * held->row[p].at[i];
   }
   if (CONSTRAINED) project_row(fleet, row, squares, held, noting);
@@ -128,10 +128,10 @@ DEVICE real score_of(const Held *held, const Pack *query, real offset) {
   real total = 0;
   FOR_PACKS(p, k) FOR_PACK(i) {
     real q = query[p].at[i], x = held->row[p].at[i];
-    total = MATCH == DOT ? FMA(q, x, total) : MATCH == L1 ? total + FABS(q - x) : FMA(q - x, q - x, total);
+    total = MATCH == DOT ? fma(q, x, total) : MATCH == L1 ? total + fabs(q - x) : fma(q - x, q - x, total);
   }
   total = group_sum(total);
-  return MATCH == DOT ? total + offset : MATCH == L1 ? -total : -SQRT(total);
+  return MATCH == DOT ? total + offset : MATCH == L1 ? -total : -sqrt(total);
 }
 
 // A thread's part of the query, without the offset after it.
@@ -193,20 +193,20 @@ typedef struct { real top, others, total; } Contest;
 DEVICE Contest contest_of(const real *scores, const int *times, int n) {
   Contest c = {scores[0], 0, 1};
   if (LOSS != SOFTMAX) return c;
-  for (int j = THREAD % WARP; j < n; j += WARP) c.top = FMAX(c.top, scores[j]);
+  for (int j = THREAD % WARP; j < n; j += WARP) c.top = fmax(c.top, scores[j]);
   c.top = warp_max(c.top);
   for (int j = THREAD % WARP; j < n; j += WARP)
-    if (j > 0) c.others += (DISTINCT ? 1 : times[j]) * EXP(scores[j] - c.top);
+    if (j > 0) c.others += (DISTINCT ? 1 : times[j]) * exp(scores[j] - c.top);
   c.others = warp_sum(c.others);
-  c.total = c.others + EXP(scores[0] - c.top);
+  c.total = c.others + exp(scores[0] - c.top);
   return c;
 }
 
 // d loss / d score of candidate j, for all its draws together.
 DEVICE real weight_of(real score, int j, int times, Contest c, int n_drawn, real target) {
   if (LOSS == SQUARED) return score - target;
-  if (LOSS == SOFTMAX) return j == 0 ? -c.others / c.total : times * (EXP(score - c.top) / c.total);
-  real fade = EXP(-FABS(score));
+  if (LOSS == SOFTMAX) return j == 0 ? -c.others / c.total : times * (exp(score - c.top) / c.total);
+  real fade = exp(-fabs(score));
   real probability = score >= 0 ? 1 / (1 + fade) : fade / (1 + fade);
   return times * ((probability - (j == 0)) / n_drawn);
 }
@@ -219,7 +219,7 @@ DEVICE void move_row(
   FOR_PACKS(p, k) FOR_PACK(i) {
     real *row = &held->row[p].at[i], *mean = &held->mean[p].at[i], *square = &held->square[p].at[i];
     real gradient = slope(query[p].at[i], *row, weight, distance);
-    d_query[p].at[i] = MATCH == DOT ? FMA(weight, *row, d_query[p].at[i]) : d_query[p].at[i] - gradient;
+    d_query[p].at[i] = MATCH == DOT ? fma(weight, *row, d_query[p].at[i]) : d_query[p].at[i] - gradient;
     if (DEFERRED) *mean *= held->drift.fade1, *square *= held->drift.fade2;
     moved(row, mean, square, gradient, pace);
     if (CONSTRAINED) squares += *row * *row;

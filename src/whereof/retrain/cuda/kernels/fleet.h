@@ -1,20 +1,8 @@
 // Train many models at the same time, one thread block each: the step of the CPU kernels, on a GPU.
 //
-// The constants of a problem are macros, defined in source.py:
-//   real, PACK          the type of numbers, and how many are in 16 bytes
-//   WIDTH, ROW          width of an entity row, and padded to whole packs; same for RELATION_*
-//   QUERY_WIDTH         WIDTH, or one more if queries have an offset
-//   PARTS               row, first and second moment, stored together: 1, 2 or 3 parts
-//   STATE               distance between two entity rows; same for RELATION_STATE
-//   GROUP, PACKS        threads that share a row, and packs of the row per thread
-//   TURNS               partial sums of gradients per group, so that half as many groups sum in
-//                       the same order and the result does not depend on their number
-//   OWN_THREADS         threads that work on the rows that a fact owns
-//   HELD                rounds of candidates whose rows stay in shared memory between passes
-//   AHEAD               whether to prefetch the rows of the next step
-//   SCORED, MOVED       rows that a group loads at a time in the first and second pass
-// and MATCH, LOSS, OPTIMIZER, CONSTRAINT and others, as in Rule. The model's functions query and
-// query_vjp come from its declaration.
+// Before this file, source.py defines the constants of a problem as macros (see Sizes, Layout and
+// Rule, whose names are there in capitals), the type `real` and the struct Fleet. The functions query
+// and query_vjp come from the declaration of the model.
 //
 // Except for a few CUDA markers it is plain C, so that tests can compile it for the CPU.
 //
@@ -85,61 +73,18 @@ static inline double passed(double x, int gap, pthread_barrier_t *barrier) {
 // A loop whose rounds the threads of a block share.
 #define FOR_EACH(k, n) for (int k = THREAD; k < (n); k += N_THREADS)
 #define LANE (THREAD % GROUP)
+// Add x over the threads of a warp. Every thread gets the sum, in the same order.
+#define WARP_SUM(x) for (int gap = WARP / 2; gap > 0; gap /= 2) x += SHUFFLE(x, gap)
 #define LOAD_PACK(from) (*(const Pack *)(from))
 #define STORE_PACK(to, pack) (*(Pack *)(to) = (pack))
 
-#ifdef DOUBLE
-typedef double real;
-#define PACK 2
-#define SQRT sqrt
-#define EXP exp
-#define FABS fabs
-#define FMAX fmax
-#define FMA fma
-#else
-typedef float real;
-#define PACK 4
-#define SQRT sqrtf
-#define EXP expf
-#define FABS fabsf
-#define FMAX fmaxf
-#define FMA fmaf
-#endif
-
-#define DOT 0
-#define L1 1
-#define L2 2
-#define SOFTMAX 0
-#define SIGMOID 1
-#define SQUARED 2
-#define SGD 0
-#define ADAGRAD 1
-#define ADAM 2
-#define UNIT 1
+enum { DOT, L1, L2 };
+enum { SOFTMAX, SIGMOID, SQUARED };
+enum { SGD, ADAGRAD, ADAM };
+enum { NO_CONSTRAINT, UNIT };
 
 #define OWN (2 * ROW + RELATION_ROW)  // numbers of the rows that a fact owns: subject, relation, object
 #define HAS_OFFSET (QUERY_WIDTH > WIDTH)
-
-// The data of a launch. Every field takes 8 bytes; fleet.py lists them in the same order.
-typedef struct {
-  real *entities, *relations;             // (models, rows, PARTS * row)
-  int *entity_counts, *relation_counts;   // (models, rows) count at which a row is up to date; `adam` only
-  const unsigned *removed;                // (models, words) one bit per fact: removed or not
-  long long *counts;                      // (models,) number of updates so far
-  const int *facts;                       // (n_facts, 3)
-  const int *order;                       // (n_facts,) fact ids of the epoch
-  int *steps;                             // (chunk, 5) fact, subject, relation, object, candidates
-  int *candidates, *repeats;              // (chunk, most) distinct ids; number of draws of each
-  const double *rates;                    // (chunk,)
-  const double *times;                    // (n_times, 6) by count: four tails, step, correction
-  const double *powers;                   // (horizon, 5) by counts missed: four powers, beta2's
-  const real *targets;                    // (n_facts,) targets of the squared loss
-  real *trace;                            // (n_facts, TRACE_WIDTH)
-  real *owned[2], *drift[2], *projection[2];  // ledgers of entities and relations, unpadded
-  double *meter;                          // loss, facts, entity norm, relation norm, slope
-  char *room;                             // (models, ROOM) bytes, if shared memory is too small
-  long long n_entities, n_relations, n_facts, n_words, most, n_times, horizon, first, epoch;
-} Fleet;
 
 typedef struct { real at[PACK]; } ALIGNED(16) Pack;
 

@@ -13,6 +13,7 @@ typedef struct {
   for (int k = THREAD < OWN_THREADS ? THREAD : OWN, which, place; k < OWN; k += OWN_THREADS)  \
     if (which = k < ROW ? 0 : k < ROW + RELATION_ROW ? 1 : 2,                                 \
         place = which == 0 ? k : which == 1 ? k - ROW : k - ROW - RELATION_ROW, 1)
+#define LEDGER(name, is_relation) ((is_relation) ? fleet->name##_relations : fleet->name)
 #define OWN_ROW(which) ((which) == 1 ? RELATION_ROW : ROW)
 #define OWN_WIDTH(which) ((which) == 1 ? RELATION_WIDTH : WIDTH)
 #define OWN_CONSTRAINED(which) ((which) == 1 ? CONSTRAINED_RELATIONS : CONSTRAINED)
@@ -30,7 +31,7 @@ DEVICE void project_own(const Fleet *fleet, const Own *own, real *values, real *
     if (!OWN_CONSTRAINED(which) || (lagging && own->drift[which].fade1 == 1)) continue;
     real after = projection_of(sums[which]) * values[k];
     if (TRACKED && own->there[which])
-      note(fleet->projection[which == 1], own, which, place, after - values[k]);
+      note(LEDGER(projection, which == 1), own, which, place, after - values[k]);
     values[k] = after;
   }
 }
@@ -45,7 +46,7 @@ DEVICE void read_own(const Fleet *fleet, Own *own, int count, Shared at) {
       int row = OWN_ROW(which);
       real change = drifted(state[row + place], state[2 * row + place], own->drift[which]);
       if (TRACKED && own->there[which])
-        note(fleet->drift[which == 1], own, which, place, change);
+        note(LEDGER(drift, which == 1), own, which, place, change);
       value += change;
     }
     at.own[k] = value;
@@ -61,7 +62,7 @@ DEVICE real regularised(real gradient, const real *row, int place, int width, in
     real other = row[place >= width / 2 ? place - width / 2 : place + width / 2];
     square += other * other;
   }
-  return gradient + times * ((real)L2_WEIGHT + (real)N3_WEIGHT * SQRT(square)) * x;
+  return gradient + times * ((real)L2_WEIGHT + (real)N3_WEIGHT * sqrt(square)) * x;
 }
 
 // Update the fact's own rows, credit the change to the fact, then apply the constraint.
@@ -78,7 +79,7 @@ DEVICE void move_own(
       sums[1] += to_object * to_object;
     }
     block_sums(sums, at.sums);
-    distance[0] = SQRT(sums[0]), distance[1] = SQRT(sums[1]);
+    distance[0] = sqrt(sums[0]), distance[1] = sqrt(sums[1]);
   }
   // The gradients of subject and relation are there already. All are computed before any row
   // changes, because regularisation reads whole rows.
@@ -102,10 +103,10 @@ DEVICE void move_own(
       *square *= own->drift[which].fade2;
     }
     real change = moved(&at.own[k], mean, square, gradient, pace);
-    if (TRACKED) note(fleet->owned[which == 1], own, which, place, change);
+    if (TRACKED) note(LEDGER(owned, which == 1), own, which, place, change);
     if (TRACED && place < OWN_WIDTH(which)) {
       if (SOURCE_CREDIT && OPTIMIZER == ADAM)
-        change = -pace.rate * gradient / (SQRT(*square) / pace.correction + (real)EPSILON);
+        change = -pace.rate * gradient / (sqrt(*square) / pace.correction + (real)EPSILON);
       // Slots of the fact as stored: subject, relation, object, inverse relation.
       int is_subject = (which == 0) == (direction == 0) || !own->there[2];
       int start = which == 1 ? WIDTH + direction * (WIDTH + RELATION_WIDTH)
@@ -131,7 +132,7 @@ DEVICE void measure(const Fleet *fleet, Shared at) {
   }
   block_sums(squares, at.sums);
   if (MATCH == L2) block_sums(distance, at.sums);
-  real far = SQRT(distance[0]);
+  real far = sqrt(distance[0]);
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real x = k < WIDTH ? rows[2][k] : 0;
     at.d_query[k] = k >= WIDTH ? 1 : MATCH == DOT ? x : -slope(at.query[k], x, 1, far);
@@ -289,7 +290,7 @@ KERNEL void settle(const Fleet *fleet) {
       real change = drifted(state[width + k], state[2 * width + k], d);
       state[k] += change;
       int n = is_relation ? RELATION_WIDTH : WIDTH;
-      if (TRACKED && k < n) fleet->drift[is_relation][row * n + k] += change;
+      if (TRACKED && k < n) LEDGER(drift, is_relation)[row * n + k] += change;
       sums[0] += state[k] * state[k];
     }
     if (!constrained) continue;
@@ -297,7 +298,7 @@ KERNEL void settle(const Fleet *fleet) {
     for (int k = THREAD; k < width; k += N_THREADS) {
       real after = projection_of(sums[0]) * state[k];
       int n = is_relation ? RELATION_WIDTH : WIDTH;
-      if (TRACKED && k < n) fleet->projection[is_relation][row * n + k] += after - state[k];
+      if (TRACKED && k < n) LEDGER(projection, is_relation)[row * n + k] += after - state[k];
       state[k] = after;
     }
   }
