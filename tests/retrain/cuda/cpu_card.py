@@ -20,6 +20,38 @@ from numpy.typing import NDArray
 from whereof.retrain.cuda.card import Card, Grid, Limits
 
 _KERNELS = ("draw", "train", "settle", "stand")
+MARKERS = """
+#define ON_CPU
+#include <pthread.h>
+#include <stdlib.h>
+#include <tgmath.h>  // cos and others return floats for floats, as in CUDA
+
+#define ALIGNED(n) __attribute__((aligned(n)))
+#define DEVICE static inline
+#define KERNEL static
+#define BOUNDED
+#define UNROLL
+#define WARP LANES
+#define SHUFFLE(x, gap) passed(x, gap, warp_barrier)
+#define GROUP_SHUFFLE(x, gap) passed(x, gap, group_barrier)
+#define FETCH(address) __builtin_prefetch(address)
+
+static _Thread_local int THREAD, N_THREADS, BLOCK, N_BLOCKS;
+static _Thread_local char *block_memory;
+static _Thread_local double *block_passed;  // one number per thread
+static _Thread_local pthread_barrier_t *block_barrier, *warp_barrier, *group_barrier;
+#define BARRIER() pthread_barrier_wait(block_barrier)
+#define SHARED_MEMORY(type, name) type *name = (type *)block_memory
+
+// The number of the thread at distance `gap`; all threads of the barrier call this.
+static inline double passed(double x, int gap, pthread_barrier_t *barrier) {
+  block_passed[THREAD] = x;
+  pthread_barrier_wait(barrier);
+  double found = block_passed[THREAD ^ gap];
+  pthread_barrier_wait(barrier);
+  return found;
+}
+"""
 _LAUNCH = """
 #include <string.h>
 
@@ -140,7 +172,7 @@ class CpuCard(Card):
         self.limits = Limits(2, threads, lanes, shared_bytes, shared_bytes, 1 << 16)
 
     def compile(self, source: str) -> Any:
-        start = f"#define ON_CPU\n#define LANES {self.limits.lanes}\n"
+        start = f"#define LANES {self.limits.lanes}\n{MARKERS}"
         return build(self.folder, f"{start}{source}\n{_LAUNCH}", *self.flags)
 
     def launch(self, kernels: Any, name: str, grid: Grid, arguments: Sequence[Any]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from training.helpers import make_problem
 
 import whereof
-from retrain.cuda.cpu_card import build
+from retrain.cuda.cpu_card import MARKERS, build
 from retrain.cuda.helpers import check_tracked, run_trainer, trained_fleet
 from whereof.models import MODELS, Model
 from whereof.retrain.cuda.card import Card
@@ -49,9 +49,9 @@ PRELUDE = Path(whereof.__file__).parent / "retrain" / "cuda" / "kernels" / "flee
 def compiled(folder: Path, model: Model, dim: int, precision: str) -> ctypes.CDLL:
     widths = model.widths(dim)
     macros = {"WIDTH": widths.entity, "RELATION_WIDTH": widths.relation}
-    macros |= {"QUERY_WIDTH": widths.query, "ON_CPU": ""}
-    macros |= {"DOUBLE": ""} if precision == "float64" else {}
+    macros |= {"QUERY_WIDTH": widths.query, "LANES": 1, "PACK": 1}
     lines = [f"#define {name} {value}" for name, value in macros.items()]
+    lines += [MARKERS, f"typedef {'double' if precision == 'float64' else 'float'} real;"]
     return build(folder, "\n".join([*lines, PRELUDE.read_text(), model_source(model), CALL]))
 
 

@@ -18,7 +18,7 @@ from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
-_ROUNDING = 1
+_ROUNDING = 2
 """Raise it when a kernel adds in another order: stored retrainings are then done again."""
 _SCORE_BYTES = 1 << 28
 """Size of the scores that are fetched at a time."""

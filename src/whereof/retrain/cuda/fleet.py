@@ -22,7 +22,7 @@ _OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "count
 """Arrays that training changes; each row belongs to one model."""
 _FIRST_STRETCH = 64
 """Number of facts in the first launch, before their time is known."""
-_DRAW_THREADS, _SETTLE_THREADS, _STAND_THREADS = 128, 128, 256
+_DRAW_THREADS, _STAND_THREADS = 128, 256
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,8 @@ class Fleet:
     def settle(self) -> None:
         """Apply pending drift to all rows after training."""
         if self.problem.rule.deferred:
-            lanes = self.card.limits.lanes
-            shared = 3 * (_SETTLE_THREADS // lanes) * self.sizes.item
-            self._launch("settle", self.n_models, _SETTLE_THREADS, shared)
+            layout = self.layout
+            self._launch("settle", self.n_models, layout.threads, layout.shared_bytes)
 
     def rows(self, model: int) -> Parameters:
         """The rows of a model, after `settle`."""

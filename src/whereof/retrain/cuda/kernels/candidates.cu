@@ -1,24 +1,13 @@
 // Sums over threads, and the update of one number of a row.
 
-// A sum over the threads of a group or of a warp. Every thread gets it, summed in the same order.
 DEVICE real group_sum(real x) {
   for (int gap = GROUP / 2; gap > 0; gap /= 2) x += GROUP_SHUFFLE(x, gap);
   return x;
 }
 
-DEVICE real warp_sum(real x) {
-  for (int gap = WARP / 2; gap > 0; gap /= 2) x += SHUFFLE(x, gap);
-  return x;
-}
-
-DEVICE real warp_max(real x) {
-  for (int gap = WARP / 2; gap > 0; gap /= 2) x = fmax(x, SHUFFLE(x, gap));
-  return x;
-}
-
 // Three sums over the whole block.
 DEVICE void block_sums(real sums[3], real *room) {
-  for (int i = 0; i < 3; i++) sums[i] = warp_sum(sums[i]);
+  for (int i = 0; i < 3; i++) WARP_SUM(sums[i]);
   BARRIER();
   if (THREAD % WARP == 0)
     for (int i = 0; i < 3; i++) room[THREAD / WARP * 3 + i] = sums[i];
@@ -85,29 +74,34 @@ DEVICE real projection_of(real squares) {
 // The candidates of a step: scored in the first pass, updated in the second.
 
 // A candidate's row, split over a group of threads: thread l has packs l, l + GROUP, and so on.
-typedef struct { Pack row[PACKS], mean[PACKS], square[PACKS]; Drift drift; } Held;
+// Its parts are the row and its moments, as in memory.
+typedef struct { Pack part[PARTS][PACKS]; Drift drift; } Held;
+
+#define MEAN (PARTS > 2)      // the part with the first moments
+#define SQUARE (PARTS - 1)    // the part with the second moments
 
 #define FOR_PACKS(p, k) \
   UNROLL for (int p = 0, k = LANE * PACK; p < PACKS; p++, k += GROUP * PACK) if (k < ROW)
 #define FOR_PACK(i) UNROLL for (int i = 0; i < PACK; i++)
 
-DEVICE void load_row(const real *state, Held *held) {
-  FOR_PACKS(p, k) held->row[p] = LOAD_PACK(state + k);
+DEVICE void load_parts(const real *state, int first, int stop, Held *held) {
+  UNROLL for (int part = first; part < stop; part++)
+    FOR_PACKS(p, k) held->part[part][p] = LOAD_PACK(state + part * ROW + k);
 }
 
-DEVICE void load_moments(const real *state, Held *held) {
-  if (PARTS > 1) FOR_PACKS(p, k) held->square[p] = LOAD_PACK(state + (PARTS - 1) * ROW + k);
-  if (PARTS > 2) FOR_PACKS(p, k) held->mean[p] = LOAD_PACK(state + ROW + k);
+DEVICE void store_parts(real *state, int stop, const Held *held) {
+  UNROLL for (int part = 0; part < stop; part++)
+    FOR_PACKS(p, k) STORE_PACK(state + part * ROW + k, held->part[part][p]);
 }
 
 // Project a row; squares: a thread's part of the sum of its squares.
 DEVICE void project_row(const Fleet *fleet, int row, real squares, Held *held, int noting) {
   real factor = projection_of(group_sum(squares));
   FOR_PACKS(p, k) FOR_PACK(i) {
-    real after = factor * held->row[p].at[i];
+    real after = factor * held->part[0][p].at[i];
     if (TRACKED && noting && k + i < WIDTH)
-      fleet->projection[(long long)row * WIDTH + k + i] += after - held->row[p].at[i];
-    held->row[p].at[i] = after;
+      fleet->projection[(long long)row * WIDTH + k + i] += after - held->part[0][p].at[i];
+    held->part[0][p].at[i] = after;
   }
 }
 
@@ -116,10 +110,10 @@ DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
   if (held->drift.fade1 == 1) return;
   real squares = 0;
   FOR_PACKS(p, k) FOR_PACK(i) {
-    real change = drifted(held->mean[p].at[i], held->square[p].at[i], held->drift);
-    held->row[p].at[i] += change;
+    real change = drifted(held->part[MEAN][p].at[i], held->part[SQUARE][p].at[i], held->drift);
+    held->part[0][p].at[i] += change;
     if (TRACKED && noting && k + i < WIDTH) fleet->drift[(long long)row * WIDTH + k + i] += change;
-    squares += held->row[p].at[i] * held->row[p].at[i];
+    squares += held->part[0][p].at[i] * held->part[0][p].at[i];
   }
   if (CONSTRAINED) project_row(fleet, row, squares, held, noting);
 }
@@ -127,7 +121,7 @@ DEVICE void catch_up(const Fleet *fleet, int row, Held *held, int noting) {
 DEVICE real score_of(const Held *held, const Pack *query, real offset) {
   real total = 0;
   FOR_PACKS(p, k) FOR_PACK(i) {
-    real q = query[p].at[i], x = held->row[p].at[i];
+    real q = query[p].at[i], x = held->part[0][p].at[i];
     total = MATCH == DOT ? fma(q, x, total) : MATCH == L1 ? total + fabs(q - x) : fma(q - x, q - x, total);
   }
   total = group_sum(total);
@@ -137,7 +131,7 @@ DEVICE real score_of(const Held *held, const Pack *query, real offset) {
 // A thread's part of the query, without the offset after it.
 DEVICE void load_query(const real *query, Pack *packs) {
   FOR_PACKS(p, k) {
-    packs[p] = *(const Pack *)(query + k);
+    packs[p] = LOAD_PACK(query + k);
     if (HAS_OFFSET) FOR_PACK(i) if (k + i >= WIDTH) packs[p].at[i] = 0;
   }
 }
@@ -168,21 +162,15 @@ DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Sh
     UNROLL for (int u = 0; u < SCORED; u++) {
       int j = (round + u) * n_groups + group, known = j < n ? j : n - 1;
       const real *state = entities + (long long)at.ids[known] * STATE;
-      load_row(state, &held[u]);
-      if (DEFERRED) {
-        load_moments(state, &held[u]);
-        held[u].drift = at.drifts[known];
-      }
+      load_parts(state, 0, DEFERRED ? PARTS : 1, &held[u]);
+      if (DEFERRED) held[u].drift = at.drifts[known];
     }
     UNROLL for (int u = 0; u < SCORED; u++) {
       int j = (round + u) * n_groups + group;
       if (DEFERRED) catch_up(fleet, 0, &held[u], 0);
       real score = score_of(&held[u], query, offset);
       if (LANE == 0 && j < n) at.scores[j] = score;
-      if (round + u < HELD) {
-        real *kept = at.held + ((round + u) * n_groups + group) * ROW;
-        FOR_PACKS(p, k) *(Pack *)(kept + k) = held[u].row[p];
-      }
+      if (round + u < HELD) store_parts(at.held + j * ROW, 1, &held[u]);
     }
   }
 }
@@ -194,10 +182,10 @@ DEVICE Contest contest_of(const real *scores, const int *times, int n) {
   Contest c = {scores[0], 0, 1};
   if (LOSS != SOFTMAX) return c;
   for (int j = THREAD % WARP; j < n; j += WARP) c.top = fmax(c.top, scores[j]);
-  c.top = warp_max(c.top);
+  for (int gap = WARP / 2; gap > 0; gap /= 2) c.top = fmax(c.top, SHUFFLE(c.top, gap));
   for (int j = THREAD % WARP; j < n; j += WARP)
     if (j > 0) c.others += (DISTINCT ? 1 : times[j]) * exp(scores[j] - c.top);
-  c.others = warp_sum(c.others);
+  WARP_SUM(c.others);
   c.total = c.others + exp(scores[0] - c.top);
   return c;
 }
@@ -217,7 +205,8 @@ DEVICE void move_row(
     Pack *d_query, Pace pace, Held *held) {
   real squares = 0;
   FOR_PACKS(p, k) FOR_PACK(i) {
-    real *row = &held->row[p].at[i], *mean = &held->mean[p].at[i], *square = &held->square[p].at[i];
+    real *row = &held->part[0][p].at[i], *mean = &held->part[MEAN][p].at[i];
+    real *square = &held->part[SQUARE][p].at[i];
     real gradient = slope(query[p].at[i], *row, weight, distance);
     d_query[p].at[i] = MATCH == DOT ? fma(weight, *row, d_query[p].at[i]) : d_query[p].at[i] - gradient;
     if (DEFERRED) *mean *= held->drift.fade1, *square *= held->drift.fade2;
@@ -258,12 +247,11 @@ DEVICE void move_candidates(
     UNROLL for (int u = 0; u < MOVED; u++) {
       int place = (round + u) * n_groups + group, known = place < n ? place : n - 1;
       const real *state = entities + (long long)at.ids[known] * STATE;
-      if (round + u < HELD) {
-        FOR_PACKS(p, k) held[u].row[p] = *(const Pack *)(at.held + place * ROW + k);
-      } else {
-        load_row(state, &held[u]);
-      }
-      load_moments(state, &held[u]);
+      if (round + u < HELD)
+        load_parts(at.held + place * ROW, 0, 1, &held[u]);
+      else
+        load_parts(state, 0, 1, &held[u]);
+      load_parts(state, 1, PARTS, &held[u]);
       if (DEFERRED) held[u].drift = at.drifts[known];
     }
     UNROLL for (int u = 0; u < MOVED; u++) {
@@ -278,11 +266,7 @@ DEVICE void move_candidates(
       if (HAS_OFFSET) d_offset[u % TURNS] += weight;
       move_row(fleet, id, plain, weight, -score, query, d_query[u % TURNS], pace, &held[u]);
       real *state = entities + (long long)id * STATE;
-      if (plain) {
-        FOR_PACKS(p, k) STORE_PACK(state + k, held[u].row[p]);
-        if (PARTS > 1) FOR_PACKS(p, k) STORE_PACK(state + (PARTS - 1) * ROW + k, held[u].square[p]);
-        if (PARTS > 2) FOR_PACKS(p, k) STORE_PACK(state + ROW + k, held[u].mean[p]);
-      }
+      if (plain) store_parts(state, PARTS, &held[u]);
     }
   }
   UNROLL for (int turn = 0; turn < TURNS; turn++)

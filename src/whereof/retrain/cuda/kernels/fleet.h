@@ -4,10 +4,8 @@
 // Rule, whose names are there in capitals), the type `real` and the struct Fleet. The functions query
 // and query_vjp come from the declaration of the model.
 //
-// Except for a few CUDA markers it is plain C, so that tests can compile it for the CPU.
-//
-// First come the differences between CUDA and plain C. On the CPU, a warp has LANES threads,
-// one by default; the caller sets the number of threads of a block.
+// Except for the macros between #ifndef and #endif it is plain C: tests define them in another way,
+// to compile the kernels for the CPU.
 
 typedef unsigned long long u64;
 #define GOLDEN 0x9E3779B97F4A7C15ull
@@ -32,41 +30,6 @@ typedef unsigned long long u64;
 #define SHARED_MEMORY(type, name)                      \
   extern __shared__ __align__(16) char shared_bytes[]; \
   type *name = (type *)shared_bytes
-
-#else
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <tgmath.h>  // cos and others return floats for floats, as in CUDA
-
-#ifndef LANES
-#define LANES 1
-#endif
-#define ALIGNED(n) __attribute__((aligned(n)))
-#define DEVICE static inline
-#define KERNEL static
-#define BOUNDED
-#define UNROLL
-#define WARP LANES
-#define SHUFFLE(x, gap) passed(x, gap, warp_barrier)
-#define GROUP_SHUFFLE(x, gap) passed(x, gap, group_barrier)
-#define FETCH(address) __builtin_prefetch(address)
-
-static _Thread_local int THREAD, N_THREADS, BLOCK, N_BLOCKS;
-static _Thread_local char *block_memory;
-static _Thread_local double *block_passed;  // one number per thread
-static _Thread_local pthread_barrier_t *block_barrier, *warp_barrier, *group_barrier;
-#define BARRIER() pthread_barrier_wait(block_barrier)
-#define SHARED_MEMORY(type, name) type *name = (type *)block_memory
-
-// The number of the thread at distance `gap`; all threads of the barrier call this.
-static inline double passed(double x, int gap, pthread_barrier_t *barrier) {
-  block_passed[THREAD] = x;
-  pthread_barrier_wait(barrier);
-  double found = block_passed[THREAD ^ gap];
-  pthread_barrier_wait(barrier);
-  return found;
-}
 
 #endif
 

@@ -18,6 +18,21 @@ typedef struct {
 #define OWN_WIDTH(which) ((which) == 1 ? RELATION_WIDTH : WIDTH)
 #define OWN_CONSTRAINED(which) ((which) == 1 ? CONSTRAINED_RELATIONS : CONSTRAINED)
 
+DEVICE Own own_of(const Fleet *fleet, int model, int subject, int relation, int object) {
+  real *entities = fleet->entities + model * fleet->n_entities * STATE;
+  real *relations = fleet->relations + model * fleet->n_relations * RELATION_STATE;
+  int *touched = DEFERRED ? fleet->entity_counts + model * fleet->n_entities : 0;
+  int *touched_relations = DEFERRED ? fleet->relation_counts + model * fleet->n_relations : 0;
+  Own own = {
+      {entities + (long long)subject * STATE, relations + (long long)relation * RELATION_STATE,
+       entities + (long long)object * STATE},
+      {touched + subject, touched_relations + relation, touched + object},
+      {{0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}},
+      {subject, relation, object},
+      {1, 1, object != subject}};
+  return own;
+}
+
 DEVICE void note(real *ledger, const Own *own, int which, int place, real change) {
   if (place < OWN_WIDTH(which)) ledger[(long long)own->row[which] * OWN_WIDTH(which) + place] += change;
 }
@@ -65,22 +80,25 @@ DEVICE real regularised(real gradient, const real *row, int place, int width, in
   return gradient + times * ((real)L2_WEIGHT + (real)N3_WEIGHT * sqrt(square)) * x;
 }
 
+// Distances from the query to the subject and to the object; L2 only.
+DEVICE void distances_of(Shared at, real distance[3]) {
+  if (MATCH != L2) return;
+  for (int k = THREAD < OWN_THREADS ? THREAD : WIDTH; k < WIDTH; k += OWN_THREADS) {
+    real to_subject = at.query[k] - at.own[k], to_object = at.query[k] - at.own[ROW + RELATION_ROW + k];
+    distance[0] += to_subject * to_subject;
+    distance[1] += to_object * to_object;
+  }
+  block_sums(distance, at.sums);
+  distance[0] = sqrt(distance[0]), distance[1] = sqrt(distance[1]);
+}
+
 // Update the fact's own rows, credit the change to the fact, then apply the constraint.
 DEVICE void move_own(
     const Fleet *fleet, Own *own, int fact, int direction, real object_weight, int count, Pace pace,
     Shared at) {
   const real *rows[3] = {at.own, at.own + ROW, at.own + ROW + RELATION_ROW};
-  real distance[2] = {0, 0};
-  if (MATCH == L2) {  // distances from the query to the subject, if it is a candidate, and to the object
-    real sums[3] = {0, 0, 0};
-    for (int k = THREAD < OWN_THREADS ? THREAD : WIDTH; k < WIDTH; k += OWN_THREADS) {
-      real to_subject = at.query[k] - rows[0][k], to_object = at.query[k] - rows[2][k];
-      sums[0] += to_subject * to_subject;
-      sums[1] += to_object * to_object;
-    }
-    block_sums(sums, at.sums);
-    distance[0] = sqrt(sums[0]), distance[1] = sqrt(sums[1]);
-  }
+  real distance[3] = {0, 0, 0};
+  distances_of(at, distance);
   // The gradients of subject and relation are there already. All are computed before any row
   // changes, because regularisation reads whole rows.
   FOR_OWN(k, which, place) {
@@ -123,26 +141,21 @@ DEVICE void move_own(
 
 // Update the largest row norms and the largest |d score / d row|, like `_measure` on the CPU.
 DEVICE void measure(const Fleet *fleet, Shared at) {
-  real *rows[3] = {at.own, at.own + ROW, at.own + ROW + RELATION_ROW};
+  const real *object = at.own + ROW + RELATION_ROW;
   real squares[3] = {0, 0, 0}, distance[3] = {0, 0, 0}, slopes[3] = {0, 0, 0};
-  FOR_OWN(k, which, place) {
-    squares[which] += at.own[k] * at.own[k];
-    real gap = which == 2 && place < WIDTH ? at.query[place] - at.own[k] : 0;
-    distance[0] += gap * gap;
-  }
+  FOR_OWN(k, which, place) squares[which] += at.own[k] * at.own[k];
   block_sums(squares, at.sums);
-  if (MATCH == L2) block_sums(distance, at.sums);
-  real far = sqrt(distance[0]);
+  distances_of(at, distance);
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
-    real x = k < WIDTH ? rows[2][k] : 0;
-    at.d_query[k] = k >= WIDTH ? 1 : MATCH == DOT ? x : -slope(at.query[k], x, 1, far);
+    real x = k < WIDTH ? object[k] : 0;
+    at.d_query[k] = k >= WIDTH ? 1 : MATCH == DOT ? x : -slope(at.query[k], x, 1, distance[1]);
   }
   BARRIER();
-  query_vjp(rows[0], rows[1], at.d_query, at.own_next, at.own_next + ROW);
+  query_vjp(at.own, at.own + ROW, at.d_query, at.own_next, at.own_next + ROW);
   BARRIER();
   FOR_OWN(k, which, place) {
     real d = at.own_next[k];
-    if (which == 2) d = place < WIDTH ? slope(at.query[place], at.own[k], 1, far) : 0;
+    if (which == 2) d = place < WIDTH ? slope(at.query[place], at.own[k], 1, distance[1]) : 0;
     if (place < OWN_WIDTH(which)) slopes[which] += d * d;
   }
   block_sums(slopes, at.sums);
@@ -165,7 +178,7 @@ DEVICE double loss_of(const real *scores, const int *times, int n, int n_drawn, 
     double x = j == 0 ? -scores[j] : scores[j];
     loss += (DISTINCT || j == 0 ? 1 : times[j]) * (fmax(x, 0.0) + log1p(exp(-fabs(x))));
   }
-  for (int gap = WARP / 2; gap > 0; gap /= 2) loss += SHUFFLE(loss, gap);
+  WARP_SUM(loss);
   return loss / n_drawn;
 }
 
@@ -176,22 +189,14 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   int direction = index % DIRECTIONS;
   int n_drawn = 1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES);
   real *entities = fleet->entities + model * fleet->n_entities * STATE;
-  real *relations = fleet->relations + model * fleet->n_relations * RELATION_STATE;
   int *touched = DEFERRED ? fleet->entity_counts + model * fleet->n_entities : 0;
-  int *touched_relations = DEFERRED ? fleet->relation_counts + model * fleet->n_relations : 0;
   const int *ids = fleet->candidates + index * fleet->most;
   const int *times = fleet->repeats + index * fleet->most;
   real target = LOSS == SQUARED ? fleet->targets[fact] : 0;
   const double *now = fleet->times + 6 * (count + 1 < fleet->n_times ? count + 1 : fleet->n_times - 1);
   double rate = fleet->rates[index];
   Pace pace = {(real)rate, (real)(OPTIMIZER == ADAM ? rate * now[4] : rate), (real)now[5]};
-  Own own = {
-      {entities + (long long)subject * STATE, relations + (long long)relation * RELATION_STATE,
-       entities + (long long)object * STATE},
-      {touched + subject, touched_relations + relation, touched + object},
-      {{0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1}},
-      {subject, relation, object},
-      {1, 1, object != subject}};
+  Own own = own_of(fleet, model, subject, relation, object);
   list_candidates(fleet, touched, ids, n, subject, count, at);
   read_own(fleet, &own, count, at);
   BARRIER();
@@ -270,37 +275,17 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
 
 // After training: apply pending drift, and score predictions.
 
-// One block per model: apply the pending drift of all rows.
-KERNEL void settle(const Fleet *fleet) {
-  SHARED_MEMORY(real, room);
-  int model = BLOCK, count = (int)fleet->counts[model];
-  for (long long i = 0; i < fleet->n_entities + fleet->n_relations; i++) {
-    int is_relation = i >= fleet->n_entities;
-    long long row = is_relation ? i - fleet->n_entities : i;
-    int width = is_relation ? RELATION_ROW : ROW;
-    int constrained = is_relation ? CONSTRAINED_RELATIONS : CONSTRAINED;
-    real *state = is_relation ? fleet->relations + (model * fleet->n_relations + row) * RELATION_STATE
-                              : fleet->entities + (model * fleet->n_entities + row) * STATE;
-    int touched = is_relation ? fleet->relation_counts[model * fleet->n_relations + row]
-                              : fleet->entity_counts[model * fleet->n_entities + row];
-    if (touched >= count) continue;
-    Drift d = drift_of(fleet, touched, count);
-    real sums[3] = {0, 0, 0};
-    for (int k = THREAD; k < width; k += N_THREADS) {
-      real change = drifted(state[width + k], state[2 * width + k], d);
-      state[k] += change;
-      int n = is_relation ? RELATION_WIDTH : WIDTH;
-      if (TRACKED && k < n) LEDGER(drift, is_relation)[row * n + k] += change;
-      sums[0] += state[k] * state[k];
-    }
-    if (!constrained) continue;
-    block_sums(sums, room);
-    for (int k = THREAD; k < width; k += N_THREADS) {
-      real after = projection_of(sums[0]) * state[k];
-      int n = is_relation ? RELATION_WIDTH : WIDTH;
-      if (TRACKED && k < n) LEDGER(projection, is_relation)[row * n + k] += after - state[k];
-      state[k] = after;
-    }
+// One block per model: apply the pending drift of all rows, an entity and a relation at a time.
+KERNEL BOUNDED void settle(const Fleet *fleet) {
+  SHARED_MEMORY(real, memory);
+  Shared at = share_out(memory, fleet, BLOCK);
+  int n_entities = (int)fleet->n_entities, n_relations = (int)fleet->n_relations;
+  for (int i = 0; i < n_entities || i < n_relations; i++) {
+    int entity = i < n_entities ? i : 0, relation = i < n_relations ? i : 0;
+    Own own = own_of(fleet, BLOCK, entity, relation, entity);
+    own.there[0] = i < n_entities, own.there[1] = i < n_relations;
+    read_own(fleet, &own, (int)fleet->counts[BLOCK], at);
+    FOR_OWN(k, which, place) if (own.there[which]) own.state[which][place] = at.own[k];
   }
 }
 
@@ -326,7 +311,7 @@ KERNEL void stand(const Fleet *fleet, const int *asked, double *out, long long s
       double x = row[k];
       total += MATCH == DOT ? q[k] * x : MATCH == L1 ? fabs(q[k] - x) : (q[k] - x) * (q[k] - x);
     }
-    for (int gap = WARP / 2; gap > 0; gap /= 2) total += SHUFFLE(total, gap);
+    WARP_SUM(total);
     if (THREAD % WARP == 0)
       out[mine[5] * stride + c - mine[3]] =
           MATCH == DOT ? total + (HAS_OFFSET ? q[WIDTH] : 0) : MATCH == L1 ? -total : -sqrt(total);
