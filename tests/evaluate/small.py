@@ -18,7 +18,7 @@ from whereof.evaluate.protocol import protocols
 from whereof.evaluate.sample import Sample, Task
 from whereof.events import Events
 from whereof.explain.explain import score_answer
-from whereof.predict.prediction import predictions_of_split
+from whereof.predict.prediction import find_predictions
 from whereof.retrain.engine import choose_engine
 from whereof.retrain.options import EngineOptions
 from whereof.training.results import Parameters
@@ -63,8 +63,8 @@ def sampled(
     """A sample of the top answers of a split's queries, or of its facts."""
     with open_case(run, choose_engine(EngineOptions()), events or Events()) as case:
         trained = case.trained
-        listed = predictions_of_split(trained.dataset, split, inverse=False, true=true)
-        asked = (each.find(trained.dataset, inverse=False) for each in listed)
+        listed = find_predictions(trained, "true" if true else "top", split, None, "object")
+        asked = (each.find(trained) for each in listed)
         found = dict.fromkeys(score_answer(trained, each).prediction for each in asked)
         yield Sample(case, tuple(found))
 

@@ -113,7 +113,7 @@ class Oracle:
     def value(self, x: Vector, scored: ScoredPrediction, of: str) -> float:
         """What is explained: the answer's probability, log-probability or score."""
         ids = scored.candidates.ids
-        scores = self.scores(x, scored.given, scored.relation_row, ids)
+        scores = self.scores(x, scored.prediction.given, scored.relation_row, ids)
         mine = scores[scored.place]
         if of == "score":
             scorer: Scorer = self.run.scorer

@@ -10,8 +10,8 @@ from explain.oracle import Array, Ask, Oracle, quantity, rank_of
 from whereof.explain.explain import find_scored
 from whereof.explain.explanation import Explanation
 from whereof.explain.method import Sets
+from whereof.explain.methods.rollback import Rollback
 from whereof.explain.options import ExplainOptions
-from whereof.explain.rollback import Rollback
 from whereof.models import MODELS
 
 THREE_WAY = sorted(name for name, model in MODELS.items() if not model.two_way)

@@ -16,7 +16,7 @@ from whereof.explain.explain import explain_many, rank_many
 from whereof.explain.explanation import Explanation
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed
-from whereof.predict.prediction import Listed, list_predictions, predictions_of_split
+from whereof.predict.prediction import Listed, find_predictions, list_predictions
 from whereof.predict.scored import Trained
 
 NAMES: list[tuple[str | None, ...]] = [
@@ -33,8 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
 
 
 def of_split(true: bool, trained: Trained, split: str, asks: str = "object") -> list[Listed]:
-    inverse = trained.config.inverse
-    return predictions_of_split(trained.dataset, split, asks, inverse=inverse, true=true)
+    return find_predictions(trained, "true" if true else "top", split, None, asks)
 
 
 def timeless(results: Any) -> list[Any]:

@@ -40,7 +40,7 @@ def test_influence_is_what_the_formula_says(model: str, asks: str) -> None:
     found = run.explain(*names, method="criage", asks=asks, of="probability", top=None)
     scored = scored_of(run, *names, asks=asks)
     slope = Aim("probability").slopes(scored)[scored.place]
-    given, target = scored.given, scored.target
+    given, target = scored.prediction.given, scored.target
     wanted = falls_by_hand(run, given, scored.relation_row, target)
     assert {fact.fact_id for fact in found.facts} == set(wanted)
     assert len(wanted) > 1

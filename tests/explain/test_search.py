@@ -9,8 +9,7 @@ import whereof
 from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
 from whereof.explain.method import Sets, rank_influences
-from whereof.explain.methods.rollback import search
-from whereof.explain.rollback import Rollback
+from whereof.explain.methods.rollback import Rollback, search
 from whereof.models import MODELS
 
 FEW = 1 << 15
@@ -38,8 +37,8 @@ def _world(n_entities: int = 1500, **world: object) -> whereof.Run:
 
 def _adjacent(rollback: Rollback) -> Sets:
     scored = rollback.scored
-    ends = [scored.subject, scored.object]
-    sets = Sets.each(scored.trained.adjacency.adjacent(ends, scored.relation))
+    subject, relation, object_ = scored.prediction.triple
+    sets = Sets.each(scored.trained.adjacency.adjacent([subject, object_], relation))
     assert len(sets) * len(scored.scores) > FEW
     return sets
 
@@ -95,8 +94,8 @@ def test_searching_is_ranking_all(
         run, names_of(run, ask), of, candidates=[f"e{entity}" for entity in listed]
     )
     scored = rollback.scored
-    ends = [scored.subject, scored.object]
-    sets = Sets.each(scored.trained.adjacency.adjacent(ends, scored.relation))
+    subject, relation, object_ = scored.prediction.triple
+    sets = Sets.each(scored.trained.adjacency.adjacent([subject, object_], relation))
     found = search(rollback, sets, top, opposing=opposing)
     wanted = rank_influences(rollback.remove(sets).influences, top, opposing=opposing)
     assert found.chosen.tolist() == wanted.chosen.tolist()

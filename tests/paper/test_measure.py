@@ -13,7 +13,7 @@ from paper.hand_made import retraining
 from whereof.api.cases import open_case, sibling
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.explain.rollback import CoreScoring
+from whereof.explain.methods.rollback import CoreScoring
 from whereof.paper.measure import (
     Finished,
     Measuring,

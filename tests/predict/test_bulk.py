@@ -74,7 +74,7 @@ def test_queries_are_read_as_answers_are_taken(run: whereof.Run) -> None:
 def test_ties_stand_in_the_order_of_ids(run: whereof.Run) -> None:
     rows = run.entity_rows
     same = Scorer(run.model, rows * 0, run.relation_rows)
-    asked = find_prediction(run.dataset, ("egypt", "embassy"), inverse=True, query=True)
+    asked = find_prediction(run._trained, ("egypt", "embassy"), query=True)
     found = predict(replace(run._trained, scorer=same), asked, 4)
     assert [answer.entity for answer in found.answers] == list(run.dataset.entities.names[:4])
     assert {answer.rank for answer in found.answers} == {1}

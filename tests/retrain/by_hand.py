@@ -39,7 +39,7 @@ def stands(
     query = list(names)
     query[asked] = "_"
     scorer = make_scorer(rows, run.dataset, run.config)
-    found = find_prediction(run.dataset, query, inverse=run.config.inverse)
+    found = find_prediction(run._trained, query)
     trained = replace(run._trained, scorer=scorer)
     scored = {a.entity: a for a in predict(trained, found, None).answers}
     mine = scored[names[asked]]

@@ -68,12 +68,12 @@ def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
 def _explanations(run: "Run", examples: int) -> Iterator["Explanation"]:
     """Explanations of the most probable new answers to the first held-out queries, with graphs."""
     from whereof.predict.answers import Answers
-    from whereof.predict.prediction import predictions_of_split
+    from whereof.predict.prediction import find_predictions
 
     data, found = run.dataset, dict[tuple[str | None, ...], float]()
     split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
-    listed = predictions_of_split(data, split, inverse=run.config.inverse, true=False)
-    queries = [each.names(data)[:-1] for each in listed[: _LOOKED_AT if examples else 0]]
+    listed = find_predictions(run._trained, "top", split, _LOOKED_AT, "object")
+    queries = [each.names(data)[:-1] for each in listed[: None if examples else 0]]
     for query, answers in zip(queries, run.predict_many(queries, 1, new=True), strict=True):
         for answer in answers.answers if isinstance(answers, Answers) else ():
             value = answer.score if answer.probability is None else answer.probability

@@ -1,6 +1,5 @@
 """`Run`: a trained run, and what it answers. Each method is a call into a room below."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -192,8 +191,7 @@ class Run(RunFolder):
         from whereof.predict.prediction import find_prediction
 
         check_top(top)
-        inverse = self.config.inverse
-        asked = find_prediction(self.dataset, names, inverse=inverse, query=True)
+        asked = find_prediction(self._trained, names, query=True)
         return predict(self._trained, asked, top, new=new)
 
     def predict_many(
@@ -243,9 +241,9 @@ class Run(RunFolder):
         from whereof.present.files import write_answers
 
         check_top(top)
-        found = read_queries(Path(queries), self.dataset, inverse=self.config.inverse)
-        trained, threads = self._trained, os.cpu_count() or 1
-        answers = in_order(lambda _, asked: predict(trained, asked, top, new=new), found, threads)
+        trained = self._trained
+        found = read_queries(trained, Path(queries))
+        answers = in_order(lambda asked: predict(trained, asked, top, new=new), found, None)
         return write_answers(Path(out), answers, len(found), force=force, events=events)
 
     def explain(

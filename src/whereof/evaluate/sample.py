@@ -328,7 +328,7 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
 def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | None:
     """A prediction with its answer; None for a query without a new answer."""
     try:
-        asked = listed.find(trained.dataset, inverse=trained.config.inverse)
+        asked = listed.find(trained)
         return score_answer(trained, asked).prediction
     except WhereofError as error:
         if not isinstance(listed.asked, Prediction):

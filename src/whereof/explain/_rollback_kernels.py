@@ -90,6 +90,31 @@ class Scratch(NamedTuple):
     """(n_candidates,) index of a candidate's changed row, or -1."""
 
 
+def room_for_changes(
+    n_sets: int, most: int, query_width: int, dtype: "np.dtype[np.floating]"
+) -> Changes:
+    numbers = ("size", "mean", "target", "offset", "correction", "correction_size")
+    return Changes(
+        queries=np.empty((n_sets, query_width), dtype),
+        moved=np.empty(n_sets, np.bool_),
+        n_own=np.zeros(n_sets, np.int64),
+        own=np.empty((n_sets, most), np.int32),
+        own_changes=np.empty((n_sets, most)),
+        **{name: np.zeros(n_sets) for name in numbers},
+    )
+
+
+def room_for_one(most: int, view: View) -> Scratch:
+    return Scratch(
+        given_row=np.empty_like(view.given_row),
+        relation_row=np.empty_like(view.relation_row),
+        query=np.empty_like(view.query),
+        row=np.empty(view.rows.shape[1]),
+        own_rows=np.empty((0 if view.kind == DOT else most, view.rows.shape[1])),
+        own_of=np.full(len(view.rows), -1, np.int32),
+    )
+
+
 @kernel
 def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
     """Fill the changes for every removal; mean: (width,) mean candidate row under the softmax."""
@@ -359,17 +384,17 @@ def log_sums(x, probabilities, logs, out):
 
 
 @kernel
-def stand_after(x, contenders, place, scale, target, tops, ranks):
+def stand_after(x, contenders, place, target, tops, ranks):
     """The best candidate and the rank of the answer at `place`, after each removal.
 
     x: (n, n_candidates) changes of scores; contenders: (n_candidates,) scores before, minus
     infinity for excluded candidates; target: (n,) change of the answer's own score.
     """
     for b in range(x.shape[0]):
-        mine, best = contenders[place] + scale * target[b], -math.inf
+        mine, best = contenders[place] + target[b], -math.inf
         n_higher, tops[b] = 0, place
         for c in range(x.shape[1]):
-            score = contenders[c] + scale * x[b, c]
+            score = contenders[c] + x[b, c]
             n_higher += score > mine and c != place
             if score > best:
                 best, tops[b] = score, c

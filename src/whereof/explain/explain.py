@@ -1,6 +1,5 @@
 """Explain predictions: rank their facts and name them."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -62,9 +61,7 @@ def find_scored(
     trained: Trained, names: Sequence[Any], options: ExplainOptions
 ) -> ScoredPrediction:
     """The scored prediction with these names; an open place gets its top new answer."""
-    found = find_prediction(
-        trained.dataset, names, inverse=trained.config.inverse, asks=options.asks
-    )
+    found = find_prediction(trained, names, asks=options.asks)
     candidates = find_candidates(trained, found.asks, found.relation, options.candidates)
     return score_answer(trained, found, candidates)
 
@@ -243,7 +240,7 @@ def _explain_each(
 ) -> Iterator[_Answer | Failed]:
     _check(trained, options, threads)
     data, method = trained.dataset, get_method(options.method)
-    find = partial(Listed.find, dataset=data, inverse=trained.config.inverse, asks=options.asks)
+    find = partial(Listed.find, trained=trained, asks=options.asks)
     prepared: Arrays = {}
     if method.prepares is not None:  # only then are all predictions read in advance
         predictions, found = list(predictions), []
@@ -254,7 +251,7 @@ def _explain_each(
     # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
     candidates_of = lru_cache(64)(partial(find_candidates, trained, wanted=options.candidates))
 
-    def explain_one(_: int, listed: Listed) -> _Answer | Failed:
+    def explain_one(listed: Listed) -> _Answer | Failed:
         try:
             asked = find(listed)
             relation = asked.relation if options.candidates == "seen" else 0
@@ -263,7 +260,7 @@ def _explain_each(
         except WhereofError as error:
             return Failed(listed.line, listed.names(data), str(error))
 
-    return in_order(explain_one, predictions, threads or os.cpu_count() or 1)
+    return in_order(explain_one, predictions, threads)
 
 
 def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
@@ -364,7 +361,7 @@ def name_prediction(scored: ScoredPrediction) -> NamedPrediction:
     stands, names = vars(scored.standing), _names(scored.trained.dataset, scored.prediction)
     return NamedPrediction(
         **stands | names | {"labels": names["labels"] | stands["labels"]},
-        asks=scored.asks,
+        asks=scored.prediction.asks,
         n_candidates=len(scored.candidates.ids),
     )
 

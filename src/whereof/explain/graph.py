@@ -24,13 +24,14 @@ _SHOWN = 5
 
 def find_graph(scored: ScoredPrediction, method: Method, context: Context, name: Name) -> Graph:
     """The supporting facts of each kind, strongest first, by a method that removes groups."""
-    adjacent = scored.trained.adjacency.adjacent([scored.subject, scored.object], scored.relation)
+    subject, relation, object_ = scored.prediction.triple
+    index, ends = scored.trained.adjacency, {subject, object_}
+    adjacent = index.adjacent(ends, relation)
     facts = scored.trained.dataset.train[adjacent]
-    ends = {scored.subject, scored.object}
     joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
     # A self-loop of one entity does not connect the two.
     joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
-    same_relation = scored.trained.adjacency.facts_of_relation(scored.relation).astype(np.int64)
+    same_relation = index.facts_of_relation(relation).astype(np.int64)
 
     def strongest(fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         ranked = method.rank_sets(scored, Sets.each(fact_ids), context, _SHOWN)
@@ -41,7 +42,7 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
         first, second = name(
             pair, Ranked(np.arange(2), alone.influences, standings=alone.standings)
         )
-        middle = int(_other_ends(scored, pair[:1], scored.subject)[0])
+        middle = int(_other_ends(scored, pair[:1], subject)[0])
         entities, probability = scored.trained.dataset.entities, float(after["probability"])
         return Path(
             entity=entities.name(middle),
@@ -63,8 +64,10 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
 
 def _find_pairs(scored: ScoredPrediction) -> FactIds:
     """(n_pairs, 2) pairs of a subject's and an object's fact that share a third entity."""
-    ends = [scored.subject, scored.object]
-    sides = []
+    subject, _, object_ = scored.prediction.triple
+    if subject == object_:
+        return np.empty((0, 2), np.int64)
+    ends, sides = [subject, object_], []
     for entity in ends:
         ids = scored.trained.adjacency.facts_of_entity(entity).astype(np.int64)
         others = _other_ends(scored, ids, entity)
@@ -72,8 +75,6 @@ def _find_pairs(scored: ScoredPrediction) -> FactIds:
         order = np.argsort(others[away], kind="stable")
         sides.append((ids[away][order], others[away][order]))
     (first, meets), (second, met) = sides
-    if scored.subject == scored.object:
-        return np.empty((0, 2), np.int64)
     starts, stops = np.searchsorted(met, meets, "left"), np.searchsorted(met, meets, "right")
     counts = stops - starts
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

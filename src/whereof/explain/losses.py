@@ -17,32 +17,22 @@ from numpy.typing import NDArray
 from whereof._jit import row_function
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
-from whereof.explain._gradient_kernels import (
-    FactGradients,
-    Pulled,
-    Tables,
-    add_rows,
-    pull_queries,
-    pull_to_queries,
-    pull_to_rows,
-    push_distances,
-    push_queries,
-    sum_squares,
-    turn_into_slopes,
-)
+from whereof.explain import _gradient_kernels as kernels
+from whereof.explain._gradient_kernels import Pulled
 from whereof.models.match import DOT, MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.predict.scored import Trained
 from whereof.training.losses import LOSS_IDS
+from whereof.training.results import Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22
 """Number of scores to keep in memory at a time."""
 
 
-def zeros(scorer: Scorer) -> Tables:
+def zeros(scorer: Scorer) -> Parameters:
     """Zeros for all parameters, in double precision."""
-    return Tables(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
+    return Parameters(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
 
 
 class Queries(NamedTuple):
@@ -65,7 +55,7 @@ class Jacobian:
 
     def __init__(self, scorer: Scorer, candidates: slice | NDArray[np.int64]) -> None:
         self.scorer, self.candidates = scorer, candidates
-        self._tables = Tables(scorer.entity_rows, scorer.relation_rows)
+        self._tables = Parameters(scorer.entity_rows, scorer.relation_rows)
         self._rows: Rows = scorer.entity_rows[candidates]  # (n_candidates, width)
         self._width, self._kind = self._rows.shape[1], MATCH_IDS[scorer.model.match]
         self._vjp = row_function(scorer.model.query_vjp, 5, self._rows.dtype.name)
@@ -85,43 +75,45 @@ class Jacobian:
             score_rows(self._kind, vector, self._rows, ids, self._width, row)
         return out
 
-    def push(self, queries: Queries, direction: Tables) -> Rows:
+    def push(self, queries: Queries, direction: Parameters) -> Rows:
         """(n, n_candidates) change of scores along a direction (Jacobian-vector product)."""
         given, relations, q = queries
-        d_rows = direction.entities[self.candidates].astype(q.dtype, copy=False)
+        d_rows = direction.entity_rows[self.candidates].astype(q.dtype, copy=False)
         dq, unit = np.empty_like(q), np.zeros(q.shape[1], q.dtype)
-        push_queries(self._vjp, self._tables, direction, given, relations, unit, self._room(1), dq)
+        asked, room = (given, relations, unit), self._room(1)
+        kernels.push_queries(self._vjp, self._tables, direction, *asked, room, dq)
         if self._kind == DOT:
             change: Rows = dq[:, : self._width] @ self._rows.T
             change += q[:, : self._width] @ d_rows.T
             return self._offset(change, dq)
         out = np.empty((len(q), len(self._rows)), q.dtype)
-        push_distances(self._kind, q, dq, self._rows, d_rows, out)
+        kernels.push_distances(self._kind, q, dq, self._rows, d_rows, out)
         return out
 
-    def pull(self, queries: Queries, weights: Rows, out: Tables) -> None:
+    def pull(self, queries: Queries, weights: Rows, out: Parameters) -> None:
         """Add the gradient of the scores' weighted sum; weights: (n, n_candidates)."""
-        q = queries.vectors
-        pulled = self.pull_to_given(queries, weights)
-        add_rows(queries.given, pulled.given, out.entities)
-        add_rows(queries.relations, pulled.relations, out.relations)
+        given, relations, q = queries
         if self._kind == DOT:
-            d_rows = weights.T @ q[:, : self._width]
+            d_rows, pulled = weights.T @ q[:, : self._width], self.pull_to_given(queries, weights)
         else:
-            d_rows = np.zeros(self._rows.shape)
-            pull_to_rows(self._kind, q, self._rows, weights, d_rows)
-        out.entities[self.candidates] += d_rows
+            d_rows, dq = np.zeros(self._rows.shape), np.zeros_like(q)
+            kernels.pull_distances(self._kind, q, self._rows, weights, dq, d_rows)
+            pulled = self._pull_through(queries, dq)
+        kernels.add_rows(given, pulled.given, out.entity_rows)
+        kernels.add_rows(relations, pulled.relations, out.relation_rows)
+        out.entity_rows[self.candidates] += d_rows
 
     def pull_to_given(self, queries: Queries, weights: Rows) -> Pulled:
-        """The part of that gradient that passes through the queries, for each query."""
-        given, relations, q = queries
-        dq, pulled = np.zeros_like(q), self._room(len(q))
-        if self._kind == DOT:
-            dq[:, : self._width] = weights @ self._rows
-            dq[:, self._width :] = weights.sum(axis=1, keepdims=True)
-        else:
-            pull_to_queries(self._kind, q, self._rows, weights, dq)
-        pull_queries(self._vjp, self._tables, given, relations, dq, pulled)
+        """The part of that gradient that passes through each query, for dot products."""
+        dq = np.zeros_like(queries.vectors)
+        dq[:, : self._width] = weights @ self._rows
+        dq[:, self._width :] = weights.sum(axis=1, keepdims=True)
+        return self._pull_through(queries, dq)
+
+    def _pull_through(self, queries: Queries, dq: Rows) -> Pulled:
+        """From the gradients of queries to those of the rows that they are made of."""
+        pulled = self._room(len(dq))
+        kernels.pull_queries(self._vjp, self._tables, queries.given, queries.relations, dq, pulled)
         return pulled
 
     def _room(self, n: int) -> Pulled:
@@ -167,13 +159,13 @@ class Losses:
             )
         return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
 
-    def products(self, fact_ids: FactIds, direction: Tables) -> Numbers:
+    def products(self, fact_ids: FactIds, direction: Parameters) -> Numbers:
         """(n,) dot product of each fact's loss gradient with a direction of the parameters."""
         size = max((float(np.abs(part).max(initial=0)) for part in direction), default=0.0)
         if size == 0:
             return np.zeros(len(fact_ids))
         # In single precision a direction may be too small to multiply.
-        unit = Tables(*(part / size for part in direction))
+        unit = Parameters(*(part / size for part in direction))
         out = np.zeros(len(fact_ids))
         for part, blocks in self._blocks(fact_ids):
             for block in blocks:
@@ -183,23 +175,21 @@ class Losses:
 
     def norms(self, fact_ids: FactIds) -> Numbers:
         """(n,) norm of each fact's loss gradient."""
-        squares, entity_rows = np.zeros(len(fact_ids)), self.scorer.entity_rows
-        kind = MATCH_IDS[self.scorer.model.match]
-        room = np.empty(entity_rows.shape[1], entity_rows.dtype)
-        for part, blocks in self._blocks(fact_ids):
-            gradients, relation_squares = self._gradients(blocks)
-            sum_squares(kind, entity_rows, gradients, room, squares[part])
-            squares[part] += relation_squares
-        return np.sqrt(squares)
+        if self.scorer.model.match == "dot":
+            parts = [np.empty(0), *(_squares(blocks) for _, blocks in self._blocks(fact_ids))]
+            return np.sqrt(np.concatenate(parts))
+        gradients = (self.gradient(fact_ids[i : i + 1]) for i in range(len(fact_ids)))
+        squares = [sum(float(np.vdot(part, part)) for part in each) for each in gradients]
+        return np.sqrt(np.array(squares, np.float64))
 
-    def gradient(self, fact_ids: FactIds) -> Tables:
+    def gradient(self, fact_ids: FactIds) -> Parameters:
         """The gradient of the sum of these facts' losses."""
         out = zeros(self.scorer)
         for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
             block.jacobian.pull(block.queries, block.slopes, out)
         return out
 
-    def curve(self, fact_ids: FactIds, direction: Tables) -> Tables:
+    def curve(self, fact_ids: FactIds, direction: Parameters) -> Parameters:
         """Product of the Gauss-Newton matrix of these facts' losses with a direction.
 
         The matrix is J^T C J, where J is the Jacobian of the scores and C the second derivative of
@@ -227,26 +217,6 @@ class Losses:
             return np.asarray(p * changes)
         return np.asarray(p * (1 - p) * changes / n)
 
-    def _gradients(self, blocks: list[_Block]) -> tuple[FactGradients, Numbers]:
-        """Gradients of a block's facts, and squared norms of the relation gradients."""
-        n = len(blocks[0].answers)
-        entity_rows = self.scorer.entity_rows
-        weights = np.zeros((len(blocks), n, len(entity_rows)), entity_rows.dtype)
-        pulled = [block.jacobian.pull_to_given(block.queries, block.slopes) for block in blocks]
-        for block, row in zip(blocks, weights, strict=True):
-            row[:, block.jacobian.candidates] = block.slopes
-        queries = np.stack([block.queries.vectors for block in blocks])
-        vectors = queries[:, :, : entity_rows.shape[1]]
-        gradients = FactGradients(
-            given=np.stack([block.queries.given for block in blocks]),
-            queries=queries,
-            products=np.einsum("dik,eik->ide", vectors, vectors),
-            weights=weights,
-            d_given=np.stack([part.given for part in pulled]),
-        )
-        relations = np.stack([part.relations for part in pulled]).astype(np.float64)
-        return gradients, np.einsum("dij,dij->i", relations, relations)
-
     def _blocks(self, fact_ids: FactIds) -> Iterator[tuple[slice, list[_Block]]]:
         """Blocks of facts with all their directions, small enough for memory."""
         size = max(_CELLS // len(self.scorer.entity_rows), 1)
@@ -263,7 +233,7 @@ class Losses:
         places = data.subjects if direction else data.objects
         answers = facts[:, asked].astype(np.int64) - places.start
         slopes = jacobian.scores(queries)
-        turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
+        kernels.turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
         return _Block(jacobian, queries, answers, slopes)
 
     @cached_property
@@ -279,3 +249,30 @@ class Losses:
         if self.loss == "squared" and ratings is not None:
             return ratings.standardised()
         return np.zeros(self.dataset.n_facts)
+
+
+def _squares(blocks: list[_Block]) -> Numbers:
+    """(n,) squared norms of the gradients of facts, for dot products.
+
+    In each direction, a fact moves every candidate's row by slope times query, and the row of the
+    given entity by `own`. Both may meet in one row, and so may the two directions.
+    """
+    each, total = np.arange(len(blocks[0].answers)), np.zeros(len(blocks[0].answers))
+    moves = []
+    for jacobian, queries, _, slopes in blocks:
+        own, relations = jacobian.pull_to_given(queries, slopes)
+        total += _products(relations, relations)
+        weights = np.zeros((len(slopes), len(jacobian.scorer.entity_rows)), slopes.dtype)
+        weights[:, jacobian.candidates] = slopes
+        moves.append((weights, queries.vectors[:, : own.shape[1]], queries.given, own))
+    for weights, q, given, own in moves:
+        for others, p, given_there, own_there in moves:
+            total += _products(weights, others) * _products(q, p)
+            total += 2 * weights[each, given_there] * _products(q, own_there)
+            total += (given == given_there) * _products(own, own_there)
+    return total
+
+
+def _products(one: Rows, other: Rows) -> Numbers:
+    """(n,) dot products of rows, in double precision."""
+    return np.asarray(np.einsum("ij,ij->i", one, other, dtype=np.float64))

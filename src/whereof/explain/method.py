@@ -197,10 +197,16 @@ class Method:
         raise NotImplementedError
 
     def rank_sets(
-        self, scored: ScoredPrediction, sets: Sets, context: Context, top: int | str | None
+        self,
+        scored: ScoredPrediction,
+        sets: Sets,
+        context: Context,
+        top: int | str | None,
+        *,
+        opposing: bool = False,
     ) -> Ranked:
         """The strongest sets of facts, with the standing of the prediction without each."""
-        return rank_removed(self.remove(scored, sets, context), top, opposing=False)
+        return rank_removed(self.remove(scored, sets, context), top, opposing=opposing)
 
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""

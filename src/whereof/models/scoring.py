@@ -1,6 +1,7 @@
 """Scores of candidates with trained rows, shared by evaluation, prediction and explanation."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,15 @@ class Scorer:
     offset: float = 0.0
     """Scale and shift of scores: converts standardised scores back to ratings."""
 
-    def queries(self, subjects: NDArray[Any], relations: NDArray[Any]) -> Rows:
-        """(n, query width) one query vector for each pair of subject and relation."""
-        rows = self.entity_rows
-        out = np.empty((len(subjects), self.query_width), rows.dtype)
-        function = row_function(self.model.query, 3, rows.dtype.name)
-        _fill_queries(function, rows, self.relation_rows, subjects, relations, out)
+    def queries(
+        self, given: NDArray[Any], relations: NDArray[Any], precision: str | None = None
+    ) -> Rows:
+        """(n, query width) the query vectors, in the precision of the rows unless given."""
+        dtype = precision or self.entity_rows.dtype.name
+        entities = np.ascontiguousarray(self.entity_rows[given], dtype)
+        rows = np.ascontiguousarray(self.relation_rows[relations], dtype)
+        out = np.empty((len(entities), self.query_width), dtype)
+        _fill_queries(row_function(self.model.query, 3, dtype), entities, rows, out)
         return out
 
     def scores(self, subject: int, relation: int, candidates: range | NDArray[np.int64]) -> Rows:
@@ -52,7 +56,7 @@ class Scorer:
         real = scores.dtype.type
         return np.asarray(scores * real(self.scale) + real(self.offset))
 
-    @property
+    @cached_property
     def query_width(self) -> int:
         """The width of a query: that of a row, plus one if queries have an offset."""
         widths = self.model.widths(2)
@@ -60,9 +64,9 @@ class Scorer:
 
 
 @kernel
-def _fill_queries(query, entity_rows, relation_rows, subjects, relations, out):
+def _fill_queries(query, given, relations, out):
     for i in range(out.shape[0]):
-        query(entity_rows[subjects[i]], relation_rows[relations[i]], out[i])
+        query(given[i], relations[i], out[i])
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.predict.prediction import Prediction, find_prediction
+from whereof.predict.prediction import Listed, Prediction, list_predictions
 from whereof.predict.scored import SPLITS, ScoredPrediction, Trained
-from whereof.types import Numbers
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -85,87 +84,71 @@ def predict(
 
     A prediction with an answer gives that one answer.
     """
-    scored = trained.score(prediction)
+    scored, data = trained.score(prediction), trained.dataset
     places = _best(scored, top, new=new)
-    ranks = _ranks(scored.scores[places], scored.new[places])
-    if prediction.target is not None:
-        mine = places == scored.place
-        places, ranks = places[mine], ranks[mine]
-    ids, entities = scored.candidates.ids[places], trained.dataset.entities
+    scores, ids = scored.scores[places], scored.candidates.ids[places]
+    # Ranks count the new candidates that score higher.
+    better = np.sort(scored.scores[scored.new & (scored.scores > scores.min(initial=np.inf))])
+    ranks = 1 + len(better) - np.searchsorted(better, scores, "right")
     columns = (
-        map(entities.name, ids),
-        map(entities.label, ids),
+        map(data.entities.name, ids),
+        map(data.entities.label, ids),
         map(scored.shown, scored.probabilities[places].tolist()),
-        scored.scores[places].tolist(),
+        scores.tolist(),
         ranks.tolist(),
         (None if split < 0 else SPLITS[split] for split in scored.splits[places].tolist()),
     )
     return Answers(
-        prediction.spell(trained.dataset),
-        prediction.spell(trained.dataset, Vocabulary.label),
+        prediction.spell(data),
+        prediction.spell(data, Vocabulary.label),
         prediction.asks,
         tuple(map(Answer, *columns)),
     )
 
 
+def _best(scored: ScoredPrediction, top: int | None, *, new: bool) -> NDArray[np.int64]:
+    """Positions of the best candidates, or of the answer that is asked for; ties by id."""
+    scores = scored.scores
+    if scored.prediction.target is not None:
+        among = np.array([scored.place])
+        return among[scored.new[among]] if new else among
+    among = np.flatnonzero(scored.new) if new else np.arange(len(scores))
+    if top is not None and top < len(among):
+        among = among[scores[among] >= np.partition(scores[among], -top)[-top]]
+    return among[np.argsort(-scores[among], kind="stable")][:top]
+
+
 def predict_many(
     trained: Trained,
-    queries: Iterable[Any],
+    queries: Iterable[Sequence[Any]],
     top: int | None,
     threads: int | None = None,
     *,
     new: bool = False,
 ) -> Iterator[Answers | Failed]:
     """Answers in order, some computed in advance; an invalid query gives `Failed`."""
-    data, inverse = trained.dataset, trained.config.inverse
 
-    def answer(line: int, names: Any) -> Answers | Failed:
+    def answer(listed: Listed) -> Answers | Failed:
         try:
-            asked = find_prediction(data, names, inverse=inverse, query=True)
-            return predict(trained, asked, top, new=new)
+            return predict(trained, listed.find(trained, query=True), top, new=new)
         except WhereofError as error:
-            given = [names] if isinstance(names, str) else names
-            spelled = tuple(None if name is None else str(name) for name in given)
-            return Failed(line, spelled, str(error))
+            return Failed(listed.line, listed.names(trained.dataset), str(error))
 
-    return in_order(answer, queries, threads or os.cpu_count() or 1)
+    return in_order(answer, list_predictions(queries), threads)
 
 
 def in_order(
-    answer: Callable[[int, _Asked], _Answer], asked: Iterable[_Asked], threads: int
+    answer: Callable[[_Asked], _Answer], asked: Iterable[_Asked], threads: int | None
 ) -> Iterator[_Answer]:
-    """Results in the order of the questions, numbered from 1; threads work ahead a little."""
+    """Results in the order of the questions; threads work ahead a little."""
+    threads = threads or os.cpu_count() or 1
     pool, ahead = ThreadPoolExecutor(threads), deque[Future[_Answer]]()
     try:
-        for line, each in enumerate(asked, 1):
-            ahead.append(pool.submit(answer, line, each))
+        for each in asked:
+            ahead.append(pool.submit(answer, each))
             if len(ahead) > 4 * threads:
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _best(scored: ScoredPrediction, top: int | None, *, new: bool) -> NDArray[np.int64]:
-    """Positions of the best candidates, best first; ties by id.
-
-    A requested answer is included, and every better one.
-    """
-    scores, target = scored.scores, scored.prediction.target
-    among = np.flatnonzero(scored.new) if new else np.arange(len(scores))
-    if target is not None:
-        lowest, top = scores[scored.place], None
-    elif top is None or top >= len(among):
-        lowest = -np.inf
-    else:
-        lowest = np.partition(scores[among], -top)[-top]
-    best: NDArray[np.int64] = among[scores[among] >= lowest]
-    return np.asarray(best[np.argsort(-scores[best], kind="stable")][:top])
-
-
-def _ranks(scores: Numbers, new: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """1 + the number of new candidates that score higher; scores descend."""
-    n_new = np.append(0, np.cumsum(new))  # among the first 0, 1, 2, ...
-    n_higher = np.searchsorted(-scores, -scores, side="left")
-    return 1 + n_new[n_higher]

@@ -32,15 +32,6 @@ class Prediction:
     asks: str = "object"
     """The predicted place: object or subject. None there leaves the answer open."""
 
-    @classmethod
-    def of(
-        cls, given: int, relation: int, target: int | None, asks: str = "object"
-    ) -> "Prediction":
-        """The prediction with this given entity, relation and answer (target)."""
-        if asks == "subject":
-            return cls(target, relation, given, asks)
-        return cls(given, relation, target, asks)
-
     @property
     def given(self) -> int:
         """The given entity: the one that is not predicted."""
@@ -53,9 +44,18 @@ class Prediction:
         """The answer; None if it is open."""
         return self.subject if self.asks == "subject" else self.object
 
+    @property
+    def triple(self) -> tuple[int, int, int]:
+        """Subject, relation and object of a prediction that has an answer."""
+        assert self.subject is not None
+        assert self.object is not None
+        return self.subject, self.relation, self.object
+
     def answered(self, target: int | None) -> "Prediction":
         """The same question with this answer; with None, the question alone."""
-        return Prediction.of(self.given, self.relation, target, self.asks)
+        if self.asks == "subject":
+            return Prediction(target, self.relation, self.object, self.asks)
+        return Prediction(self.subject, self.relation, target, self.asks)
 
     def relation_row(self, dataset: Dataset) -> int:
         """The relation's row; the inverse relation's row if subjects are predicted."""
@@ -83,30 +83,23 @@ class Prediction:
 
 
 def find_prediction(
-    dataset: Dataset,
-    names: Sequence[Any],
-    *,
-    inverse: bool,
-    asks: str = "object",
-    query: bool = False,
+    trained: "Trained", names: Sequence[Any], *, asks: str = "object", query: bool = False
 ) -> Prediction:
     r"""The prediction with these names. None or `_` marks an open place; `\_` is the name _.
 
-    inverse: whether the model learned inverse relations, so that it can predict subjects.
     query: whether the last name may be missing.
     """
-    given = [names] if isinstance(names, str) else names  # a text is one name, not a list
-    spelled = [OPEN if name is None else str(name) for name in given]
-    size = 2 if dataset.two_way else 3
+    data, spelled = trained.dataset, [OPEN if name is None else name for name in _texts(names)]
+    size = 2 if data.two_way else 3
     padded = [*spelled, OPEN] if query and len(spelled) == size - 1 else spelled
     if len(padded) != size or (query and padded[0] == padded[-1] == OPEN):
-        raise _shape_error(dataset, spelled, query=query)
+        raise _shape_error(data, spelled, query=query)
     subject, object_ = padded[0], padded[-1]
     asks = "subject" if subject == OPEN else asks
-    check_asks(asks, inverse=inverse)
+    _check_asks(trained, asks)
     if subject == object_ == OPEN or (object_ == OPEN and asks == "subject"):
         raise WhereofError("leave only the predicted place open")
-    if not dataset.two_way and padded[1] == OPEN:
+    if not data.two_way and padded[1] == OPEN:
         raise WhereofError(
             "relations cannot be predicted; name one, and leave S or O open"
             if query
@@ -114,27 +107,29 @@ def find_prediction(
         )
     names = [OPEN if name == _ESCAPED else name for name in padded]
     return Prediction(
-        None if subject == OPEN else dataset.entities.find(names[0], dataset.subjects),
-        0 if dataset.two_way else dataset.relations.find(names[1]),
-        None if object_ == OPEN else dataset.entities.find(names[-1], dataset.objects),
+        None if subject == OPEN else data.entities.find(names[0], data.subjects),
+        0 if data.two_way else data.relations.find(names[1]),
+        None if object_ == OPEN else data.entities.find(names[-1], data.objects),
         asks,
     )
 
 
-def check_asks(asks: str, *, inverse: bool) -> None:
-    """Raise an error if subjects are requested and the run has no inverse relations."""
-    if asks == "subject" and not inverse:
+def _texts(names: Sequence[Any]) -> tuple[str | None, ...]:
+    given = [names] if isinstance(names, str) else names  # a text is one name, not a list
+    return tuple(None if name is None else str(name) for name in given)
+
+
+def _check_asks(trained: "Trained", asks: str) -> None:
+    if asks == "subject" and not trained.config.inverse:
         raise WhereofError("this run cannot predict subjects; train one with --inverse")
 
 
 def _shape_error(dataset: Dataset, spelled: Sequence[str], *, query: bool) -> WhereofError:
-    got = " ".join(spelled) or "nothing"
+    got, middle = " ".join(spelled) or "nothing", "" if dataset.two_way else " RELATION"
     if query:
-        middle = "" if dataset.two_way else " RELATION"
         shapes = f"SUBJECT{middle}, _{middle} OBJECT or SUBJECT{middle} OBJECT"
         return WhereofError(f"a query is {shapes}; got {got}")
-    shape = "SUBJECT OBJECT" if dataset.two_way else "SUBJECT RELATION OBJECT"
-    return WhereofError(f"a prediction is {shape}; got {got}")
+    return WhereofError(f"a prediction is SUBJECT{middle} OBJECT; got {got}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,74 +140,46 @@ class Listed:
     """Its number in the file or list, counted from 1."""
     asked: "tuple[str | None, ...] | Prediction"
 
-    def find(self, dataset: Dataset, *, inverse: bool, asks: str = "object") -> Prediction:
+    def find(self, trained: "Trained", *, asks: str = "object", query: bool = False) -> Prediction:
         """The prediction by ids."""
         if isinstance(self.asked, Prediction):
             return self.asked
-        return find_prediction(dataset, self.asked, inverse=inverse, asks=asks)
+        return find_prediction(trained, self.asked, asks=asks, query=query)
 
     def names(self, dataset: Dataset) -> tuple[str | None, ...]:
         """Its names as far as given; None is an open place."""
-        if isinstance(self.asked, Prediction):
-            return self.asked.names(dataset)
-        return self.asked
+        return self.asked.names(dataset) if isinstance(self.asked, Prediction) else self.asked
 
 
 def list_predictions(predictions: Iterable[Sequence[Any]]) -> Iterator[Listed]:
     """Predictions by names, numbered from 1."""
-    for line, names in enumerate(predictions, 1):
-        several = [names] if isinstance(names, str) else names
-        yield Listed(line, tuple(None if name is None else str(name) for name in several))
+    return (Listed(line, _texts(names)) for line, names in enumerate(predictions, 1))
 
 
-def predictions_of_split(
-    dataset: Dataset, split: str, asks: str = "object", *, inverse: bool, true: bool
-) -> list[Listed]:
-    """Predictions of a split, each once, in order of first appearance.
-
-    true: the facts of the split; else its questions, with open answers.
-    """
-    check_asks(asks, inverse=inverse)
-    if split not in _SPLITS:
-        raise WhereofError(f"unknown split {split!r}; choose from {', '.join(_SPLITS)}")
-    facts = getattr(dataset, split)
-    if not len(facts):
-        raise WhereofError(
-            f"split {split} of this run has no facts; choose another, or hold some out in training "
-            "with test_fraction"
-        )
-    given = OBJECT if asks == "subject" else SUBJECT
-    columns = (given, RELATION, OBJECT + SUBJECT - given) if true else (given, RELATION)
-    first = np.unique(facts[:, columns], axis=0, return_index=True)[1]
-    rows = (facts[np.sort(first)][:, columns]).tolist()
-    return [
-        Listed(line, Prediction.of(row[0], row[1], row[2] if true else None, asks))
-        for line, row in enumerate(rows, 1)
-    ]
-
-
-def read_list(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row, separated by TAB, or by comma in a .csv file.
+def read_predictions(path: Path, noun: str = "prediction") -> list[Listed]:
+    """The predictions of a file, one per row, separated by TAB, or by comma in a .csv file.
 
     An empty cell is an open place.
     """
     from whereof.data.text import read_rows  # loads pyarrow
 
     comma = path.name.lower().removesuffix(".gz").endswith(".csv")
-    for row in read_rows(path, comma=comma):
-        if any(row.cells):
-            yield row.line, [cell or OPEN for cell in row.cells]
+    rows = [row for row in read_rows(path, comma=comma) if any(row.cells)]
+    if not rows:
+        raise WhereofError(
+            f"{path}: the file contains no {noun}; write one per line, with names separated by TAB"
+        )
+    return [Listed(row.line, tuple(cell or OPEN for cell in row.cells)) for row in rows]
 
 
-def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Prediction]:
+def read_queries(trained: "Trained", path: Path) -> list[Prediction]:
     """Read queries; all names are looked up before any query is answered."""
-    queries: list[Prediction] = []
-    faults: list[str] = []
-    for number, cells in read_list(path):
+    queries, faults = list[Prediction](), list[str]()
+    for listed in read_predictions(path, "query"):
         try:
-            queries.append(find_prediction(dataset, cells, inverse=inverse, query=True))
+            queries.append(listed.find(trained, query=True))
         except WhereofError as error:
-            faults.append(f"{path}:{number}: {error}")
+            faults.append(f"{path}:{listed.line}: {error}")
         if len(faults) > _MANY:
             break
     if faults:
@@ -220,10 +187,6 @@ def read_queries(path: Path, dataset: Dataset, *, inverse: bool) -> list[Predict
         count = f"{n_others}{' or more' if n_others == _MANY else ''} other bad"
         others = f" ({count} line{'s' * (n_others > 1)})" if n_others else ""
         raise WhereofError(faults[0] + others)
-    if not queries:
-        raise WhereofError(
-            f"{path}: the file contains no query; write one per line, with names separated by TAB"
-        )
     return queries
 
 
@@ -232,19 +195,27 @@ def find_predictions(
 ) -> list[Listed]:
     """The first predictions of a split, `top` or `true`, or of a file.
 
-    What is wrong with a line of a file is reported when its prediction is explained.
+    `true` are the facts of the split, `top` its questions with open answers; each comes once, in
+    order of first appearance. What is wrong with a line of a file is reported when its prediction
+    is explained.
     """
     if limit is not None and (isinstance(limit, bool) or limit < 1):
         raise WhereofError(f"limit is {limit!r}; give a number from 1 on")
-    if predictions in ("top", "true"):
-        inverse, true = trained.config.inverse, predictions == "true"
-        found = predictions_of_split(trained.dataset, split, asks, inverse=inverse, true=true)
-        return found[:limit]
-    path = Path(predictions)
-    listed = [Listed(number, tuple(cells)) for number, cells in read_list(path)]
-    if not listed:
+    if predictions not in ("top", "true"):
+        return read_predictions(Path(predictions))[:limit]
+    _check_asks(trained, asks)
+    if split not in _SPLITS:
+        raise WhereofError(f"unknown split {split!r}; choose from {', '.join(_SPLITS)}")
+    facts = getattr(trained.dataset, split)
+    if not len(facts):
         raise WhereofError(
-            f"{path}: the file contains no prediction; write one per line, "
-            "with names separated by TAB"
+            f"split {split} of this run has no facts; choose another, or hold some out in training "
+            "with test_fraction"
         )
-    return listed[:limit]
+    given = OBJECT if asks == "subject" else SUBJECT
+    columns = slice(None) if predictions == "true" else [given, RELATION]
+    first = np.sort(np.unique(facts[:, columns], axis=0, return_index=True)[1])[:limit]
+    found = (Prediction(s, r, o, asks) for s, r, o in facts[first].tolist())
+    if predictions == "top":
+        found = (prediction.answered(None) for prediction in found)
+    return [Listed(line, prediction) for line, prediction in enumerate(found, 1)]

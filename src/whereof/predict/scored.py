@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,7 @@ from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.models.scoring import Scorer
 from whereof.predict.prediction import Prediction
-from whereof.predict.standing import (
-    STANDING,
-    Ranking,
-    Standing,
-    make_queries,
-    name_standings,
-    rank_all,
-    score_all,
-    softmax,
-)
+from whereof.predict.standing import STANDING, Standing, name_standings, score_all, softmax
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
@@ -32,15 +23,6 @@ SPLITS = ("train", "valid", "test")
 
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name."""
-
-
-class Known(NamedTuple):
-    """The known answers to a question, those from training first."""
-
-    answers: NDArray[np.int64]
-    """(n,) entities."""
-    facts: NDArray[np.int64]
-    """(n,) the training fact that has the answer; -1 for one of validation, -2 for one of test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,48 +155,38 @@ class Trained:
             )
         return self.trace
 
-    def known(self, prediction: Prediction) -> Known:
-        """The known answers to a question from training, validation and test facts."""
+    def known(self, prediction: Prediction) -> NDArray[np.int64]:
+        """(n, 2) the known answers to a question, and the training fact with each.
+
+        In place of a fact, -1 stands for validation and -2 for test; they come in this order.
+        """
         asked, given = (SUBJECT, OBJECT) if prediction.asks == "subject" else (OBJECT, SUBJECT)
-        ids = self.adjacency.facts_of_entity(prediction.given).astype(np.int64)
-        held_out, marks, starts = self._held_out[given]
-        first, last = np.searchsorted(starts, (prediction.given, prediction.given + 1))
         found = []
-        for facts, by in (
-            (self.dataset.train[ids], ids),
-            (held_out[first:last], marks[first:last]),
-        ):
-            mine = (facts[:, given] == prediction.given) & (
-                facts[:, RELATION] == prediction.relation
-            )
-            found.append((facts[mine, asked].astype(np.int64), by[mine]))
-        return Known(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        for facts, fact_ids, adjacency in self._splits:
+            ids = adjacency.facts_of_entity(prediction.given)
+            near = facts[ids]
+            mine = near[:, RELATION] == prediction.relation
+            mine &= near[:, given] == prediction.given
+            found.append(np.stack([near[mine, asked], fact_ids[ids[mine]]], axis=1))
+        return np.concatenate(found)
 
     @cached_property
-    def _held_out(self) -> dict[int, tuple[Facts, NDArray[np.int64], NDArray[np.int32]]]:
-        """By given column: facts of validation and test in its order, their marks, the column."""
+    def _splits(self) -> tuple[tuple[Facts, NDArray[np.int64], Adjacency], ...]:
+        """Facts, the ids or marks that `known` gives them, and their index: train, held out."""
         data = self.dataset
         facts = np.concatenate([data.valid, data.test])
         marks = np.repeat(np.array([-1, -2]), (len(data.valid), len(data.test)))
-        orders = {
-            column: np.argsort(facts[:, column], kind="stable") for column in (SUBJECT, OBJECT)
-        }
-        return {
-            column: (facts[order], marks[order], facts[order, column].copy())
-            for column, order in orders.items()
-        }
+        held_out = Adjacency.of(facts, data.n_entities, 0)
+        return (data.train, np.arange(data.n_facts), self.adjacency), (facts, marks, held_out)
 
     def all_candidates(self, asks: str) -> Candidates:
         """All entities that can be in the predicted place."""
-        return self._subjects if asks == "subject" else self._objects
+        return self._everyone[asks]
 
     @cached_property
-    def _objects(self) -> Candidates:
-        return self.candidates(self.dataset.objects)
-
-    @cached_property
-    def _subjects(self) -> Candidates:
-        return self.candidates(self.dataset.subjects)
+    def _everyone(self) -> dict[str, Candidates]:
+        places = {"subject": self.dataset.subjects, "object": self.dataset.objects}
+        return {asks: self.candidates(ids) for asks, ids in places.items()}
 
     def candidates(self, ids: range | NDArray[np.int64]) -> Candidates:
         """These entities as candidates; the rows of a range are not copied."""
@@ -268,26 +240,6 @@ class ScoredPrediction:
         return self.answered(int(self.candidates.ids[top]))
 
     @property
-    def subject(self) -> int:
-        return self.target if self.asks == "subject" else self.given
-
-    @property
-    def object(self) -> int:
-        return self.given if self.asks == "subject" else self.target
-
-    @property
-    def relation(self) -> int:
-        return self.prediction.relation
-
-    @property
-    def given(self) -> int:
-        return self.prediction.given
-
-    @property
-    def asks(self) -> str:
-        return self.prediction.asks
-
-    @property
     def target(self) -> int:
         """The entity that is the answer."""
         assert self.prediction.target is not None
@@ -301,9 +253,8 @@ class ScoredPrediction:
     @cached_property
     def query(self) -> Numbers:
         """(query width,) the query vector."""
-        model, rows = self.trained.scorer.model, self.trained.parameters
-        given, relation = np.array([self.given]), np.array([self.relation_row])
-        return np.asarray(make_queries(model, rows, given, relation)[0])
+        given, relation = np.array([self.prediction.given]), np.array([self.relation_row])
+        return np.asarray(self.trained.scorer.queries(given, relation, "float64")[0])
 
     @cached_property
     def plain_scores(self) -> Numbers:
@@ -335,18 +286,17 @@ class ScoredPrediction:
     @cached_property
     def splits(self) -> NDArray[np.int8]:
         """(n_candidates,) the first of SPLITS that contains each as an answer, or -1."""
-        known = self.trained.known(self.prediction)
-        places = self.candidates.places[known.answers]
+        answers, facts = self.trained.known(self.prediction)[::-1].T
+        places = self.candidates.places[answers]
         splits = np.full(len(self.candidates.ids), -1, np.int8)
-        for mark in (-2, -1, 0):  # of test, of validation; a training fact comes before both
-            mine = (known.facts == mark) if mark else known.facts >= 0
-            splits[places[mine & (places >= 0)]] = -mark
+        inside = places >= 0
+        splits[places[inside]] = np.maximum(-facts[inside], 0)  # training facts are written last
         return splits
 
     @cached_property
     def new(self) -> NDArray[np.bool_]:
         """(n_candidates,) whether it is not known from training or validation."""
-        return np.isin(self.splits, (-1, SPLITS.index("test")))
+        return np.asarray((self.splits < 0) | (self.splits == SPLITS.index("test")))
 
     @property
     def place(self) -> int:
@@ -359,36 +309,28 @@ class ScoredPrediction:
 
     @cached_property
     def contenders(self) -> Numbers:
-        """(n_candidates,) scores of the answer and of new candidates; minus infinity for others."""
+        """(n_candidates,) plain scores of the answer and of new candidates; others minus infinity.
+
+        NaN is minus infinity too: it is never the top answer.
+        """
         allowed = self.new.copy()
         allowed[self.place] = True
-        return np.where(allowed, self.scores, -np.inf)
+        return np.where(allowed, np.fmax(self.plain_scores, -np.inf), -np.inf)
 
     @cached_property
-    def _rank_and_top(self) -> tuple[int, int]:
-        """The rank, and the entity that is the top answer."""
-        known = np.flatnonzero(~self.new)
-        known = known[known != self.place].astype(np.int64)
-        ranking = Ranking(
-            np.array([self.place]),
-            np.array([len(self.scores)]),
-            known,
-            np.zeros(len(known), np.bool_),
-            np.array([[0, len(known)]]),
-        )
-        rank, top, _ = rank_all(self.plain_scores[None], ranking)[0].tolist()
-        return rank, int(self.candidates.ids[top])
+    def rank(self) -> int:
+        return 1 + int((self.contenders > self.plain_scores[self.place]).sum())
 
-    @property
+    @cached_property
     def top(self) -> int:
         """The entity that is the top answer."""
-        return self._rank_and_top[1]
+        return int(self.candidates.ids[self.contenders.argmax()])
 
     @property
     def standing(self) -> Standing:
         """The standing of the prediction with all facts."""
-        rank, top = self._rank_and_top
-        stands = (self.probability, self.scores[self.place], rank, top, top)
+        score = self.scores[self.place]
+        stands = (self.probability, score, self.rank, self.top, self.top)
         return name_standings(self.trained, np.array([stands], STANDING))[0]
 
     def shown(self, probability: float) -> float | None:

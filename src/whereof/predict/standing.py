@@ -6,15 +6,15 @@ commands agree on a prediction to the last bit.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof._jit import kernel, row_function
+from whereof._jit import kernel
 from whereof.models import Model
 from whereof.models.match import MATCH_IDS, score_rows
+from whereof.models.scoring import Scorer
 from whereof.predict.prediction import Prediction
 from whereof.training.results import Parameters
 from whereof.types import FactIds, Numbers, Rows
@@ -97,25 +97,7 @@ class Softmax(NamedTuple):
     """(n,)"""
 
 
-def make_queries(
-    model: Model, rows: Parameters, given: NDArray[Any], relation_rows: NDArray[Any]
-) -> Numbers:
-    """(n, query width) query vectors in double precision."""
-    entities = np.ascontiguousarray(rows.entity_rows[given], np.float64)
-    relations = np.ascontiguousarray(rows.relation_rows[relation_rows], np.float64)
-    out = np.empty((len(given), entities.shape[1] + _n_offsets(model)))
-    _fill(row_function(model.query, 3, "float64"), entities, relations, out)
-    return out
-
-
-@lru_cache
-def _n_offsets(model: Model) -> int:
-    """1 for a model whose queries are one number longer than a row, otherwise 0."""
-    widths = model.widths(2)
-    return widths.query - widths.entity
-
-
-def score_all(model: Model, queries: Numbers, rows: Rows, spans: NDArray[np.int64]) -> Numbers:
+def score_all(model: Model, queries: Rows, rows: Rows, spans: NDArray[np.int64]) -> Numbers:
     """(n, most candidates) scores of the rows from spans[i, 0] to spans[i, 1], by each query."""
     n_candidates = int(np.diff(spans).max(initial=0))
     out = np.empty((len(queries), n_candidates))
@@ -132,28 +114,6 @@ def softmax(scores: Numbers, sizes: NDArray[np.int64]) -> Softmax:
     return found
 
 
-class Ranking(NamedTuple):
-    """Input for ranks; places count from a prediction's first candidate."""
-
-    targets: NDArray[np.int64]
-    """(n,) place of the answer."""
-    sizes: NDArray[np.int64]
-    """(n,) number of candidates."""
-    known: NDArray[np.int64]
-    """(n_known,) places of known answers, of all predictions."""
-    gone: NDArray[np.bool_]
-    """(n_known,) whether only a removed fact has the answer."""
-    spans: NDArray[np.int64]
-    """(n, 2) which of `known` belong to each prediction."""
-
-
-def rank_all(scores: Numbers, ranking: Ranking) -> NDArray[np.int32]:
-    """(n, 3) rank, place of the top answer, and its place if removed answers count as new."""
-    out = np.empty((len(ranking.targets), 3), np.int32)
-    _rank_all(scores, ranking, np.empty(scores.shape[1], np.bool_), out)
-    return out
-
-
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """Many predictions as arrays, which engines send to other threads and machines."""
@@ -163,13 +123,9 @@ class Predictions:
     """(n, 3) given entity, relation row, target."""
     candidates: NDArray[np.int64]
     """(n, 2) the first candidate, and one past the last."""
-    known: NDArray[np.int64]
-    """(n_known,) answers known from training and validation, of all predictions, as places after
-    the first candidate."""
-    known_by: NDArray[np.int64]
-    """(n_known,) the training fact with the answer; -1 if it is known from validation."""
-    spans: NDArray[np.int64]
-    """(n, 2) which of `known` belong to each prediction."""
+    known: tuple[NDArray[np.int64], ...]
+    """Per prediction, (n_known, 2): the answers known from training and validation, as places after
+    the first candidate, and the training fact with each; -1 if it is known from validation."""
     scale: float
     offset: float
 
@@ -182,16 +138,11 @@ class Predictions:
         predictions, data = list(predictions), trained.dataset
         rows = [(p.given, p.relation_row(data), p.target) for p in predictions]
         ranges = [p.candidates(data) for p in predictions]
-        known = [_known(trained, prediction) for prediction in predictions]
-        flat = np.concatenate([np.zeros((0, 2), np.int64), *known])
-        bounds = np.cumsum([0, *map(len, known)])
         return cls(
             trained.scorer.model,
             np.array(rows, np.int64).reshape(-1, 3),
             np.array([(r.start, r.stop) for r in ranges], np.int64).reshape(-1, 2),
-            flat[:, 0].copy(),
-            flat[:, 1].copy(),
-            np.stack([bounds[:-1], bounds[1:]], axis=1),
+            tuple(_known(trained, prediction) for prediction in predictions),
             trained.scorer.scale,
             trained.scorer.offset,
         )
@@ -209,8 +160,8 @@ class Predictions:
         chosen = np.arange(len(self)) if which is None else np.asarray(which, np.int64)
         parts = [np.empty(0, STANDING)]
         for part in self._parts(chosen):
-            given, relations = self.places[part, 0], self.places[part, 1]
-            queries = make_queries(self.model, rows, given, relations)
+            scorer = Scorer(self.model, *rows)
+            queries = scorer.queries(self.places[part, 0], self.places[part, 1], "float64")
             scores = score_all(self.model, queries, rows.entity_rows, self.candidates[part])
             parts.append(self.stand_by_scores(scores, part, removed))
         return np.concatenate(parts)
@@ -221,15 +172,21 @@ class Predictions:
         """Standings from scores, (n, at least n_candidates), that were computed elsewhere."""
         firsts, sizes = self.candidates[which, 0], np.diff(self.candidates[which]).ravel()
         targets, each = self.places[which, 2] - firsts, np.arange(len(which))
-        found = softmax(scores, sizes)
-        gone = np.isin(self.known_by, [] if removed is None else removed)
-        ranks = rank_all(scores, Ranking(targets, sizes, self.known, gone, self.spans[which]))
+        found, mine = softmax(scores, sizes), scores[each, targets]
+        known = [self.known[i] for i in which]
+        rows = np.repeat(each, [len(answers) for answers in known])
+        places, facts = np.concatenate([np.zeros((0, 2), np.int64), *known]).T
+        stay = np.isin(facts, [] if removed is None else removed, invert=True)
+        contenders = np.where(np.arange(scores.shape[1]) < sizes[:, None], scores, -np.inf)
+        np.fmax(contenders, -np.inf, out=contenders)  # NaN is never the top answer
+        contenders[rows[stay], places[stay]] = -np.inf
         out = np.empty(len(which), STANDING)
+        out["top_released"] = firsts + contenders.argmax(axis=1)
+        contenders[rows, places] = -np.inf
+        out["top"] = firsts + contenders.argmax(axis=1)
+        out["rank"] = 1 + (contenders > mine[:, None]).sum(axis=1)
         out["probability"] = found.exponentials[each, targets] / found.totals
-        out["score"] = scores[each, targets] * self.scale + self.offset
-        out["rank"], out["top"], out["top_released"] = ranks.T
-        out["top"] += firsts.astype(np.int32)
-        out["top_released"] += firsts.astype(np.int32)
+        out["score"] = mine * self.scale + self.offset
         return out
 
     def _parts(self, chosen: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -242,15 +199,9 @@ class Predictions:
 
 def _known(trained: "Trained", prediction: Prediction) -> NDArray[np.int64]:
     """(n, 2) places of known answers except the prediction's own, and the fact of each."""
-    known, first = trained.known(prediction), prediction.candidates(trained.dataset).start
-    mine = (known.facts >= -1) & (known.answers != prediction.target)
-    return np.stack([known.answers[mine] - first, known.facts[mine]], axis=1)
-
-
-@kernel
-def _fill(query, given, relations, out):
-    for i in range(out.shape[0]):
-        query(given[i], relations[i], out[i])
+    known = trained.known(prediction)
+    known = known[(known[:, 1] >= -1) & (known[:, 0] != prediction.target)]
+    return known - [prediction.candidates(trained.dataset).start, 0]
 
 
 @kernel
@@ -272,38 +223,3 @@ def _exponentials(scores, sizes, out, totals):
             out[i, j] = np.exp(scores[i, j] - top)
             total += out[i, j]
         totals[i] = total
-
-
-@kernel
-def _rank_all(scores, ranking, room, out):
-    """Rank the answers. Known answers are skipped, but count in the softmax."""
-    for i in range(scores.shape[0]):
-        mine, away = scores[i, : ranking.sizes[i]], room[: ranking.sizes[i]]
-        start, stop = ranking.spans[i, 0], ranking.spans[i, 1]
-        away[:] = False
-        for j in range(start, stop):
-            away[ranking.known[j]] = True
-        out[i, 0] = _rank(mine, away, mine[ranking.targets[i]])
-        out[i, 1] = _top(mine, away)
-        for j in range(start, stop):
-            away[ranking.known[j]] = not ranking.gone[j]
-        out[i, 2] = _top(mine, away)
-
-
-@kernel
-def _rank(scores, away, mine):
-    """The rank of a score; excluded candidates do not count."""
-    rank = 1
-    for j in range(scores.shape[0]):
-        rank += scores[j] > mine and not away[j]
-    return rank
-
-
-@kernel
-def _top(scores, away):
-    """The position of the best score; excluded candidates do not count."""
-    top, best = -1, -np.inf
-    for j in range(scores.shape[0]):
-        if scores[j] > best and not away[j]:
-            top, best = j, scores[j]
-    return top

@@ -106,7 +106,7 @@ class RayEngine(Engine):
                 f"Ray gave up on a retraining ({_last_line(error)}); finished ones are kept: "
                 "run it again, or choose engine local"
             ) from None
-        own: Result = _own(found) if isinstance(found, Parameters) else found
+        own: Result = Parameters(*map(np.copy, found)) if isinstance(found, Parameters) else found
         return own
 
     def _cancel(self, references: list[Any]) -> None:

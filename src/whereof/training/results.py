@@ -1,7 +1,7 @@
 """Results of training as plain records, and where they are stored. No kernels."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,8 @@ from whereof.errors import WhereofError
 from whereof.types import Rows
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """The trained rows: (n_entities, width) and (n_relation_rows, width)."""
+class Parameters(NamedTuple):
+    """The rows of (n_entities, width) and (n_relation_rows, width): trained, or their changes."""
 
     entity_rows: Rows
     relation_rows: Rows

@@ -16,9 +16,8 @@ import whereof
 from whereof.explain.explain import explain_many, find_scored
 from whereof.explain.explanation import Explanation
 from whereof.explain.method import Removed, Sets
-from whereof.explain.methods.rollback import search
+from whereof.explain.methods.rollback import Rollback, search
 from whereof.explain.options import ExplainOptions
-from whereof.explain.rollback import Rollback
 from whereof.models import MODELS
 from whereof.predict.prediction import list_predictions
 from whereof.predict.scored import Trained
@@ -175,7 +174,7 @@ def test_the_strongest_are_found_without_bounds(opposing: bool, backing: Backing
     for ask in random_asks(run, 4):
         options: dict[str, Any] = {"asks": ask.asks}
         on_card = rolled_back(card, names_of(run, ask), **options)
-        assert on_card.scores_quickly
+        assert on_card.scoring.is_quick
         found = search(on_card, sets, 5, opposing=opposing)
         wanted = search(
             rolled_back(run._trained, names_of(run, ask), **options), sets, 5, opposing=opposing

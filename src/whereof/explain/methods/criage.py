@@ -42,15 +42,14 @@ class CriageMethod(Method):
                 f"method criage requires a dot-product model, and {trained.scorer.model.name} is "
                 "a distance model; choose another method, such as rollback"
             )
-        column = SUBJECT if scored.asks == "subject" else OBJECT
+        column = SUBJECT if scored.prediction.asks == "subject" else OBJECT
         own = trained.adjacency.facts_of_entity(scored.target)
         own = own[trained.dataset.train[own, column] == scored.target]
         z, misses = _queries(scored, own)
         curvature = (z * (misses * (1 - misses))[:, None]).T @ z
         mean = np.trace(curvature) / len(curvature)
         curvature += max(DAMPING * mean, np.finfo(float).tiny) * np.eye(len(curvature))
-        query = trained.scorer.queries(np.array([scored.given]), np.array([scored.relation_row]))
-        through = np.linalg.solve(curvature, query[0, : z.shape[1]].astype(np.float64))
+        through = np.linalg.solve(curvature, scored.query[: z.shape[1]])
         z, misses = _queries(scored, fact_ids)
         slope = context.aim.slopes(scored)[scored.place] * trained.scorer.scale
         return np.asarray(slope * misses * (z @ through))
@@ -61,10 +60,10 @@ CRIAGE = CriageMethod()
 
 def _queries(scored: ScoredPrediction, fact_ids: FactIds) -> tuple[Numbers, Numbers]:
     """Queries of the facts with the same answer, without offsets, and 1 - phi of each."""
-    trained, asks = scored.trained, scored.asks
+    trained, asks = scored.trained, scored.prediction.asks
     facts, scorer = trained.dataset.train[fact_ids], trained.scorer
     given = np.ascontiguousarray(facts[:, OBJECT if asks == "subject" else SUBJECT])
-    relations = facts[:, RELATION] + scored.relation_row - scored.relation
+    relations = facts[:, RELATION] + scored.relation_row - scored.prediction.relation
     queries = scorer.queries(given, relations).astype(np.float64)
     row = scorer.entity_rows[scored.target].astype(np.float64)
     z, offsets = queries[:, : len(row)], queries[:, len(row) :].sum(axis=1)

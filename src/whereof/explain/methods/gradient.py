@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from whereof.explain._gradient_kernels import Tables
 from whereof.explain.losses import Jacobian, Losses, zeros
 from whereof.explain.method import Aim, Context, Method
 from whereof.predict.scored import ScoredPrediction
-from whereof.training.results import Checkpoint
+from whereof.training.results import Checkpoint, Parameters
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
 
@@ -79,22 +78,22 @@ class TracIn(Method):
 GRADIENT_DOT, GRADIENT_COS, TRACIN = GradientDot(), GradientCos(), TracIn()
 
 
-def gradient_of(scored: ScoredPrediction, aim: Aim) -> Tables:
+def gradient_of(scored: ScoredPrediction, aim: Aim) -> Parameters:
     """The gradient of what is explained, with respect to all parameters."""
     scorer, slopes = scored.trained.scorer, aim.slopes(scored)
     jacobian = Jacobian(scorer, scored.candidates.ids)
-    queries = jacobian.queries(np.array([scored.given]), np.array([scored.relation_row]))
+    queries = jacobian.queries(np.array([scored.prediction.given]), np.array([scored.relation_row]))
     out = zeros(scorer)
     size = float(np.abs(slopes).max(initial=0)) or 1.0
     # In single precision, the slope of a small probability may be rounded to 0.
     weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
     jacobian.pull(queries, weights, out)
     scale = size * scorer.scale
-    return Tables(scale * out.entities, scale * out.relations)
+    return Parameters(scale * out.entity_rows, scale * out.relation_rows)
 
 
 def _as_of(checkpoint: Checkpoint, scored: ScoredPrediction) -> ScoredPrediction:
     """The same prediction with the parameters of a checkpoint."""
-    scorer = replace(scored.trained.scorer, **vars(checkpoint.parameters))
+    scorer = replace(scored.trained.scorer, **checkpoint.parameters._asdict())
     then = replace(scored.trained, scorer=scorer)
     return then.score(scored.prediction, then.candidates(scored.candidates.ids))

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whereof.explain._gradient_kernels import Tables
 from whereof.explain.losses import Losses
 from whereof.explain.method import Context, Method
 from whereof.explain.methods.gradient import gradient_of
 from whereof.models.scoring import Scorer
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.training.results import Parameters
 from whereof.training.sampling import CURVATURE_STREAM, shuffled
 from whereof.types import FactIds, Numbers
 
@@ -104,7 +104,7 @@ class Curvature:
     def moved(self, change: Numbers | float) -> "Curvature":
         """The same at changed parameters, in double precision."""
         scorer = self.losses.scorer
-        rows = flatten(Tables(scorer.entity_rows, scorer.relation_rows)) + change
+        rows = flatten(Parameters(scorer.entity_rows, scorer.relation_rows)) + change
         entities, relations = unflatten(rows, scorer)
         there = replace(scorer, entity_rows=entities, relation_rows=relations)
         return replace(self, losses=replace(self.losses, scorer=there))
@@ -152,13 +152,13 @@ def solve_by_conjugate_gradients(
     return found
 
 
-def flatten(tables: Tables) -> Numbers:
+def flatten(tables: Parameters) -> Numbers:
     """(n_parameters,) all parameters in one vector."""
     return np.concatenate([part.ravel() for part in tables]).astype(np.float64, copy=False)
 
 
-def unflatten(vector: Numbers, scorer: Scorer) -> Tables:
+def unflatten(vector: Numbers, scorer: Scorer) -> Parameters:
     """The vector in the shape of a scorer's rows."""
     n = scorer.entity_rows.size
     entities = vector[:n].reshape(scorer.entity_rows.shape)
-    return Tables(entities, vector[n:].reshape(scorer.relation_rows.shape))
+    return Parameters(entities, vector[n:].reshape(scorer.relation_rows.shape))

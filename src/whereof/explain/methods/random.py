@@ -26,9 +26,8 @@ class RandomMethod(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         """(n_facts,) random numbers between 0 and 1."""
-        prediction = (scored.subject, scored.relation, scored.object)
-        out = np.empty(len(fact_ids))
-        _draw(np.uint64(context.seed), tuple(map(np.uint64, prediction)), fact_ids, out)
+        out, triple = np.empty(len(fact_ids)), tuple(map(np.uint64, scored.prediction.triple))
+        _draw(np.uint64(context.seed), triple, fact_ids, out)
         return out
 
 

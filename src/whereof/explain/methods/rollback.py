@@ -1,13 +1,21 @@
 """Gradient rollback: subtract what a fact changed in training, and look at the prediction.
 
-The most influential facts are found exactly: by scoring all, or those that bounds cannot exclude.
+Let x_c be the change of candidate c's score and p the probabilities before. The prediction's
+probability becomes p_o e^(x_o - log S), where S = sum over c of p_c e^(x_c). The most influential
+facts are found exactly: by scoring all, or those that bounds cannot exclude.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof._jit import row_function
+from whereof.explain import _rollback_kernels as kernels
+from whereof.explain._rollback_kernels import Changes, View
+from whereof.explain.bounds import CloseBounds, wide_bounds
 from whereof.explain.method import (
     Context,
     Method,
@@ -17,9 +25,12 @@ from whereof.explain.method import (
     rank_influences,
     rank_removed,
 )
-from whereof.explain.rollback import Rollback
+from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import ScoredPrediction
+from whereof.predict.standing import STANDING
 from whereof.types import FactIds, Numbers
+
+__all__ = ["Changes"]
 
 PAPER = (
     "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
@@ -31,6 +42,8 @@ _FAR = 600.0
 """If scores differ more than this, some probabilities are too small for the bounds."""
 _FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
 """Up to this number of facts, bounds cost more than they save."""
+_BLOCK, _SCORES = 16, 1 << 18
+"""Number of removals to score at a time; more if there are few candidates."""
 
 
 class RollbackMethod(Method):
@@ -55,16 +68,22 @@ class RollbackMethod(Method):
         *,
         opposing: bool = False,
     ) -> Ranked:
-        exhaustive, sets = context.exhaustive, Sets.each(fact_ids)
-        return search(_roll(scored, context), sets, top, opposing=opposing, exhaustive=exhaustive)
+        return self.rank_sets(scored, Sets.each(fact_ids), context, top, opposing=opposing)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
-        return _roll(scored, context).remove(sets)
+        return Rollback(scored, context.aim.of, context.aim.rival).remove(sets)
 
     def rank_sets(
-        self, scored: ScoredPrediction, sets: Sets, context: Context, top: int | str | None
+        self,
+        scored: ScoredPrediction,
+        sets: Sets,
+        context: Context,
+        top: int | str | None,
+        *,
+        opposing: bool = False,
     ) -> Ranked:
-        return search(_roll(scored, context), sets, top)
+        rollback = Rollback(scored, context.aim.of, context.aim.rival)
+        return search(rollback, sets, top, opposing=opposing, exhaustive=context.exhaustive)
 
 
 class SameAnswerRollback(RollbackMethod):
@@ -78,8 +97,217 @@ class SameAnswerRollback(RollbackMethod):
 ROLLBACK, ROLLBACK_O = RollbackMethod(), SameAnswerRollback()
 
 
-def _roll(scored: ScoredPrediction, context: Context) -> Rollback:
-    return Rollback(scored, context.aim.of, context.aim.rival)
+class Rescored(NamedTuple):
+    """All candidates scored again after each of some removals."""
+
+    log_sums: Numbers
+    """(n,) log S; exactly 0 if no score changes."""
+    tops: NDArray[np.int64]
+    """(n,) position of the top answer among the candidates."""
+    ranks: NDArray[np.int64]
+    """(n,) rank of the prediction's own answer."""
+
+
+class Scoring(Protocol):
+    """Scores all candidates of one prediction after removals of facts."""
+
+    @property
+    def dtype(self) -> "np.dtype[np.floating]":
+        """The type of the queries in the changes that it takes."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether scoring every removal is faster than computing bounds first."""
+
+    def after(self, changes: Changes) -> Rescored:
+        """Score all candidates after each removal."""
+
+
+class CoreScoring:
+    """Scoring on a CPU core; each thread may work on its own prediction."""
+
+    is_quick = False
+
+    def __init__(self, scored: ScoredPrediction) -> None:
+        self._scored, self._rows = scored, scored.candidates.rows
+        self._kind = MATCH_IDS[scored.trained.scorer.model.match]
+        # Differences of distances need more digits than the rows have.
+        self.dtype = self._rows.dtype if self._kind == DOT else np.dtype(np.float64)
+
+    def after(self, changes: Changes) -> Rescored:
+        scored, n_sets, n_candidates = self._scored, len(changes.moved), len(self._rows)
+        logs, tops, ranks = np.empty(n_sets), np.empty(n_sets, int), np.empty(n_sets, int)
+        weights = (scored.probabilities, scored.log_probabilities)
+        before, size = (scored.contenders, scored.place), max(_SCORES // n_candidates, _BLOCK)
+        room = np.empty((min(size, n_sets), n_candidates), self.dtype)
+        for start in range(0, n_sets, size):
+            chosen = np.arange(start, min(start + size, n_sets))
+            block, x = slice(start, start + size), room[: len(chosen)]
+            kernels.score_after(self._kind, self._rows, self._before, chosen, changes, x)
+            kernels.log_sums(x, *weights, logs[block])
+            kernels.stand_after(x, *before, changes.target[block], tops[block], ranks[block])
+        return Rescored(logs - self._log_sum_before, tops, ranks)
+
+    @cached_property
+    def _log_sum_before(self) -> Numbers:
+        """(1,) the log of the sum of all probabilities: 0 up to rounding."""
+        weights, out = (self._scored.probabilities, self._scored.log_probabilities), np.empty(1)
+        kernels.log_sums(np.zeros((1, len(self._rows)), self.dtype), *weights, out)
+        return out
+
+    @cached_property
+    def _before(self) -> Numbers:
+        """(n_candidates,) distances, rounded like those after a change: no change is exactly 0."""
+        x, nothing = np.zeros((1, len(self._rows))), np.zeros(len(self._rows))
+        if self._kind != DOT:
+            query, first = self._scored.query[None], np.zeros(1, np.int64)
+            kernels.score_queries(self._kind, self._rows, nothing, query, first, x)
+        return np.asarray(x[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Rollback:
+    """Rolls back facts for one prediction and one quantity."""
+
+    scored: ScoredPrediction
+    of: str
+    """probability, score, loss or log_ratio."""
+    rival: int | None = None
+    """For log_ratio: the answer to compare with."""
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        return (self.scored.trained.backing or CoreScoring)(self.scored)
+
+    @property
+    def has_close_bounds(self) -> bool:
+        return self._view.kind == DOT
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the influence can be computed without a sum over all candidates."""
+        return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
+
+    @property
+    def _is_sigmoid_loss(self) -> bool:
+        return self.of == "loss" and self.scored.trained.config.loss == "sigmoid"
+
+    def changes(self, sets: Sets, view: View | None = None) -> Changes:
+        """How each set changes the scores of the candidates."""
+        scored, view = self.scored, view or self._view
+        trace, rows = _readable(scored.trained.need_trace(), sets.fact_ids)
+        removals = kernels.Removals(sets.bounds, sets.fact_ids, rows, scored.trained.dataset.train)
+        most = 2 * int(np.diff(sets.bounds).max(initial=0))
+        out = kernels.room_for_changes(len(sets), most, len(view.query), self.scoring.dtype)
+        query = row_function(scored.trained.scorer.model.query, 3, "float64")
+        before, scratch = (scored.probabilities, self._mean_row), kernels.room_for_one(most, view)
+        kernels.roll_back(query, view, removals, trace, *before, scratch, out)
+        return out
+
+    def bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
+        """Lower and upper bounds of the influence, (n_sets,) each.
+
+        Close bounds exist for dot products only and cost more.
+        """
+        found = []
+        for changes in map(self.changes, sets.parts()):
+            if close:
+                limits = self._close_bounds.log_sums(changes)
+            else:
+                limits = wide_bounds(self.scored, self._mean_row, changes)
+            found.append([self._influence(changes, log_sums) for log_sums in limits])
+        lower, upper = map(np.concatenate, zip(*found, strict=True))
+        return lower, upper
+
+    def direct(self, sets: Sets) -> Numbers:
+        """(n_sets,) influence that is computed without a sum over all candidates."""
+        return np.concatenate([self._direct(part, self.changes(part)) for part in sets.parts()])
+
+    def remove(self, sets: Sets) -> Removed:
+        """Influence of each set, and the standing of the prediction without it."""
+        parts = zip(*map(self._remove, sets.parts()), strict=True)
+        return Removed(*map(np.concatenate, parts))
+
+    def _remove(self, sets: Sets) -> Removed:
+        scored, changes = self.scored, self.changes(sets)
+        after, scale = self.scoring.after(changes), scored.trained.scorer.scale
+        out = np.empty(len(sets), STANDING)
+        out["probability"] = np.exp(self._log_probability + changes.target - after.log_sums)
+        out["score"] = scored.scores[scored.place] + scale * (changes.target + changes.offset)
+        out["rank"] = after.ranks
+        out["top"] = out["top_released"] = scored.candidates.ids[after.tops]
+        if self.is_direct:
+            return Removed(self._direct(sets, changes), out)
+        return Removed(self._influence(changes, after.log_sums), out)
+
+    def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
+        log_ratio = changes.target - log_sum
+        if self.of == "loss":
+            return np.asarray(-log_ratio) + 0.0  # turn -0 into 0
+        before = self.scored.probability
+        fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # keeps small digits
+        rises = log_ratio > 1.0
+        if rises.any():
+            after = np.exp(np.minimum(self._log_probability + log_ratio[rises], 0.0))
+            fall[rises] = before - after
+        return fall
+
+    def _direct(self, sets: Sets, changes: Changes) -> Numbers:
+        scale = self.scored.trained.scorer.scale
+        if self.of == "log_ratio":
+            rival = int(self.scored.candidates.places[self.rival])
+            other = self.changes(sets, self._view._replace(target=rival))
+            return np.asarray(scale * (other.target - changes.target))
+        change = scale * (changes.target + changes.offset)
+        if self._is_sigmoid_loss:
+            before = float(self.scored.scores[self.scored.place])
+            return np.asarray(np.logaddexp(0, -before - change) - np.logaddexp(0, -before))
+        return np.asarray(-change) + 0.0
+
+    @cached_property
+    def _view(self) -> View:
+        scored, trained, asked = self.scored, self.scored.trained, self.scored.prediction
+        slots, rows = trained.slots, trained.parameters
+        return View(
+            kind=MATCH_IDS[trained.scorer.model.match],
+            given=asked.given,
+            relation=-1 if trained.dataset.two_way else asked.relation,
+            given_row=np.asarray(rows.entity_rows[asked.given], np.float64),
+            relation_row=np.asarray(rows.relation_rows[scored.relation_row], np.float64),
+            query=scored.query,
+            rows=scored.candidates.rows,
+            places=scored.candidates.places,
+            target=scored.place,
+            relation_start=slots[3 if asked.asks == "subject" else 1].start,
+            object_start=slots[2].start,
+        )
+
+    @property
+    def _log_probability(self) -> float:
+        return float(self.scored.log_probabilities[self.scored.place])
+
+    @cached_property
+    def _mean_row(self) -> Numbers:
+        """(width,) mean of the candidates' rows under the softmax; not needed for distances."""
+        rows = self.scored.candidates.rows
+        mean = np.zeros(rows.shape[1])
+        if self._view.kind == DOT:
+            kernels.mean_row(rows, self.scored.probabilities, mean)
+        return mean
+
+    @cached_property
+    def _close_bounds(self) -> CloseBounds:
+        return CloseBounds(self.scored)
+
+
+def _readable(trace: NDArray[Any], fact_ids: FactIds) -> tuple[NDArray[Any], FactIds]:
+    """A trace that kernels can read, and the rows of the facts in it."""
+    if trace.dtype == np.float16:  # compiled code does not support half precision
+        trace, fact_ids = trace[fact_ids].astype(np.float32), np.arange(len(fact_ids))
+    # So one compiled kernel works for traces in memory and for read-only maps.
+    view = np.asarray(trace).view()
+    view.flags.writeable = False
+    return view, fact_ids
 
 
 def search(
@@ -91,12 +319,12 @@ def search(
     exhaustive: bool = False,
 ) -> Ranked:
     """The strongest sets of facts, by the fastest exact way."""
-    scores = rollback.scored.scores
-    few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
     if rollback.is_direct:
         ranked = rank_influences(rollback.direct(sets), top, opposing=opposing)
         return replace(ranked, standings=rollback.remove(sets.take(ranked.chosen)).standings)
-    exhaustive |= few or rollback.scores_quickly or bool(np.ptp(scores) > _FAR)
+    scores = rollback.scored.scores
+    few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
+    exhaustive |= few or rollback.scoring.is_quick or bool(np.ptp(scores) > _FAR)
     if not isinstance(top, int) or exhaustive:
         return rank_removed(rollback.remove(sets), top, opposing=opposing)
     return _find_strongest(rollback, sets, top, opposing=opposing)
@@ -109,10 +337,9 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
     best so far.
     """
     queue, upper = _queue(rollback, sets, top, opposing=opposing)
-    scored: list[NDArray[np.int64]] = []
-    parts: list[Removed] = []
+    scored, parts = list[NDArray[np.int64]](), list[Removed]()
     for start in range(0, max(len(queue), 1), _BATCH):
-        found = np.concatenate([part.influences for part in parts]) if parts else np.empty(0)
+        found = np.concatenate([np.empty(0), *(part.influences for part in parts)])
         if start and upper[start] < _bar(-found if opposing else found, top):
             break
         scored.append(np.sort(queue[start : start + _BATCH]))  # read traces in file order
@@ -127,7 +354,7 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
 
 def _queue(
     rollback: Rollback, sets: Sets, top: int, *, opposing: bool
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], Numbers]:
     """The sets that can be among the `top` best, with their upper bounds, descending."""
     lower, upper = _signed_bounds(rollback, sets, opposing=opposing)
     reach = np.flatnonzero(upper >= _bar(lower, top))
@@ -141,14 +368,14 @@ def _queue(
 
 def _signed_bounds(
     rollback: Rollback, sets: Sets, *, opposing: bool, close: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Numbers, Numbers]:
     """Bounds of the influence, with opposite sign for opposing facts."""
     lower, upper = rollback.bounds(sets, close=close)
     lower, upper = np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
     return (-upper, -lower) if opposing else (lower, upper)
 
 
-def _bar(values: NDArray[np.float64], top: int) -> float:
+def _bar(values: Numbers, top: int) -> float:
     """The threshold that a set must reach to be among the `top` best."""
     if len(values) < top:
         return 0.0

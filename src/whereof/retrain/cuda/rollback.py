@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.explain.rollback import Changes, Rescored
+from whereof.explain.methods.rollback import Changes, Rescored
 from whereof.predict.scored import Candidates, ScoredPrediction
 from whereof.retrain.cuda.card import open_card
 
@@ -83,7 +83,6 @@ class CardScoring:
         """Log sums, top answers and ranks of a block, on the GPU."""
         xp, x = self._xp, self._changed_scores(changes, block)
         log_sums = self._log_sums(x)
-        x *= self._scored.trained.scorer.scale
         x += self._contenders
         xp.fmax(x, -np.inf, out=x)  # NaN is never the top answer
         mine = x[:, self._scored.place, None]

@@ -44,7 +44,7 @@ class Retrain(Method):
         *,
         opposing: bool = False,
     ) -> Ranked:
-        case, aim, asks = context.retrainer, context.aim, scored.asks
+        case, aim, asks = context.retrainer, context.aim, scored.prediction.asks
         if not isinstance(case, Case):
             raise WhereofError("method retrain needs to retrain the run; use Run.explain")
         if not np.array_equal(scored.candidates.ids, scored.trained.all_candidates(asks).ids):
