@@ -13,8 +13,7 @@ from whereof.types import Numbers
 Interval = tuple[float, float]
 """The middle 95% of resampled values; None for a single value."""
 
-_RESAMPLES = 2000
-_SHUFFLES = 10_000
+_RESAMPLES, _SHUFFLES = 2000, 10_000
 _AT_ONCE = 1 << 22
 """Number of random numbers to keep in memory at a time."""
 _TINY = 1e-9
@@ -40,10 +39,7 @@ def mean_size(seeds: Sequence[Sized]) -> int:
 
 
 def seeds_mean(values: Sequence[Numbers]) -> float:
-    """Mean over seeds of each seed's mean over predictions, without NaN values.
-
-    Every seed counts the same. NaN if no value is left.
-    """
+    """Mean of every seed's mean over predictions, without NaN values; NaN if no value is left."""
     kept = _kept(values)
     return float(np.mean([seed.mean() for seed in kept])) if kept else float("nan")
 
@@ -73,8 +69,17 @@ def bootstrap_interval(
     drawn = random.integers(len(kept), size=(n_resamples, len(kept)))
     means = np.empty(drawn.shape)
     for number, mine in enumerate(kept):
-        means[drawn == number] = _resampled(mine, int((drawn == number).sum()), random)
-    low, high = np.quantile(means.mean(axis=1), (0.025, 0.975))
+        chosen, size = drawn == number, len(mine)
+        resampled = [
+            mine[random.integers(size, size=(rows, size))].mean(axis=1)
+            for rows in _chunks(int(chosen.sum()), size)
+        ]
+        means[chosen] = np.concatenate([np.zeros(0), *resampled])
+    return _middle(means.mean(axis=1))
+
+
+def _middle(values: Numbers) -> Interval:
+    low, high = np.quantile(values, (0.025, 0.975))
     return float(low), float(high)
 
 
@@ -97,7 +102,11 @@ def randomisation_p(
         return 1.0
     parts = np.concatenate([mine / (len(mine) * len(kept)) for mine in kept])
     if queries is not None:
-        parts = np.bincount(_numbered(queries, differences), weights=parts)
+        values = np.concatenate(differences)
+        asked = [query for mine in queries for query in mine]
+        numbers = {query: number for number, query in enumerate(dict.fromkeys(asked))}
+        places = np.array([numbers[query] for query in asked], np.int64)[~np.isnan(values)]
+        parts = np.bincount(places, weights=parts)
     parts = parts[parts != 0]
     least = abs(parts.sum()) - _TINY * np.abs(parts).sum()
     n_far = 0
@@ -109,11 +118,9 @@ def randomisation_p(
 
 def spread(values: Numbers) -> Spread:
     """The five numbers of a box plot, mean and standard deviation; NaN without values."""
-    found = np.asarray(values, np.float64)
-    if not len(found):
-        found = np.array([np.nan])
-    low, first, median, third, high = np.quantile(found, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return Spread(low, first, median, third, high, float(found.mean()), float(found.std()))
+    found = np.asarray(values if len(values) else [np.nan], np.float64)
+    numbers = (*np.quantile(found, (0, 0.25, 0.5, 0.75, 1)), found.mean(), found.std())
+    return Spread(*map(float, numbers))
 
 
 def pearson(x: Numbers, y: Numbers) -> float:
@@ -140,10 +147,7 @@ def pearson_interval(
         mine = [each[random.integers(len(each), size=len(each))] for each in drawn]
         found[number] = pearson(*np.concatenate(mine).T)
     found = found[~np.isnan(found)]
-    if not len(found):
-        return None
-    low, high = np.quantile(found, (0.025, 0.975))
-    return float(low), float(high)
+    return _middle(found) if len(found) else None
 
 
 def spearman(x: Numbers, y: Numbers) -> float:
@@ -154,35 +158,14 @@ def spearman(x: Numbers, y: Numbers) -> float:
 def average_ranks(values: Numbers) -> NDArray[np.float64]:
     """(n,) ranks from 1, lowest first; equal values share their mean rank."""
     _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    lasts = np.cumsum(counts)
-    ranks: NDArray[np.float64] = (lasts - (counts - 1) / 2)[places]
-    return ranks
-
-
-def _numbered(
-    queries: Sequence[Sequence[Hashable]], values: Sequence[Numbers]
-) -> NDArray[np.int64]:
-    """(n,) a number for each distinct query, of the values that are not NaN."""
-    pairs = (zip(mine, theirs, strict=True) for mine, theirs in zip(queries, values, strict=True))
-    kept = [query for each in pairs for query, value in each if not np.isnan(value)]
-    numbers = {query: number for number, query in enumerate(dict.fromkeys(kept))}
-    return np.array([numbers[query] for query in kept], np.int64)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], np.float64)
 
 
 def _kept(values: Sequence[Numbers]) -> list[NDArray[np.float64]]:
     """Per seed, the values that are not NaN; seeds without any are left out."""
-    arrays = [np.asarray(mine, np.float64) for mine in values]
-    finite = [mine[~np.isnan(mine)] for mine in arrays]
-    return [mine for mine in finite if len(mine)]
-
-
-def _resampled(values: NDArray[np.float64], n: int, random: np.random.Generator) -> Numbers:
-    """(n,) means of bootstrap samples of the values."""
-    size = len(values)
-    means = [
-        values[random.integers(size, size=(rows, size))].mean(axis=1) for rows in _chunks(n, size)
-    ]
-    return np.concatenate([np.zeros(0), *means])
+    known = [np.asarray(mine, np.float64) for mine in values]
+    known = [mine[~np.isnan(mine)] for mine in known]
+    return [mine for mine in known if len(mine)]
 
 
 def _chunks(n: int, width: int) -> list[int]:
