@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.chart import Chart, Points
 from whereof.evaluate.evaluation import Evaluation
@@ -15,6 +14,7 @@ from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, pearson, pearson_interval
 from whereof.retrain.engine import Job
 from whereof.table import Column
+from whereof.types import Numbers
 from whereof.units import is_number, show
 
 _METHOD = "rollback"
@@ -39,6 +39,17 @@ class Approximation:
     pearson_change_interval: Interval | None = None
     pearson_change_seeds: tuple[float, ...] = ()
     lipschitz_seeds: tuple[float, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The constraint in words."""
+        if self.constraint.startswith("max:"):
+            return f"maximum norm {self.constraint[4:]}"
+        return {"none": "no constraint", "unit": "unit norm"}.get(self.constraint, self.constraint)
+
+    @property
+    def r(self) -> str:
+        return show(self.pearson_probability, "correlation")
 
 
 class ApproximationProtocol(Protocol):
@@ -68,94 +79,67 @@ class ApproximationProtocol(Protocol):
     def run(self, task: Task) -> Mapping[str, Any]:
         """One row per constraint; points of all seeds are put together."""
         own = {task.seeds[0].case.trained.config.constraint: task.seeds}
-        return {
-            "approximation": tuple(
-                _row(constraint, samples, [self._points(sample, task) for sample in samples], task)
-                for constraint, samples in (task.variants or own).items()
-            )
-        }
+        rows = (self._row(*each, task) for each in (task.variants or own).items())
+        return {"approximation": tuple(rows)}
 
-    def _points(self, sample: Sample, task: Task) -> NDArray[np.float64]:
+    def _row(self, constraint: str, samples: Sequence[Sample], task: Task) -> Approximation:
+        seed, points = task.options.seed, [self._points(sample, task) for sample in samples]
+        values = [mine[:, 1:] for mine in points]
+        changes = [mine[:, 1:] - mine[:, :1] for mine in points]
+        slopes = tuple(float(sample.case.result["lipschitz"]) for sample in samples)
+        return Approximation(
+            constraint=constraint,
+            n_points=sum(map(len, points)),
+            pearson_probability=pearson(*np.concatenate(values).T),
+            pearson_change=pearson(*np.concatenate(changes).T),
+            lipschitz=float(np.mean(slopes)),
+            points=tuple(map(tuple, np.concatenate(points).tolist())),
+            pearson_probability_interval=pearson_interval(values, seed),
+            pearson_probability_seeds=tuple(pearson(*mine.T) for mine in values),
+            pearson_change_interval=pearson_interval(changes, seed),
+            pearson_change_seeds=tuple(pearson(*mine.T) for mine in changes),
+            lipschitz_seeds=slopes,
+        )
+
+    def _points(self, sample: Sample, task: Task) -> Numbers:
         """(n, 3) original, predicted and actual probability of one seed."""
         jobs = self.jobs(sample, task.options)
-        outcomes = sample.ask(jobs)
-        numbers = [int(job.which[0]) for job in jobs]
-        predicted = [
-            float(sample.without(number, [job.removed])[0])
-            for number, job in zip(numbers, jobs, strict=True)
-        ]
+        outcomes, numbers = sample.ask(jobs), [int(job.which[0]) for job in jobs]
+        removed = zip(numbers, jobs, strict=True)
+        predicted = [float(sample.without(number, [job.removed])[0]) for number, job in removed]
         task.record(sample, jobs, outcomes, _METHOD, 1, predicted=predicted)
         original = sample.outputs(outcomes.control)[numbers]
         actual = [sample.outputs(standings)[0] for standings in outcomes.jobs]
         return np.array([original, predicted, actual], np.float64).T
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
-        for row in found.approximation:
-            if is_number(row.pearson_probability) and is_number(row.pearson_change):
-                yield (
-                    f"With {_words(row.constraint)}, predicted and actual {found.quantities} "
-                    f"correlate with r = {show(row.pearson_probability, 'correlation')}, their "
-                    f"changes with r = {show(row.pearson_change, 'correlation')}."
-                )
         known = [row for row in found.approximation if is_number(row.pearson_probability)]
+        for row in known:
+            if is_number(row.pearson_change):
+                yield (
+                    f"With {row.words}, predicted and actual {found.quantities} correlate with r = "
+                    f"{row.r}, their changes with r = {show(row.pearson_change, 'correlation')}."
+                )
         if len(known) > 1:
-            steep = max(known, key=lambda row: float(row.lipschitz))
-            flat = min(known, key=lambda row: float(row.lipschitz))
+            by_slope = sorted(known, key=lambda row: float(row.lipschitz))
+            flat, steep = by_slope[0], by_slope[-1]
             rises = flat.pearson_probability > steep.pearson_probability
             yield (
-                f"From {_words(steep.constraint)} to {_words(flat.constraint)}, the slope of the "
-                f"score falls from {show(steep.lipschitz, 'number')} to "
-                f"{show(flat.lipschitz, 'number')}, and r {'rises' if rises else 'does not rise'}: "
-                f"{show(steep.pearson_probability, 'correlation')} to "
-                f"{show(flat.pearson_probability, 'correlation')}."
+                f"From {steep.words} to {flat.words}, the slope of the score falls from "
+                f"{show(steep.lipschitz, 'number')} to {show(flat.lipschitz, 'number')}, and r "
+                f"{'rises' if rises else 'does not rise'}: {steep.r} to {flat.r}."
             )
 
     def charts(self, found: Evaluation) -> Iterator[Chart]:
-        x, y = (
-            Column(name, f"{name} {found.quantity}", "probability")
-            for name in ("predicted", "actual")
-        )
-        panels = [
-            Points(
-                _words(row.constraint).capitalize(),
-                [(predicted, actual) for _, predicted, actual in row.points],
-                f"r {show(row.pearson_probability, 'correlation')}, "
-                f"Lipschitz {show(row.lipschitz, 'number')}",
-            )
-            for row in found.approximation
-        ]
+        names = "predicted", "actual"
+        x, y = (Column(name, f"{name} {found.quantity}", "probability") for name in names)
+        panels = []
+        for row in found.approximation:
+            note = f"r {row.r}, Lipschitz {show(row.lipschitz, 'number')}"
+            places = [(predicted, actual) for _, predicted, actual in row.points]
+            panels.append(Points(row.words.capitalize(), places, note))
         title = f"{found.quantity.capitalize()} without the fact: predicted and actual"
         yield Chart("approximation", title, panels, x, y)
 
 
 PROTOCOL = ApproximationProtocol()
-
-
-def _row(
-    constraint: str, samples: Sequence[Sample], points: Sequence[NDArray[np.float64]], task: Task
-) -> Approximation:
-    """One constraint; the points are those of every seed."""
-    seed, every = task.options.seed, np.concatenate(points)
-    values = [mine[:, 1:] for mine in points]
-    changes = [mine[:, 1:] - mine[:, :1] for mine in points]
-    slopes = tuple(float(sample.case.result["lipschitz"]) for sample in samples)
-    return Approximation(
-        constraint=constraint,
-        n_points=len(every),
-        pearson_probability=pearson(*np.concatenate(values).T),
-        pearson_change=pearson(*np.concatenate(changes).T),
-        lipschitz=float(np.mean(slopes)),
-        points=tuple((row[0], row[1], row[2]) for row in every.tolist()),
-        pearson_probability_interval=pearson_interval(values, seed),
-        pearson_probability_seeds=tuple(pearson(*mine.T) for mine in values),
-        pearson_change_interval=pearson_interval(changes, seed),
-        pearson_change_seeds=tuple(pearson(*mine.T) for mine in changes),
-        lipschitz_seeds=slopes,
-    )
-
-
-def _words(constraint: str) -> str:
-    """A norm constraint in words."""
-    if constraint.startswith("max:"):
-        return f"maximum norm {constraint[4:]}"
-    return {"none": "no constraint", "unit": "unit norm"}.get(constraint, constraint)
