@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -89,7 +89,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof evaluate --json` prints, without single retrainings."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _APART}
+        own = {name: value for name, value in vars(self).items() if name not in _APART}
         return dict(plain(own | no_results() | self.results))
 
     @classmethod
@@ -109,12 +109,11 @@ class Evaluation:
     def read(cls, path: Path) -> "Evaluation":
         """An evaluation from a JSON file."""
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            return cls.from_dict(json.loads(path.read_text(encoding="utf-8")), str(path))
         except OSError as error:
             raise WhereofError(f"{path}: {error.strerror or error}") from None
         except ValueError as error:
             raise WhereofError(f"{path} is not JSON: {error}; {_REMEDY}") from None
-        return cls.from_dict(document, str(path))
 
     def to_file(self, path: str | Path, *, force: bool = False) -> None:
         """Write every single retraining as a row of a file.

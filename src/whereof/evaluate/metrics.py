@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class SplitEvaluator:
     ) -> None:
         self.dataset, self.inverse, self.rated = dataset, config.inverse, config.loss == "squared"
         self.ranked, self.threads = ranked or not self.rated, threads or os.cpu_count() or 1
-        self._indexes: dict[tuple[bool, tuple[str, ...]], KnownAnswers] = {}
+        self._known = cache(self._index)
 
     def evaluate(
         self, scorer: Scorer, split: str, seconds: float = math.inf, events: Events | None = None
@@ -141,7 +142,7 @@ class SplitEvaluator:
         if not len(facts):
             names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
             return dict.fromkeys([*names, "mrr"], 0.0)
-        filters = [self.known(_before(split)), self.known(_SPLITS)]
+        filters = (_before(split), _SPLITS)
         ranks, alone = self.ranks(scorer, facts, filters=filters, events=events).T
         user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
         n_items = np.bincount(user)
@@ -155,14 +156,9 @@ class SplitEvaluator:
             metrics[f"ndcg@{k}"] = float((gains / best[np.minimum(n_items, k) - 1]).mean())
         return metrics | {"mrr": float((1 / alone).mean())}
 
-    def known(self, splits: tuple[str, ...], *, reverse: bool = False) -> KnownAnswers:
-        """The known answers of these splits; indexed once."""
-        key = (reverse, splits)
-        if key not in self._indexes:
-            turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
-            n_relations = 2 * self.dataset.inverse_offset
-            self._indexes[key] = KnownAnswers.of(*turned, n_relations=n_relations)
-        return self._indexes[key]
+    def _index(self, splits: tuple[str, ...], reverse: bool) -> KnownAnswers:
+        turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
+        return KnownAnswers.of(*turned, n_relations=2 * self.dataset.inverse_offset)
 
     def _turn(self, facts: Facts, reverse: bool) -> Facts:
         """The facts, or (object, inverse relation, subject)."""
@@ -178,28 +174,30 @@ class SplitEvaluator:
         facts: Facts,
         *,
         reverse: bool = False,
-        filters: Sequence[KnownAnswers] | None = None,
+        filters: Sequence[tuple[str, ...]] = _FILTERS,
         events: Events | None = None,
     ) -> NDArray[np.float64]:
-        """(n, n_filters) ranks of objects (or subjects), by default under both filters."""
+        """(n, n_filters) ranks of objects (or subjects) without those known from some splits."""
         facts = self._turn(facts, reverse)
         queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
         candidates = self.dataset.subjects if reverse else self.dataset.objects
         ids, kind = np.arange(candidates.start, candidates.stop), MATCH_IDS[scorer.model.match]
-        if filters is None:
-            filters = [self.known(splits, reverse=reverse) for splits in _FILTERS]
-        flat, spans = _join(filters, facts[:, :2])
+        known = [self._known(splits, reverse) for splits in filters]
+        flat = np.concatenate([each.flat for each in known])
+        starts = np.cumsum([0, *(len(each.flat) for each in known[:-1])])
+        looked_up = np.stack([each.lookup(facts[:, :2]) for each in known], axis=1)
+        spans = starts[:, None] + looked_up  # (n, n_filters, 2)
         ranks = np.empty(spans.shape[:2])
 
         def rank(start: int) -> None:
             block = slice(start, start + _BLOCK)
-            known, targets = (flat, spans[block]), facts[block, OBJECT]
+            spanned, targets = (flat, spans[block]), facts[block, OBJECT]
             scores, rows = np.empty(len(ids), scorer.entity_rows.dtype), scorer.entity_rows
-            _rank_block(kind, queries[block], rows, ids, targets, known, scores, ranks[block])
+            _rank_block(kind, queries[block], rows, ids, targets, spanned, scores, ranks[block])
 
-        starts = range(0, len(facts), _BLOCK)
+        blocks = range(0, len(facts), _BLOCK)
         with ThreadPoolExecutor(self.threads) as pool:
-            for start, _ in zip(starts, pool.map(rank, starts), strict=True):
+            for start, _ in zip(blocks, pool.map(rank, blocks), strict=True):
                 if events is not None:
                     n_done = min(start + _BLOCK, len(facts))
                     events.emit(Advanced(n_done, len(facts), "facts ranked"))
@@ -232,26 +230,14 @@ def new_facts(dataset: Dataset, split: str) -> Facts:
     facts: Facts = getattr(dataset, split)
     if not dataset.two_way:
         return facts
-    seen = np.concatenate([_pairs(getattr(dataset, name)) for name in _before(split)])
-    return facts[~np.isin(_pairs(facts), seen)]
+    before = np.concatenate([getattr(dataset, name) for name in _before(split)])
+    both = (each.astype(np.int64) for each in (facts, before))
+    pairs, seen = (each[:, SUBJECT] << 32 | each[:, OBJECT] for each in both)
+    return facts[~np.isin(pairs, seen)]
 
 
 def _before(split: str) -> tuple[str, ...]:
     return _SPLITS[: _SPLITS.index(split)]
-
-
-def _pairs(facts: Facts) -> NDArray[np.int64]:
-    """(n,) one number for each user and item."""
-    return facts[:, SUBJECT].astype(np.int64) << 32 | facts[:, OBJECT]
-
-
-def _join(
-    filters: Sequence[KnownAnswers], queries: Facts
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Known objects of all filters, and (n, n_filters, 2) start and stop of each query's."""
-    starts = np.cumsum([0, *(len(known.flat) for known in filters)])
-    spans = [start + known.lookup(queries) for start, known in zip(starts, filters, strict=False)]
-    return np.concatenate([known.flat for known in filters]), np.stack(spans, axis=1)
 
 
 @kernel
