@@ -77,7 +77,6 @@ class Evaluation:
     retrainings: tuple[Retraining, ...] = field(default=(), repr=False)
 
     def __getattr__(self, name: str) -> Any:
-        """The results of a protocol."""
         try:
             return self.__dict__["results"][name]
         except KeyError:
@@ -163,7 +162,6 @@ class Evaluation:
         return [*lines, *self.notes]
 
     def headlines(self) -> list[str]:
-        """The most important sentences."""
         return [said for each in self._ran for said in each.headlines(self)]
 
     def sections(self) -> Iterator[Section]:

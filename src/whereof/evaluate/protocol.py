@@ -37,7 +37,6 @@ class SampleSize(NamedTuple):
 
     n_predictions: int
     n_facts: int
-    """Training facts."""
     n_adjacent: int
     """Distinct facts that are adjacent to some prediction."""
 
@@ -57,19 +56,15 @@ class Protocol:
     """A way to evaluate methods. Subclasses set the attributes and write `count` and `run`."""
 
     name: ClassVar[str]
-    """Its name in `--protocols`."""
     title: ClassVar[str]
-    """The heading of its section."""
     citation: ClassVar[str] = ""
     fields: ClassVar[Mapping[str, Any]]
     """Fields of the JSON document, with their types: `tuple[Row, ...]` or `Row | None`, where Row
     is a dataclass. The values are attributes of the `Evaluation` too."""
     by_method: ClassVar[bool] = False
-    """Whether it uses every method of the options."""
     by_size: ClassVar[bool] = False
-    """Whether it uses every size `k` of the options."""
+    """Whether it uses every method, and every size `k`, of the options."""
     uses: ClassVar[tuple[str, ...]] = ()
-    """Methods that it uses by itself."""
     options: ClassVar[tuple[str, ...]] = ()
     """Fields of `EvaluateOptions` that only this protocol reads."""
     settings: ClassVar["type[Settings] | None"] = None

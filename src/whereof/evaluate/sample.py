@@ -206,7 +206,6 @@ class Sample:
         return [row[self.adjacent(number)] for number, row in enumerate(rows)]
 
     def _rows(self, method: str) -> Iterator[Numbers]:
-        """Per prediction, (n_facts,)."""
         for found in self._found(range(len(self)), method, None):
             row = np.zeros(self.n_facts)
             row[found.fact_ids] = found.influences
@@ -245,7 +244,6 @@ class Task:
     variants: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
     """By name, the samples of runs with other settings; see `Protocol.variants`."""
     retrainings: list[Retraining] = field(default_factory=list)
-    """Rows of the file of retrainings."""
 
     @property
     def samples(self) -> list[Sample]:

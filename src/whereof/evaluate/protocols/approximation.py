@@ -27,11 +27,8 @@ class Approximation:
     constraint: Annotated[str, Column("", "constraint")]
     n_points: Annotated[int, Column("", "points", "count")]
     pearson_probability: Annotated[float, Column("", "r of {quantities}", "correlation")]
-    """Of the predicted and the actual probability, as in the paper."""
     pearson_change: Annotated[float, Column("", "r of changes", "correlation")]
-    """Of the predicted and the actual change, which is harder."""
     lipschitz: Annotated[float, Column("", "Lipschitz", "number")]
-    """The largest slope of the score during training; the mean over seeds."""
     points: tuple[tuple[float, float, float], ...] = field(repr=False)
     """Original, predicted and actual probability."""
     pearson_probability_interval: Interval | None = None

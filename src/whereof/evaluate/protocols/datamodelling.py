@@ -29,7 +29,6 @@ class Datamodelling:
 
     method: MethodName
     score: Annotated[float, Column("", "score", "correlation")]
-    """Correlation of the actual output and the sum of influences, the mean over predictions."""
     interval: Annotated[Interval | None, Column("", "95%", "correlation", "interval")]
     n_subsets: Annotated[int, Column("", "halves", "count")]
     n_predictions: Annotated[int, Column("", "predictions", "count")]
@@ -98,7 +97,6 @@ def draw_halves(n_facts: int, n_subsets: int, seed: int) -> NDArray[np.bool_]:
 
 
 def _score(method: str, task: Task, actual: Sequence[Numbers]) -> Datamodelling:
-    """One method, over all seeds."""
     scores, options = [], task.options
     removed = draw_halves(task.seeds[0].n_facts, options.subsets, options.seed)
     for sample, found in zip(task.seeds, actual, strict=True):

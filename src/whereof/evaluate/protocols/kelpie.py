@@ -23,7 +23,6 @@ from whereof.units import count, show
 LIMIT = 100
 """Predictions of a seed that are looked at."""
 _Key = tuple[str, Size]
-"""A method and a size."""
 _Fall = tuple[int, NDArray[np.int32]]
 """The number of removed facts, and (2, n_predictions) ranks before and after."""
 

@@ -40,17 +40,13 @@ class Order:
     asks: str
     n_adjacent: int
     original: float
-    """Probability (or rating) in the control."""
     rho: float
-    """The Spearman correlation of estimated and true influence."""
     best_fact: int
-    """The id of the fact whose removal lowers the probability most."""
     best_drop: float
     """By how much; negative where the probability rises without any fact."""
     best_rank: int
     """The method's rank of that fact, after all facts with the same estimate."""
     first_fact: int | None
-    """The id of the fact that the method ranks first; None where no fact supports."""
     first_drop: float
     """The fall of the probability without it; 0 where there is none."""
 
@@ -65,19 +61,15 @@ class LeaveOneOut:
 
     method: MethodName
     rho_adjacent: Annotated[float, Column("", "rho adjacent", "correlation")]
-    """Spearman correlation over adjacent facts, the mean over predictions."""
     rho_adjacent_interval: _Interval
     rho_all: Annotated[float, Column("", "rho all", "correlation")]
     """Over all facts, if all were removed; facts that are not adjacent have estimate 0."""
     rho_all_interval: _Interval
     share_of_best: Annotated[float, Column("", "of best", "percent")]
-    """True drop without the method's first fact over the largest true drop: the mean."""
     n_predictions: int
     n_seeds: int
     n_facts: int
-    """Distinct facts that were removed in the first seed, each alone."""
     orders: tuple[Order, ...] = field(default=(), repr=False)
-    """One for every prediction of every seed, over its adjacent facts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +232,6 @@ def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Ord
 
 
 def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
-    """One method, over all seeds."""
     seed, everywhere, shares, orders = task.options.seed, [], [], []
     for sample, truth in zip(task.seeds, truths, strict=True):
         every = None if truth.matrix is None else (sample.influences(method), truth.matrix.T)
@@ -275,7 +266,6 @@ def _share_of_best(estimates: Numbers, drops: Numbers) -> float:
 
 
 def _orders_table(found: Evaluation, pairs: Sequence[tuple[str, Order]]) -> Table:
-    """The rows of single predictions."""
     unit = "correlation" if found.rated else "percent"
     columns = (
         Column("prediction", "prediction"),

@@ -35,12 +35,9 @@ class Removal:
     method: MethodName
     k: Size
     pd: Annotated[float, Column("", "PD", "percent")]
-    """Probability drop: the share of predictions whose probability (or rating) fell."""
     pd_interval: _Interval
     pd_seeds: tuple[float, ...]
-    """One value per seed."""
     tc: Annotated[float, Column("", "TC", "percent")]
-    """Top change: the share of predictions whose query has another top answer."""
     tc_interval: _Interval
     tc_seeds: tuple[float, ...]
     tc_released: float
@@ -62,11 +59,9 @@ class Significance:
     baseline: str
     k: Size
     metric: Annotated[str, Column("", "metric")]
-    """pd or tc."""
     difference: Annotated[float, Column("", "difference", "points")]
     p_value: Annotated[float, Column("", "p", "p-value")]
     interval: Annotated[Interval | None, Column("", "95%", "points", "interval")] = None
-    """Of the difference."""
     seeds: tuple[float, ...] = ()
 
 
@@ -78,7 +73,6 @@ class Change:
     baseline: str
     k: Size
     spread: Spread
-    """The probability without the baseline's facts minus that without the method's."""
     removed_mean: float
 
 
@@ -93,7 +87,6 @@ class _Effects(NamedTuple):
     left: Numbers
     """The probability (or rating) after removal."""
     sizes: Numbers
-    """The number of removed facts."""
 
     @classmethod
     def of(cls, sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> "_Effects":
@@ -213,7 +206,6 @@ def _jobs(sets: Sequence[FactIds]) -> list[Job]:
 
 
 def _row(method: str, k: Size, found: Sequence[_Effects], seed: int) -> Removal:
-    """One method and size, over all seeds."""
     measures: dict[str, Any] = {}
     for metric in (*_METRICS, "tc_released"):
         mean, interval, seeds = over_seeds([getattr(each, metric) for each in found], seed)

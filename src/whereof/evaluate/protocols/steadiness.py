@@ -20,12 +20,10 @@ class Steadiness:
     """How often removing one random fact changes a top answer: the floor of TC."""
 
     n_removals: int
-    """Random facts, each removed in its own retraining, over all seeds."""
     changed: float
     """Share of (removal, prediction) pairs with another top answer."""
     interval: Interval | None
     mean_change: float
-    """Mean absolute change of the probability (or rating)."""
 
 
 class SteadinessProtocol(Protocol):

@@ -116,7 +116,6 @@ class Theory:
     """Of the probability (or rating)."""
     original_error: Annotated[float, Column("", "mean |original - retrained|", "number")]
     n_pairs: int
-    """Pairs of a prediction and a removed fact."""
     normaliser_mean: Annotated[float | None, Column("", "log normaliser, mean", "number")]
     """Mean over facts of the log of the softmax's normaliser; None for ratings."""
     normaliser_std: Annotated[float | None, Column("", "log normaliser, deviation", "number")]
@@ -229,7 +228,6 @@ PROTOCOL = TheoryProtocol()
 
 
 def _choose(sample: Sample) -> list[FactIds]:
-    """Per prediction, the facts that are removed, each alone."""
     ranked = (sample.rank(name, top) for name, top in zip(_METHODS, (1, N_RANDOM), strict=True))
     return [np.union1d(first, others) for first, others in zip(*ranked, strict=True)]
 
