@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from whereof import units
-from whereof.table import UNITS, Cell, Column, cell_text
+from whereof.table import Cell, Column, cell_text
 
 _NAN = math.nan
 
@@ -62,7 +62,7 @@ def test_a_value_by_its_unit(unit: str, value: Any, text: str) -> None:
 
 
 def test_every_unit_can_be_written_and_has_a_word_for_what_is_not_known() -> None:
-    for unit in UNITS:
+    for unit in units.UNITS:
         assert units.show(0.5, unit)
         if unit != "text":
             for value in (None, _NAN, math.inf):

@@ -2,28 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from whereof.units import show
-
-UNITS: Final = (
-    "text",  # as it is; yes or no for a bool
-    "count",  # 1,234
-    "mean",  # 261.4: a mean of counts
-    "percent",  # a fraction: 0.123 is 12.3%
-    "share",  # a percent with a bar where there is room
-    "points",  # a difference of fractions: 0.123 is +12.3 points
-    "probability",  # four digits after the point
-    "influence",  # the same with its sign
-    "score",  # three digits after the point: scores and ratings
-    "correlation",  # three digits after the point
-    "number",  # three digits
-    "signed",  # the same with its sign
-    "p-value",
-    "seconds",
-    "bytes",
-)
-"""What a value is. A value may also be a pair: see `Column.pair`."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +16,7 @@ class Column:
     title: str
     """The heading for people."""
     unit: str = "text"
+    """One of `whereof.units.UNITS`."""
     pair: str = ""
     """`interval` if values are (low, high), `deviation` if they are (mean, deviation)."""
 
@@ -98,7 +80,5 @@ class Table:
 
 def cell_text(value: Any, column: Column) -> str:
     """The text of a cell, by its own unit or that of its column."""
-    if not isinstance(value, Cell):
-        return show(value, column.unit, column.pair)
-    unit = column.unit if value.unit is None else value.unit
-    return f"{show(value.value, unit, column.pair)}{value.mark}"
+    cell = value if isinstance(value, Cell) else Cell(value)
+    return show(cell.value, cell.unit or column.unit, column.pair) + cell.mark

@@ -7,8 +7,6 @@ from typing import Any, Final, TypeGuard
 
 UNKNOWN: Final = "-"
 _HYPHENS = re.compile(r"(?:^|(?<=[ (]))-(?=[0-9])")
-_SMALLEST_P = 0.0002
-"""The smallest p-value that shuffling can distinguish from 0."""
 
 
 def is_number(value: Any) -> TypeGuard[float]:
@@ -40,12 +38,12 @@ def interval(ends: Sequence[float | None] | None, unit: str) -> str:
         return ""
     low, high = (float(end) for end in ends if end is not None)
     if unit in ("percent", "share"):
-        first, last = (_two_digits(100 * end) for end in (low, high))
+        first, last = (
+            f"{end:.0f}" if end == 0 or abs(end) >= 9.95 else f"{end:.1f}"
+            for end in (100 * low, 100 * high)
+        )
         return f"{first}% to {last}%" if low < 0 else f"{first}-{last}%"
-    first, last = show(low, unit), show(high, unit)
-    if unit == "points":
-        first = first.removesuffix(" points")
-    return f"{first} to {last}"
+    return f"{show(low, unit).removesuffix(' points')} to {show(high, unit)}"
 
 
 def deviation(both: Sequence[float | None] | None, unit: str) -> str:
@@ -55,9 +53,7 @@ def deviation(both: Sequence[float | None] | None, unit: str) -> str:
     mean, spread = both
     if not is_number(spread) or (not spread and unit in ("mean", "count")):
         return show(mean, unit)
-    if unit in ("percent", "share"):
-        return f"{show(mean, unit).removesuffix('%')} ± {show(spread, unit)}"
-    return f"{show(mean, unit)} ± {show(spread, unit).removeprefix('+')}"
+    return f"{show(mean, unit).removesuffix('%')} ± {show(spread, unit).removeprefix('+')}"
 
 
 def count(n: float | str, noun: str) -> str:
@@ -96,13 +92,11 @@ def seconds(value: float) -> str:
         return f"{1000 * value:.3g} ms"
     if value < 59.95:
         return f"{value:.1f} s"
-    units = (("s", 1), ("min", 60), ("h", 3600), ("day", 86400))
-    small = 0 if value < 3599.5 else 1 if value < 86400 - 30 else 2
-    step = units[small][1]
-    large, rest = divmod(round(value / step), units[small + 1][1] // step)
-    name = units[small + 1][0]
+    units = (("s", 1, "min", 60), ("min", 60, "h", 60), ("h", 3600, "day", 24))
+    small, step, name, times = units[0 if value < 3599.5 else 1 if value < 86400 - 30 else 2]
+    large, rest = divmod(round(value / step), times)
     name = f"{name}s" if name == "day" and large != 1 else name
-    return f"{large:,} {name}" + (f" {rest} {units[small][0]}" if rest else "")
+    return f"{large:,} {name}" + (f" {rest} {small}" if rest else "")
 
 
 def size(n_bytes: float) -> str:
@@ -120,10 +114,8 @@ def _mean(value: float) -> str:
     return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _small(value: float, digits: int) -> str:
-    """A fixed number of decimals, or two significant digits for smaller values."""
-    small = 0 < abs(value) < 10.0 ** (1 - digits)
-    return f"{value:.1e}" if small else f"{value:.{digits}f}"
+def _probability(value: float) -> str:
+    return f"{value:.1e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
 
 
 def _signed(write: Callable[[float], str]) -> Callable[[float], str]:
@@ -138,23 +130,22 @@ def _digits(value: float) -> str:
     return f"{value:.{1 - math.floor(math.log10(value))}f}"
 
 
-def _two_digits(value: float) -> str:
-    return f"{value:.0f}" if value == 0 or abs(value) >= 9.95 else f"{value:.1f}"
-
-
 _TEXTS: dict[str, Callable[[float], str]] = {
-    "count": lambda value: f"{value:,.0f}",
-    "mean": _mean,
-    "percent": percent,
-    "share": percent,
-    "points": _signed(points),
-    "probability": lambda value: _small(value, 4),
-    "influence": _signed(lambda value: _small(value, 4)),
-    "score": lambda value: f"{value:.3f}",
-    "correlation": lambda value: f"{value:.3f}",
-    "number": number,
+    "count": "{:,.0f}".format,  # 1,234
+    "mean": _mean,  # 261.4: a mean of counts
+    "percent": percent,  # a fraction: 0.123 is 12.3%
+    "share": percent,  # a percent with a bar where there is room
+    "points": _signed(points),  # a difference of fractions: 0.123 is +12.3 points
+    "probability": _probability,  # four digits after the point
+    "influence": _signed(_probability),
+    "score": "{:.3f}".format,  # scores and ratings
+    "correlation": "{:.3f}".format,
+    "number": number,  # three digits
     "signed": _signed(number),
-    "p-value": lambda value: f"{value:.4f}" if value >= _SMALLEST_P else f"<{_SMALLEST_P:g}",
+    # Shuffling cannot distinguish smaller values from 0.
+    "p-value": lambda value: f"{value:.4f}" if value >= 0.0002 else "<0.0002",
     "seconds": seconds,
     "bytes": size,
 }
+UNITS: Final = ("text", *_TEXTS)
+"""What a value is. Text is shown as it is, a bool as yes or no."""

@@ -15,7 +15,8 @@ from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Evaluation, Section, plain
 from whereof.evaluate.protocol import protocols
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut, Order
-from whereof.table import UNITS, Cell
+from whereof.table import Cell
+from whereof.units import UNITS
 
 
 @given(
