@@ -33,7 +33,7 @@ class Report:
         units = ("text", *["number"] * (len(self.columns) - 1))
         columns = [Column(name, name, unit) for name, unit in zip(self.columns, units, strict=True)]
         rows = [[Cell(cell, "text") for cell in row] for row in self.rows]
-        table = Table.of("report", self.title, columns, rows)
+        table = Table("report", self.title, columns, rows)
         bullet = "- " if markdown else ""
         notes = "".join(f"{bullet}{note}\n" for note in self.notes)
         return f"{as_markdown(table) if markdown else plain(table)}\n{notes}"

@@ -43,25 +43,13 @@ class Table:
     name: str
     """The name of the table in files and links."""
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
     """Values, or a `Cell` where one differs from its column."""
     note: str = ""
     """What the numbers mean, below the table."""
     most: int | None = None
     """The number of rows that are shown; the rest is counted."""
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        title: str,
-        columns: Iterable[Column],
-        rows: Iterable[Sequence[Any]],
-        note: str = "",
-        most: int | None = None,
-    ) -> "Table":
-        return cls(name, title, tuple(columns), tuple(map(tuple, rows)), note, most)
 
     @classmethod
     def by_columns(
@@ -74,8 +62,8 @@ class Table:
     ) -> "Table":
         """A table from the values of every column, without columns that are all None."""
         kept = [each for each in columns if any(value is not None for value in each[1])]
-        rows = zip(*(values for _, values in kept), strict=True)
-        return cls.of(name, title, [column for column, _ in kept], rows, note, most)
+        rows = list(zip(*(values for _, values in kept), strict=True))
+        return cls(name, title, [column for column, _ in kept], rows, note, most)
 
 
 def cell_text(value: Any, column: Column) -> str:

@@ -9,7 +9,7 @@ from whereof.present.text import markdown
 from whereof.table import Cell, Column, Table
 
 LONG = "experiences the symptoms of a very rare disease"
-TABLE = Table.of(
+TABLE = Table(
     "removal",
     "Facts removed",
     [
@@ -45,13 +45,13 @@ def test_columns_are_aligned_and_marks_apart() -> None:
 
 def test_a_pipe_gets_whole_names_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     name = LONG * 5
-    show(console(), Table.of("t", "", [Column("a", "name")] * 2, [(name, name)]))
+    show(console(), Table("t", "", [Column("a", "name")] * 2, [(name, name)]))
     assert capsys.readouterr().out.splitlines()[1] == f"{name}  {name}"
 
 
 @pytest.mark.parametrize("name", [LONG, "x" * 70, "埃及的大使馆" * 9])
 def test_a_terminal_gets_every_letter_in_lines_that_fit(name: str) -> None:
-    table = Table.of(
+    table = Table(
         "t", "", [Column("a", "a"), Column("b", "b"), Column("n", "n", "count")], [("s", name, 7)]
     )
     lines = in_terminal(table, 40).splitlines()
@@ -61,7 +61,7 @@ def test_a_terminal_gets_every_letter_in_lines_that_fit(name: str) -> None:
 
 
 def test_words_are_broken_between_words() -> None:
-    table = Table.of("t", "", [Column("a", "a"), Column("n", "n", "count")], [(LONG, 7)])
+    table = Table("t", "", [Column("a", "a"), Column("n", "n", "count")], [(LONG, 7)])
     assert in_terminal(table, 30).splitlines()[1:] == [
         "experiences the symptoms of  7",
         "a very rare disease",
@@ -70,7 +70,7 @@ def test_words_are_broken_between_words() -> None:
 
 def test_a_long_table_shows_its_first_rows_and_counts_the_others() -> None:
     rows = [(number,) for number in range(100)]
-    table = Table.of("t", "", [Column("n", "n", "count")], rows, most=40)
+    table = Table("t", "", [Column("n", "n", "count")], rows, most=40)
     lines = plain(table).splitlines()
     assert lines[1:41] == [f"{number:>2}" for number in range(40)]
     assert lines[41:] == ["and 60 more rows; --json has all of them"]
@@ -78,7 +78,7 @@ def test_a_long_table_shows_its_first_rows_and_counts_the_others() -> None:
 
 
 def test_no_name_breaks_a_line() -> None:
-    table = Table.of("t", "", [Column("a", "a")], [("one\ntwo\x1b[2J",)])
+    table = Table("t", "", [Column("a", "a")], [("one\ntwo\x1b[2J",)])
     assert plain(table) == "a\none two [2J\n"
 
 

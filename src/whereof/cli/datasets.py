@@ -62,7 +62,7 @@ def _list(listed: list[dict[str, Any]]) -> None:
     sizes = [Column(name, name.removeprefix("n_"), "count") for name in _SIZES]
     columns = [Column("name", "name"), *sizes, Column("licence", "licence"), Column("here", "here")]
     rows = [[about[column.name] for column in columns] for about in listed]
-    show(console(), Table.of("datasets", "", columns, rows))
+    show(console(), Table("datasets", "", columns, rows))
 
 
 def _show(about: dict[str, Any]) -> None:

@@ -172,7 +172,7 @@ class Evaluation:
             yield Section(each.name, each.title, *map(tuple, parts))  # type: ignore[arg-type]
         if self.explain_seconds:
             columns = Column("method", "method"), Column("seconds", "time", "seconds")
-            times = Table.of("seconds", "", columns, self.explain_seconds.items())
+            times = Table("seconds", "", columns, [*self.explain_seconds.items()])
             yield Section("seconds", "Time per explanation", tables=(times,))
 
     def arrays(self) -> dict[str, Any]:

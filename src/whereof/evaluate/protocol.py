@@ -159,8 +159,8 @@ def table_of(
         replace(each, name=path[-1], title=each.title.format(**words))
         for path, each in columns.items()
     ]
-    rows = ([_value(row, path, each.pair) for path, each in columns.items()] for row in records)
-    return Table.of(name, title, shown, rows, note.format(**words))
+    rows = [[_value(row, path, each.pair) for path, each in columns.items()] for row in records]
+    return Table(name, title, shown, rows, note.format(**words))
 
 
 def _columns(kind: type) -> Iterator[tuple[tuple[str, ...], Column]]:

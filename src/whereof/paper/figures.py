@@ -193,7 +193,7 @@ class Comparison:
                     lines = (name, *(cell[line] for cell in cells))
                     rows.append(tuple(Cell(text, "text", tone="faint") for text in lines))
         words = [Column("", ", ".join(heads))] if stacked else [Column(it, it) for it in heads]
-        return Table.of(self.name, self.title, (*words, *numbers), rows, self.about)
+        return Table(self.name, self.title, (*words, *numbers), rows, self.about)
 
 
 def _key(column: str) -> str:

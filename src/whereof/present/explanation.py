@@ -315,4 +315,4 @@ def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
         first, second = ([label_of(fact, place) for place in places] for fact in path.facts)
         rows.append((index, *first, _influence(path), _without(explanation, path, falls)))
         rows.append(("", *second, "", ""))
-    return Table.of("paths", "", columns, rows)
+    return Table("paths", "", columns, rows)

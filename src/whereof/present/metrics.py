@@ -33,7 +33,7 @@ def metrics_table(metrics: Mapping[str, Any], *, two_way: bool = False) -> Table
         "Objects only: the run has no inverse relations, so it ranks objects, not subjects. "
         "Published metrics are often the mean of both."
     )
-    return Table.of("metrics", "Metrics, filtered", columns, lines, note if alone else "")
+    return Table("metrics", "Metrics, filtered", columns, lines, note if alone else "")
 
 
 def metric_rows(metrics: Mapping[str, Any]) -> dict[tuple[str, str], Values]:

@@ -158,7 +158,7 @@ def standings_table(
     for name, each in standings.items():
         others = (getattr(each, column.name, "") for column in more)
         rows.append((name, each.value, each.rank, *others, top_cell(each, before)))
-    return Table.of("standings", title, columns, rows, note)
+    return Table("standings", title, columns, rows, note)
 
 
 def top_cell(standing: Standing, before: Standing) -> Cell:

@@ -79,11 +79,11 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
         )
         columns = [Column("cause", ""), Column("share", "", "percent")]
         shares = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
-        show(out, "", Table.of("change", title, columns, shares, note))
+        show(out, "", Table("change", title, columns, shares, note))
     show(out, heading("Settings"), _pairs(info.config.items()))
     columns = [Column("file", "Files"), Column("bytes", "size", "bytes")]
     sizes = [(name, about["bytes"]) for name, about in info.files.items()]
-    show(out, "", Table.of("files", "", columns, sizes))
+    show(out, "", Table("files", "", columns, sizes))
 
 
 def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> None:
@@ -99,7 +99,7 @@ def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> No
     for block in _blocks(names, rows, room(out)):
         columns = [_PLAIN, *(Column("", names[place]) for place in block)]
         kept = [(row[0], *(row[place + 1] for place in block)) for row in rows]
-        show(out, Table.of("runs", "", columns, kept), "")
+        show(out, Table("runs", "", columns, kept), "")
     show(out, *_comparison_notes(infos, rows, everything))
 
 
@@ -143,7 +143,7 @@ def answers_table(
         rank = answer.rank if is_ranked else ""
         row = [named(answer.entity, answer.label), *values, rank, answer.known or ""]
         rows.append([Cell(value, tone="" if is_ranked else "faint") for value in row])
-    return Table.of("answers", title, columns, rows)
+    return Table("answers", title, columns, rows)
 
 
 def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
@@ -161,7 +161,7 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
 
 def _pairs(pairs: Any) -> Table:
     columns = [Column("name", ""), Column("value", "")]
-    return Table.of("pairs", "", columns, [(name, str(value)) for name, value in pairs])
+    return Table("pairs", "", columns, [(name, str(value)) for name, value in pairs])
 
 
 def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:

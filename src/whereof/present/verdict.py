@@ -153,4 +153,4 @@ def _seeds(verdict: Verdict, summary: Summary) -> Table:
     for name, field in (("mean", "mean"), ("deviation", "std")):
         spread = [getattr(each, field) for each in (summary.before, summary.actual, summary.fall)]
         rows.append((name, *spread, "", ""))
-    return Table.of("seeds", "Without the same facts, under several seeds", columns, rows)
+    return Table("seeds", "Without the same facts, under several seeds", columns, rows)

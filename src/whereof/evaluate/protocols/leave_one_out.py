@@ -285,4 +285,4 @@ def _orders_table(found: Evaluation, pairs: Sequence[tuple[str, Order]]) -> Tabl
         f"first, best: the fall of the {found.quantity} without the fact that the method ranks "
         "first, and without the fact whose removal lowers it most."
     )
-    return Table.of("leave-one-out-predictions", "By prediction", columns, rows, note, _SHOWN)
+    return Table("leave-one-out-predictions", "By prediction", columns, rows, note, _SHOWN)

@@ -187,8 +187,8 @@ class TheoryProtocol(Protocol):
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         wide = table_of("theory", found, [found.theory])
-        rows = zip((column.title for column in wide.columns), *wide.rows, strict=True)
-        yield Table.of("theory", "", (Column("", ""), Column("", "value", "number")), rows)
+        rows = list(zip((each.title for each in wide.columns), *wide.rows, strict=True))
+        yield Table("theory", "", (Column("", ""), Column("", "value", "number")), rows)
 
     def headlines(self, found: Evaluation) -> Iterator[str]:
         row, quantity = found.theory, found.quantity
