@@ -1,9 +1,12 @@
 """Evaluations with figures that can be checked by eye."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from whereof.evaluate.evaluation import Evaluation, convert, plain
+from whereof.evaluate.evaluation import Evaluation, plain
+from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import no_results
 from whereof.evaluate.protocols.approximation import Approximation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut, Order
@@ -12,7 +15,8 @@ from whereof.evaluate.protocols.steadiness import Steadiness
 from whereof.evaluate.protocols.theory import Theory
 from whereof.evaluate.sample import Retraining
 from whereof.evaluate.statistics import Spread
-from whereof.paper.measure import PartResult
+from whereof.paper.measure import PartResult, Results
+from whereof.paper.plan import PaperOptions, Part, plan
 
 
 def removal(method: str, k: int | str, pd: tuple[float, ...], tc: tuple[float, ...]) -> Removal:
@@ -88,7 +92,7 @@ def evaluation(**values: Any) -> Evaluation:
 
 
 def part(found: Evaluation, **values: Any) -> PartResult:
-    """The stored result of a part."""
+    """The result of a part; `results` says which."""
     metrics = {"mrr": 0.7, "hits@1": 0.55, "hits@10": 0.98}
     test = {**metrics, "paper_filter": {"mrr": 0.6, "hits@1": 0.4, "hits@10": 0.97}}
     document = {
@@ -106,7 +110,14 @@ def part(found: Evaluation, **values: Any) -> PartResult:
             "date": "2026-11-15T10:00:00+00:00",
         },
     }
-    return convert(plain(document | values), PartResult, "hand made")
+    unknown = Part("", "", EvaluateOptions())
+    return PartResult.from_dict(unknown, plain(document | values), "hand made")
+
+
+def results(options: PaperOptions, parts: Mapping[str, PartResult]) -> Results:
+    """The results of parts, by name."""
+    known = [part for part in plan(options) if part.name in parts]
+    return Results(options, [replace(parts[part.name], part=part) for part in known])
 
 
 def table1() -> PartResult:
@@ -168,7 +179,8 @@ def criage() -> PartResult:
         for metric, p_value in (("pd", 0.0001), ("tc", 1.0))
     ]
     seconds = {"random": 0.001, "criage": 0.01, "rollback-o": 0.002, "rollback": 0.006}
-    found = evaluation(removal=tuple(rows), explain_seconds=seconds)
+    by_seed = {method: (each, each) for method, each in seconds.items()}
+    found = evaluation(removal=tuple(rows), explain_seconds_seeds=by_seed)
     return part(found, significance=apart)
 
 

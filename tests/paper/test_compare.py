@@ -9,11 +9,10 @@ import pytest
 
 import whereof
 from paper import hand_made
-from whereof.paper.compare import compare, short_relation
+from whereof.paper.compare import compare
 from whereof.paper.figures import Comparison, Figure
-from whereof.paper.measure import PartResult, Results
+from whereof.paper.measure import ExplainedExample, PartResult, Results
 from whereof.paper.plan import PaperOptions
-from whereof.paper.published import EXAMPLES
 from whereof.paper.write import Paper
 
 
@@ -25,7 +24,7 @@ def results() -> Results:
         "approximation": hand_made.approximation(),
         "theory": hand_made.theory(),
     }
-    return Results(PaperOptions(models=("distmult",), seeds=2), parts)
+    return hand_made.results(PaperOptions(models=("distmult",), seeds=2), parts)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def figure(table: Comparison, *names: str, column: str) -> Figure:
 def both() -> Results:
     """DistMult with both optimizers; of ComplEx nothing is finished."""
     parts = {"removal-distmult": hand_made.table1(), "lazy-distmult": hand_made.lazy()}
-    return Results(PaperOptions("fb15k-237"), parts)
+    return hand_made.results(PaperOptions("fb15k-237"), parts)
 
 
 def test_what_was_not_measured_has_no_table(tables: dict[str, Comparison], both: Results) -> None:
@@ -121,7 +120,9 @@ def test_approximation_has_every_seed_that_is_known(tables: dict[str, Comparison
 def test_one_seed_has_no_interval_over_seeds() -> None:
     part = hand_made.table1()
     part = replace(part, runs=part.runs[:1])
-    results = Results(PaperOptions(models=("distmult",), seeds=1), {"removal-distmult": part})
+    results = hand_made.results(
+        PaperOptions(models=("distmult",), seeds=1), {"removal-distmult": part}
+    )
     (models,) = [table for table in compare(results) if table.name == "models"]
     mrr = figure(models, "DistMult", "adam", "paper's", column="MRR")
     assert (mrr.seeds, mrr.interval) == ((0.6,), None)
@@ -157,12 +158,15 @@ def test_the_summary_says_where_figures_lie(results: Results) -> None:
 
 def test_one_seed_says_how_far_from_the_paper_it_is() -> None:
     part = hand_made.table1()
-    for row in part.evaluation["removal"]:
-        for metric in ("pd", "tc"):
-            row[f"{metric}_seeds"] = row[f"{metric}_seeds"][:1]
-            row[metric] = row[f"{metric}_seeds"][0]
+    first = [
+        replace(row, pd=row.pd_seeds[0], pd_seeds=row.pd_seeds[:1])
+        for row in part.evaluation.removal
+    ]
+    first = [replace(row, tc=row.tc_seeds[0], tc_seeds=row.tc_seeds[:1]) for row in first]
+    evaluation = hand_made.evaluation(removal=tuple(first))
+    part = replace(part, evaluation=evaluation)
     options = PaperOptions(models=("distmult",), seeds=1)
-    paper = Paper.of(Results(options, {"removal-distmult": part}))
+    paper = Paper.of(hand_made.results(options, {"removal-distmult": part}))
     table = {table.name: table for table in paper.tables}["table1"]
     apart = [
         100 * abs(figure.mean - figure.paper)
@@ -257,8 +261,8 @@ def test_parts_measured_apart_are_listed_apart(both: Results) -> None:
     ]
     lazy = hand_made.lazy()
     later = replace(lazy.measured, date="2026-11-16T08:00:00+00:00", machine="a GPU")
-    parts = {**both.parts, "lazy-distmult": replace(lazy, measured=later)}
-    assert Paper.of(Results(both.options, parts)).sources == [
+    parts = {"removal-distmult": hand_made.table1(), "lazy-distmult": replace(lazy, measured=later)}
+    assert Paper.of(hand_made.results(both.options, parts)).sources == [
         "Measured 2026-11-15 on a processor, 2 cores: `whereof paper` "
         "(Table 1, DistMult with adam).",
         "Measured 2026-11-16 on a GPU: `whereof paper` (Table 1, DistMult with adam-lazy).",
@@ -267,7 +271,7 @@ def test_parts_measured_apart_are_listed_apart(both: Results) -> None:
 
 def truth_results(**values: Any) -> Results:
     options = PaperOptions("fb15k-237", models=("distmult",))
-    return Results(options, {"truth": hand_made.truth(**values)})
+    return hand_made.results(options, {"truth": hand_made.truth(**values)})
 
 
 def test_the_truth_has_one_row_a_method() -> None:
@@ -328,8 +332,10 @@ def with_example(run: whereof.Run, optimizer: str, credit: str, rank: int) -> Pa
         for fact, (name, rank, influence) in zip(found.facts, numbers, strict=True)
     ]
     ours = replace(found, prediction=asked, n_adjacent=334, facts=tuple(facts[:2]))
-    evaluation = hand_made.evaluation(config={"optimizer": optimizer, "credit": credit})
-    return hand_made.part(evaluation, qualitative=[{"ours": ours, "paper": facts[2:]}])
+    part = hand_made.table1()
+    evaluation = replace(part.evaluation, config={"optimizer": optimizer, "credit": credit})
+    example = ExplainedExample(ours, tuple(facts[2:]))
+    return replace(part, evaluation=evaluation, qualitative=(example,))
 
 
 def test_our_facts_stand_above_the_papers_for_both_trainings(tmp_path: Path) -> None:
@@ -338,7 +344,7 @@ def test_our_facts_stand_above_the_papers_for_both_trainings(tmp_path: Path) -> 
         "removal-distmult": with_example(run, "adam", "step", 16),
         "lazy-distmult": with_example(run, "adam-lazy", "source", 13),
     }
-    results = Results(PaperOptions("fb15k-237", models=("distmult",)), parts)
+    results = hand_made.results(PaperOptions("fb15k-237", models=("distmult",)), parts)
     table = {table.name: table for table in compare(results)}["qualitative"]
     rows = shown(table)
     assert rows[0] == (
@@ -355,9 +361,3 @@ def test_our_facts_stand_above_the_papers_for_both_trainings(tmp_path: Path) -> 
     row = table.to_dict()["rows"][2]
     assert (row["whose"], row["fact"]) == ("paper's", "Midway - industry - Video game")
     assert row["influence"]["mean"] == 0.1
-
-
-def test_relations_are_named_by_the_last_word_of_their_path() -> None:
-    assert short_relation(EXAMPLES[0].relation) == "currency"
-    assert short_relation(EXAMPLES[2].relation) == "film release region"
-    assert short_relation("intergovorgs3") == "intergovorgs3"

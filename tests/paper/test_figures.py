@@ -1,11 +1,11 @@
 import pytest
 
-from whereof.paper.figures import ComparedRow, Comparison, Count, Figure
+from whereof.paper.figures import Comparison, Count, Figure, Row
 
 
 @pytest.mark.parametrize(
     ("paper", "standing"),
-    [(0.93, "inside"), (0.945, "inside"), (0.96, "above"), (0.8, "below"), (None, None)],
+    [(0.93, "inside"), (0.94, "inside"), (0.96, "above"), (0.8, "below"), (None, None)],
 )
 def test_where_the_papers_figure_lies(paper: float | None, standing: str | None) -> None:
     assert Figure(0.91, seeds=(0.88, 0.94), paper=paper).paper_is == standing
@@ -17,7 +17,7 @@ def test_a_whole_percent_stands_for_all_that_round_to_it() -> None:
 
 
 def test_more_digits_leave_less_room() -> None:
-    assert Figure(0.59, seeds=(0.5889,), paper=0.5888, rounded=0.00005).paper_is == "below"
+    assert Figure(0.59, seeds=(0.5889,), paper=0.5888).paper_is == "below"
 
 
 def test_counts_are_not_rounded_to_percents() -> None:
@@ -67,11 +67,11 @@ def test_a_figure_as_text(figure: Figure, texts: tuple[str, ...]) -> None:
 
 def test_rows_of_several_lines_have_the_papers_figure_last() -> None:
     rows = [
-        ComparedRow(("DistMult", "adam"), [Figure(0.91, seeds=(0.88, 0.94), paper=0.93), None]),
-        ComparedRow(("ComplEx", "adam"), [Figure(0.9), Figure(0.8)], Count(10, 1)),
+        Row(("DistMult", "adam"), [Figure(0.91, seeds=(0.88, 0.94), paper=0.93), None]),
+        Row(("ComplEx", "adam"), [Figure(0.9), Figure(0.8)], Count(10, 1)),
     ]
     comparison = Comparison(
-        "table", "Table", "About it.", "model optimizer", ["PD 1", "TC 1"], rows
+        "table", "Table", "model optimizer", ["PD 1", "TC 1"], "About it.", rows=rows
     )
     table = comparison.table()
     assert [column.title for column in table.columns] == ["model, optimizer", "PD 1", "TC 1"]
@@ -85,6 +85,6 @@ def test_rows_of_several_lines_have_the_papers_figure_last() -> None:
 
 
 def test_rows_of_single_values_have_a_column_for_each_name() -> None:
-    rows = [ComparedRow(("DistMult", "1"), [Figure(0.5, unit="number")])]
-    table = Comparison("table", "Table", "", "model k", ["median"], rows).table()
+    rows = [Row(("DistMult", "1"), [Figure(0.5, unit="number")])]
+    table = Comparison("table", "Table", "model k", ["median"], "", rows=rows).table()
     assert [column.title for column in table.columns] == ["model", "k", "median"]

@@ -69,7 +69,8 @@ def test_the_model_table(
     dataset: str, model: str, mrr: float, hits1: float, hits10: float | None
 ) -> None:
     found = DATASETS[dataset].row("models", (model, "adam", "paper's"))
-    assert [Figure(0.5).beside(percent).paper for percent in found] == [mrr, hits1, hits10]
+    papers = [Figure(0.5).beside("share", it).paper for it in found]
+    assert papers == [each for each in (mrr, hits1, hits10) if each]
 
 
 @pytest.mark.parametrize("table", ["table1", "models", "times"])
@@ -99,4 +100,4 @@ def test_times_and_sizes(
     assert explained == [tuple(60 * each for each in explaining), explaining]
     # The paper gives the number of removed facts for DistMult only.
     assert printed.row("sizes", ("DistMult", "adam")) == (removed, adjacent)
-    assert printed.row("sizes", ("ComplEx", "adam-lazy")) == (None, adjacent)
+    assert printed.row("sizes", ("ComplEx", "adam-lazy"))[1:] == (adjacent,)

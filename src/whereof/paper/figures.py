@@ -16,11 +16,6 @@ _UNITS = {"facts": "count", "minutes": "number", "p": "p-value"}
 """Units of figures in JSON that have another name in `units`."""
 _ROUNDED = {"share": 0.005, "points": 0.005, "facts": 0.5, "number": 0.005}
 """By unit: half of the last digit that the paper prints."""
-_WRITTEN = (
-    *("unit", "mean", "interval", "low", "high", "seeds", "n_predictions", "std"),
-    *("paper", "paper_std", "paper_is"),
-)
-"""What JSON has of a figure."""
 _LINES = ("95%", "seeds", "paper")
 """Lines below one of our figures."""
 
@@ -42,42 +37,58 @@ class Figure:
     paper: float | None = None
     paper_std: float | None = None
     unit: str = "share"
-    rounded: float | None = None
-    """Half of the last digit that the paper prints, if it is not the unit's."""
+    """That of the column, unless it is `points`."""
 
-    def beside(self, printed: Printed) -> "Figure":
-        """The same figure with the paper's, as it is printed."""
-        paper, std = printed if isinstance(printed, tuple) else (printed, None)
-        if paper is not None and self.unit in ("share", "points"):
-            paper = round(paper / 100, 6)  # without the last bit of the division
-        return replace(self, paper=paper, paper_std=std)
-
-    def over(self, seeds: Sequence[float]) -> "Figure":
-        """The same figure with one value for each seed, and the interval over several."""
+    @classmethod
+    def over(cls, seeds: Sequence[float]) -> "Figure | None":
+        """The mean of one value for each seed, and the interval over several; None if empty."""
         interval = bootstrap_interval([np.array([value]) for value in seeds])
-        return replace(self, seeds=tuple(seeds), interval=interval)
+        return cls(float(np.mean(seeds)), interval, tuple(seeds)) if seeds else None
+
+    @classmethod
+    def of(cls, record: Any, name: str, n_predictions: int | None = None) -> "Figure":
+        """A value of a record, with its interval, its seeds and its deviation if it has them."""
+        seeds = [it for it in getattr(record, f"{name}_seeds", ()) if units.is_number(it)]
+        found, mean = cls.over(seeds) or cls(None), getattr(record, f"{name}_mean", None)
+        return replace(
+            found,
+            mean=getattr(record, name, mean),
+            interval=getattr(record, f"{name}_interval", None) or found.interval,
+            n_predictions=n_predictions,
+            std=getattr(record, f"{name}_std", None),
+        )
+
+    def beside(self, unit: str, printed: Printed) -> "Figure":
+        """The same figure with its column's unit, and with the paper's as it is printed."""
+        unit = "points" if self.unit == "points" else unit
+        paper, std = printed if isinstance(printed, tuple) else (printed, None)
+        if not units.is_number(paper):
+            return replace(self, unit=unit)
+        if unit in ("share", "points"):
+            paper = round(paper / 100, 6)  # without the last bit of the division
+        return replace(self, unit=unit, paper=paper, paper_std=std)
 
     @property
-    def low(self) -> float | None:
-        return min(self.seeds, default=None)
-
-    @property
-    def high(self) -> float | None:
-        return max(self.seeds, default=None)
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest seed."""
+        return (min(self.seeds), max(self.seeds)) if self.seeds else None
 
     @property
     def paper_is(self) -> str | None:
         """Where the paper's figure lies: `inside` our range of seeds, `below` or `above` it."""
-        if self.paper is None or self.low is None or self.high is None:
+        if self.paper is None or self.ends is None:
             return None
-        slack = _ROUNDED.get(self.unit, 0.0) if self.rounded is None else self.rounded
-        slack += 1e-9  # for the last bit of the division by 100
-        if self.paper < self.low - slack:
+        rounded = _ROUNDED.get(self.unit, 0.0)
+        if self.unit == "share" and round(100 * self.paper, 4) % 1:
+            rounded /= 100  # the paper prints whole percents, or two more digits
+        rounded += 1e-9  # for the last bit of the division by 100
+        if self.paper < self.ends[0] - rounded:
             return "below"
-        return "above" if self.paper > self.high + slack else "inside"
+        return "above" if self.paper > self.ends[1] + rounded else "inside"
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _WRITTEN}
+        low, high = self.ends or (None, None)
+        return asdict(self) | {"low": low, "high": high, "paper_is": self.paper_is}
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
@@ -91,13 +102,13 @@ class Figure:
     @property
     def seeds_text(self) -> str:
         """The lowest and the highest seed."""
-        return self._range(None if self.low is None else (self.low, self.high))
+        return self._range(self.ends)
 
-    def _range(self, ends: tuple[float | None, float | None] | None) -> str:
+    def _range(self, ends: tuple[float, float] | None) -> str:
         if ends and ends[0] == ends[1]:
             return self._show(ends[0])
         if ends and self.unit == "points":
-            return " to ".join(f"{100 * (end or 0):.0f}" for end in ends)
+            return " to ".join(f"{100 * end:.0f}" for end in ends)
         return self._show(ends, "interval")
 
     def _show(self, value: Any, pair: str = "") -> str:
@@ -110,9 +121,8 @@ class Figure:
         if self.paper is None:
             return ""
         percent = self.unit in ("share", "points")
-        text = f"{round(100 * self.paper if percent else self.paper, 4):,g}"
-        if self.unit == "points" and self.paper > 0:
-            text = f"+{text}"
+        sign = "+" if self.unit == "points" and self.paper > 0 else ""
+        text = f"{sign}{round(100 * self.paper if percent else self.paper, 4):,g}"
         text += "%" if self.unit == "share" else ""
         return text if self.paper_std is None else f"{text} ± {self.paper_std:,g}"
 
@@ -133,7 +143,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class ComparedRow:
+class Row:
     """Figures by column; None where there is none."""
 
     names: tuple[str, ...]
@@ -148,43 +158,38 @@ class Comparison:
 
     name: str
     title: str
-    about: str
     heads: str
-    """Titles of the names of rows, with blanks between them."""
+    """What the names of rows are, with blanks between them."""
     columns: Sequence[str]
-    rows: Sequence[ComparedRow] = ()
+    about: str
+    units: str = "share"
+    """For each column, with blanks between them; or one for all."""
+    parts: str = "table1"
+    """Parts that give the rows: names or groups, with blanks between them."""
+    rows: Sequence[Row] = ()
 
     def figures(self, *names: str) -> Sequence[Figure | None]:
         """The figures of the row with these names; empty if there is none."""
         return next((row.figures for row in self.rows if row.names == names), ())
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "title": self.title,
-            "about": self.about,
-            "rows": [
-                dict(zip(self.heads.split(), row.names, strict=True))
-                | ({} if row.count is None else asdict(row.count))
-                | {
-                    _key(column): None if figure is None else figure.to_dict()
-                    for column, figure in zip(self.columns, row.figures, strict=True)
-                }
-                for row in self.rows
-            ],
-        }
+        keys = [_key(column) for column in self.columns]
+        rows = []
+        for row in self.rows:
+            figures = [figure and figure.to_dict() for figure in row.figures]
+            names = dict(zip(self.heads.split(), row.names, strict=True))
+            count = asdict(row.count) if row.count else {}
+            rows.append(names | count | dict(zip(keys, figures, strict=True)))
+        return {"name": self.name, "title": self.title, "about": self.about, "rows": rows}
 
     def table(self) -> Table:
         """The table for people.
 
         If rows take several lines, their names are in one column, above the names of lines.
         """
-        heads, numbers = self.heads.split(), [Column(_key(it), it, "number") for it in self.columns]
-        texts = [
-            [("", "", "", "") if it is None else it.texts for it in row.figures]
-            for row in self.rows
-        ]
-        stacked, rows = any(any(cell[1:]) for row in texts for cell in row), []
+        heads, rows = self.heads.split(), []
+        texts = [[it.texts if it else ("",) * 4 for it in row.figures] for row in self.rows]
+        stacked = any(any(cell[1:]) for row in texts for cell in row)
         for row, cells in zip(self.rows, texts, strict=True):
             names = (", ".join(row.names),) if stacked else row.names
             rows.append((*names, *(Cell(cell[0], "text") for cell in cells)))
@@ -193,6 +198,7 @@ class Comparison:
                     lines = (name, *(cell[line] for cell in cells))
                     rows.append(tuple(Cell(text, "text", tone="faint") for text in lines))
         words = [Column("", ", ".join(heads))] if stacked else [Column(it, it) for it in heads]
+        numbers = [Column(_key(it), it, "number") for it in self.columns]
         return Table(self.name, self.title, (*words, *numbers), rows, self.about)
 
 
@@ -201,7 +207,7 @@ def _key(column: str) -> str:
     return "_".join(re.findall(r"[\w@%-]+", column.lower()))
 
 
-def counts_text(rows: Iterable[ComparedRow]) -> str:
+def counts_text(rows: Iterable[Row]) -> str:
     """`100 predictions, 1 seed.`; by the first two names of rows if they differ."""
     groups: dict[Count, dict[str, None]] = {}
     for row in rows:

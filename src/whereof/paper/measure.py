@@ -1,12 +1,11 @@
 """Measures the parts one by one, and keeps each when it is finished."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -14,16 +13,16 @@ from whereof._version import __version__
 from whereof.api import Run
 from whereof.api.cases import open_case
 from whereof.errors import WhereofError
-from whereof.evaluate.evaluation import Evaluation, convert, plain
+from whereof.evaluate.evaluation import Evaluation, convert, evaluate, plain
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocols.leave_one_out import Order, Truth, find_orders
+from whereof.evaluate.protocols.leave_one_out import Order
 from whereof.evaluate.protocols.removal import Significance
-from whereof.evaluate.sample import Retraining, Sample, pick
+from whereof.evaluate.sample import Retraining
 from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.paper.figures import Count
 from whereof.paper.plan import FIRST_SEED, PaperOptions, Part, plan
-from whereof.paper.published import EXAMPLES, MODELS, PublishedExample
+from whereof.paper.published import MODELS, PublishedExample
 from whereof.paper.runs import Runs
 from whereof.retrain.engine import Engine
 from whereof.retrain.retrainer import Case
@@ -38,12 +37,11 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Measured:
-    """How a part was measured: command, machine and date."""
+    """How a part was measured; the date is UTC."""
 
     command: str
     machine: str
     date: str
-    """UTC."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +65,12 @@ class ExplainedExample:
 
 @dataclass(frozen=True)
 class PartResult:
-    """The stored result of a finished part."""
+    """The result of a finished part."""
 
-    asked: dict[str, Any]
-    """The settings that tell it from other results."""
+    part: Part
+    evaluation: Evaluation
     measured: Measured
     runs: tuple[TrainedRun, ...]
-    evaluation: dict[str, Any]
-    """The document of an `Evaluation`."""
     significance: tuple[Significance, ...]
     """Rollback against every baseline."""
     examples: tuple[Explanation, ...]
@@ -85,17 +81,12 @@ class PartResult:
     labels: dict[str, str] = field(default_factory=dict)
     """By name: the labels of entities in `other_credit`."""
 
-
-@dataclass(frozen=True)
-class Finished:
-    """A finished part with its result."""
-
-    part: Part
-    result: PartResult
-
-    @cached_property
-    def evaluation(self) -> Evaluation:
-        return Evaluation.from_dict(self.result.evaluation)
+    @classmethod
+    def from_dict(cls, part: Part, document: dict[str, Any], name: str) -> "PartResult":
+        """A result from its document, which `name` says the place of."""
+        kinds, own = get_type_hints(cls), document.keys() - {"asked", "evaluation"}
+        fields = {key: convert(document[key], kinds[key], name) for key in own}
+        return cls(part, Evaluation.from_dict(document["evaluation"], name), **fields)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -113,39 +104,32 @@ class Finished:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of all finished parts, by name."""
+    """The results of finished parts, in the order of the paper's tables."""
 
     options: PaperOptions
-    parts: Mapping[str, PartResult]
+    finished: Sequence[PartResult]
 
-    @cached_property
-    def finished(self) -> list[Finished]:
-        """The finished parts, in the order of the paper's tables."""
-        known, planned = self.parts, plan(self.options)
-        return [Finished(part, known[part.name]) for part in planned if part.name in known]
-
-    @property
-    def table1(self) -> list[Finished]:
-        """The finished parts of Table 1."""
-        return [each for each in self.finished if each.part.in_table1]
-
-    def find(self, name: str) -> list[Finished]:
-        """The part of that name, if it is finished."""
-        return [each for each in self.finished if each.part.name == name]
+    def find(self, parts: str) -> list[PartResult]:
+        """The finished parts of these names or groups, with blanks between them."""
+        return [
+            mine
+            for word in parts.split()
+            for mine in self.finished
+            if word in (mine.part.name, mine.part.group)
+        ]
 
     @property
     def missing(self) -> list[Part]:
-        return [part for part in plan(self.options) if part.name not in self.parts]
+        found = [mine.part.name for mine in self.finished]
+        return [part for part in plan(self.options) if part.name not in found]
 
 
 @dataclass(frozen=True)
 class Measuring:
     """Measures parts with one engine."""
 
-    options: PaperOptions
-    engine: Engine
-    events: Events
     runs: Runs
+    engine: Engine
 
     def kept(self, part: Part) -> PartResult | None:
         """The stored result of a part; None if there is none for these settings."""
@@ -153,26 +137,28 @@ class Measuring:
         try:
             document = json.loads(path.read_bytes())
             same = document["asked"] == self._asked(part)
-            return convert(document, PartResult, str(path)) if same else None
+            return PartResult.from_dict(part, document, str(path)) if same else None
         except (OSError, ValueError, LookupError, TypeError, WhereofError):
             return None
 
     def measure(self, part: Part) -> PartResult:
         """Evaluate a part and store the result."""
-        run = self.runs.open(part)
+        run, options = self.runs.open(part), self.runs.options
         # Whatever may be missing is found before anything is retrained.
-        qualitative = explain_examples(run, self.events) if part.explains_examples else ()
-        other = self._other_run(run, part)
+        qualitative = explain_examples(run, self.runs.events, part.examples)
+        other = part.other_credit and self.runs.sibling(run, credit=part.other_credit)
+        if other:
+            check_same_rows(run, other)
         evaluation = self._evaluate(run, part.options)
         if evaluation.retrainings:
-            path = self.options.folder / "retrainings" / f"{part.name}.parquet"
+            path = options.folder / "retrainings" / f"{part.name}.parquet"
             evaluation.to_file(path, force=True)
         date = datetime.now(UTC).isoformat(timespec="seconds")
         runs = [self.runs.sibling(run, seed=seed) for seed in part.seeds]
         document = plain(
             {
                 "asked": self._asked(part),
-                "measured": Measured(self.options.command, self.engine.describe(), date),
+                "measured": Measured(options.command, self.engine.describe(), date),
                 "runs": [
                     TrainedRun(it.config.seed, it.summary()["seconds"], it.metrics) for it in runs
                 ],
@@ -183,15 +169,16 @@ class Measuring:
                     for row in fallen(evaluation.retrainings)
                 ],
                 "qualitative": qualitative,
-                **(self._other_credit(run, other, evaluation) if other else {}),
+                **(self._other_credit(run, other, part) if other else {}),
             }
         )
         path = self.path(part)
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False), force=True)
-        return convert(document, PartResult, str(path))
+        return PartResult.from_dict(part, document, str(path))
 
     def _evaluate(self, run: Run, options: EvaluateOptions) -> Evaluation:
-        return run.evaluate(events=self.events, **options.to_dict(), **self.runs.engine.to_dict())
+        where = self.runs.engine.to_dict()
+        return run.evaluate(events=self.runs.events, **options.to_dict(), **where)
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; by now no retraining is needed."""
@@ -202,28 +189,20 @@ class Measuring:
         rows = [row for each in (*found, evaluation) for row in each.significance]
         return [row for row in rows if row.method == "rollback"]
 
-    def _other_run(self, run: Run, part: Part) -> Run | None:
-        """The run with the part's other credit, which must have the same parameters."""
-        if part.other_credit is None:
-            return None
-        other = self.runs.sibling(run, credit=part.other_credit)
-        check_same_rows(run, other)
-        return other
-
-    def _other_credit(self, run: Run, other: Run, evaluation: Evaluation) -> dict[str, Any]:
-        with open_case(run, self.engine, self.events) as case:
-            options = EvaluateOptions.from_dict(evaluation.options)
-            orders = rank_by_other_trace(case, other, options)
+    def _other_credit(self, run: Run, other: Run, part: Part) -> dict[str, Any]:
+        with open_case(run, self.engine, self.runs.events) as case:
+            orders = rank_by_other_trace(case, other, part.options)
         entities = other.dataset.entities
-        names = dict.fromkeys(name for each in orders for name in (each.subject, each.object))
+        names = {name for each in orders for name in (each.subject, each.object)}
         labels = {name: entities.label(entities.find(name)) for name in names}
         return {"other_credit": orders, "labels": labels}
 
     def path(self, part: Part) -> Path:
         """The file of its result."""
-        return self.options.folder / "parts" / f"{part.name}.json"
+        return self.runs.options.folder / "parts" / f"{part.name}.json"
 
     def _asked(self, part: Part) -> Any:
+        """What tells a result from others."""
         identity, version = self.engine.identity, __version__
         return plain({"format": _FORMAT, "part": part, "engine": identity, "whereof": version})
 
@@ -241,56 +220,48 @@ def fallen(retrainings: Sequence[Retraining], n: int = _EXAMPLES) -> list[Retrai
     return [row for row in sorted(single, key=change)[:n] if row.asks == "object"]
 
 
-def explain_examples(run: Run, events: Events) -> tuple[ExplainedExample, ...]:
-    """How a run explains the paper's examples.
-
-    Examples that are not in the data are left out: all of them, if it has no labels.
-    """
-    found, missing = list[ExplainedExample](), list[str]()
-    for example in EXAMPLES:
+def explain_examples(
+    run: Run, events: Events, examples: Sequence[PublishedExample]
+) -> list[ExplainedExample]:
+    """How a run explains the paper's examples; those that are not in the data are left out."""
+    explained, missing = [], []
+    for it in examples:
         try:
-            found.append(_explain_example(run, example))
+            found = run.explain(it.subject, it.relation, it.object, top=None)
         except WhereofError as error:
             missing.append(str(error))
+            continue
+        wanted = (found.prediction.relation, found.prediction.object, it.paper)
+        papers = [
+            fact
+            for fact in found.facts
+            if (fact.relation, fact.object, fact.labels["subject"]) == wanted
+        ]
+        first = replace(found, facts=found.facts[:_SHOWN])
+        explained.append(ExplainedExample(first, tuple(papers)))
     if missing:
-        n_left_out = f"{len(missing)} of the paper's {len(EXAMPLES)} examples are left out"
+        n_left_out = f"{len(missing)} of the paper's {len(examples)} examples are left out"
         events.emit(Note(f"{n_left_out}: {missing[0]}"))
-    return tuple(found)
-
-
-def _explain_example(run: Run, example: PublishedExample) -> ExplainedExample:
-    found = run.explain(example.subject, example.relation, example.object, top=None)
-    asked = found.prediction
-    papers = [
-        fact
-        for fact in found.facts
-        if (fact.relation, fact.object) == (asked.relation, asked.object)
-        and fact.labels["subject"] == example.paper
-    ]
-    return ExplainedExample(replace(found, facts=found.facts[:_SHOWN]), tuple(papers))
+    return explained
 
 
 def check_same_rows(run: Run, other: Run) -> None:
     """Refuse to compare a trace with the retrainings of a model that it does not belong to."""
-    if not (
-        np.array_equal(run.entity_rows, other.entity_rows)
-        and np.array_equal(run.relation_rows, other.relation_rows)
-    ):
+    pairs = (run.entity_rows, other.entity_rows), (run.relation_rows, other.relation_rows)
+    if not all(np.array_equal(*pair) for pair in pairs):
         raise WhereofError(
             f"{other.path} has other parameters than {run.path}, and credit changes none: they "
             f"were trained on different machines; remove {run.path} to train both again"
         )
 
 
-def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> list[Order]:
+def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> Sequence[Order]:
     """How rollback ranks facts with the trace of another run that has the same parameters.
 
     Credit by step and by source differ in the trace only, so one set of retrainings serves both.
     """
-    sample = pick(case, options)
-    # The evaluation retrained the same, so the journal has all of it.
-    truth = Truth(sample, options)
     # Explanations are computed where the run's own are: on the GPU, or on the CPU.
     traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
-    estimates = Sample(traced, sample.predictions).adjacent_influences("rollback")
-    return find_orders(sample, estimates, truth)
+    found = evaluate([traced], options.replace(methods="rollback", baseline=None), ("", ""), {})
+    orders: Sequence[Order] = found.leave_one_out[0].orders
+    return orders

@@ -3,7 +3,8 @@
 A part is one run under several seeds, and one evaluation of it.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,12 @@ from typing import Any
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
-from whereof.paper.published import CRIAGE_SIZES, DATASETS, MODELS, SIZES, Published
+from whereof.paper.published import DATASETS, MODELS, SIZES, Published, PublishedExample
 from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings, choice, number
 from whereof.training import TrainConfig
 
 FIRST_SEED = 42
-CONSTRAINTS = ("none", "unit", "max:2", "max:3")
-PAPERS, LAZY = "adam", "adam-lazy"
-"""Optimizers: the paper's, and ours beyond it."""
-
-_TRUTHS = 5
-"""Number of predictions whose adjacent facts are all removed, one by one."""
-_NATIONS_SEEDS, _LAZY_DISTMULT_SEEDS = 5, 3
 
 
 @dataclass(frozen=True)
@@ -65,15 +59,13 @@ class PaperOptions(Settings):
             object.__setattr__(self, "models", tuple(filter(None, names)))
         unknown = [f"unknown model {model!r}" for model in self.models if model not in MODELS]
         if unknown or not self.models:
-            why = unknown[0] if unknown else "no models"
-            raise WhereofError(f"{why}; choose from {', '.join(MODELS)}")
+            raise WhereofError(f"{[*unknown, 'no models'][0]}; choose from {', '.join(MODELS)}")
         self.seconds  # noqa: B018 - raises on a time that cannot be read
 
     @property
-    def seconds(self) -> float | None:
-        """The time budget in seconds; None without one."""
-        found = TrainConfig(time_budget=self.time_budget).time_budget
-        return None if found is None else float(found)
+    def seconds(self) -> float:
+        """The time budget in seconds; infinity without one."""
+        return float(TrainConfig(time_budget=self.time_budget).time_budget or math.inf)
 
     @property
     def published(self) -> Published:
@@ -104,28 +96,32 @@ class Part:
 
     name: str
     title: str
-    model: str
-    settings: Mapping[str, Any]
-    """Settings that differ from the paper's preset."""
     options: EvaluateOptions
-    other_baselines: tuple[str, ...] = ()
+    model: str = "distmult"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that differ from the paper's preset."""
+    other_baselines: Sequence[str] = ()
     """Rollback is compared with these too."""
-    repeating: tuple[str, ...] = ()
-    """Protocols that need no other retrainings than the rest."""
-    in_table1: bool = False
-    explains_examples: bool = False
-    """Whether its run explains the paper's own examples too."""
+    group: str = ""
+    """table1, if its rows are in Table 1."""
     other_credit: str | None = None
     """Another credit whose estimates are compared with the same retrainings."""
+    examples: Sequence[PublishedExample] = ()
+    """The paper's own examples, which its run explains too."""
 
     @property
     def optimizer(self) -> str:
-        return str(self.settings.get("optimizer", PAPERS))
+        return str(self.settings.get("optimizer", "adam"))
 
     @property
     def run(self) -> str:
         """The name of its run's folder; parts with the same settings share it."""
         return "-".join([self.model, *map(str, self.settings.values())])
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The settings of its first run that differ from the preset, and the seed."""
+        return {"model": self.model, "seed": FIRST_SEED, **self.settings}
 
     @property
     def seeds(self) -> range:
@@ -145,91 +141,39 @@ class Part:
 
     def n_retrainings(self, n_predictions: int, n_facts: int) -> int:
         """The most retrainings that one seed can need."""
-        options = self.options
+        options, asked = self.options, set(self.options.protocols)
         n_asked = min(n_predictions, options.limit or n_predictions)
         n_adjacent = min(n_facts, n_asked * (options.most_adjacent or n_facts))
         size = SampleSize(n_asked, n_facts, n_adjacent)
-        counted = set(options.protocols) - set(self.repeating)
-        n_others = max(len(options.constraints or ()) - 1, 0)
-        return count_retrainings(counted, options, size) + n_others * count_retrainings(
-            options.protocols, options, size
-        )
+        # Approximation removes the same facts as removal does with rollback and k = 1.
+        counted = asked - {"approximation"} if "removal" in asked else asked
+        n_runs = max(len(options.constraints or ()), 1)
+        return n_runs * count_retrainings(counted, options, size)
 
 
 def plan(options: PaperOptions) -> tuple[Part, ...]:
     """The parts of the paper's experiments on a dataset, in the order of its tables."""
-    parts = [
-        _table1_part(options, model, optimizer)
+    found = options.published
+    parts: list[dict[str, Any]] = [
+        {
+            "name": f"{kind}-{model}",
+            "title": f"Table 1, {MODELS[model]} with {settings.get('optimizer', 'adam')}",
+            "model": model,
+            "settings": settings,
+            "options": {"k": SIZES, "protocols": found.protocols},
+            "group": "table1",
+            "examples": found.examples if model == "distmult" else (),
+        }
         for model in options.models
-        for optimizer in (PAPERS, LAZY)
+        for kind, settings in (("removal", {}), ("lazy", found.lazy))
     ]
-    if options.dataset == "nations" and "distmult" in options.models:
-        parts += _distmult_parts(options)
-    if options.dataset == "fb15k-237" and "distmult" in options.models:
-        parts.append(_truth_part(options))
-    return tuple(parts)
+    if "distmult" in options.models:
+        parts += found.parts
+    return tuple(_part(options, **about) for about in parts)
 
 
-def lazy_settings(dataset: str) -> dict[str, str]:
-    """The settings of lazy Adam that differ from the paper's preset."""
-    settings = {"optimizer": LAZY, "credit": "source"}
-    return settings | ({"sampling": "distinct"} if dataset == "fb15k-237" else {})
-
-
-def _table1_part(options: PaperOptions, model: str, optimizer: str) -> Part:
-    """A model's rows of Table 1, and everything that uses the same retrainings."""
-    lazy, small = optimizer == LAZY, options.dataset == "nations"
-    default = _NATIONS_SEEDS if small else 1
-    if not small and lazy and model == "distmult":
-        default = _LAZY_DISTMULT_SEEDS
-    # On Nations, approximation is a part of its own, under several constraints. Elsewhere it
-    # removes the same facts as removal does with rollback and k = 1.
-    repeating = () if small else ("approximation",)
-    asked = EvaluateOptions(
-        k=SIZES,
-        protocols=("removal", "steadiness", *repeating),
-        seeds=options.seeds or default,
-        limit=options.n_predictions,
-    )
-    return Part(
-        f"{'lazy' if lazy else 'removal'}-{model}",
-        f"Table 1, {MODELS[model]} with {optimizer}",
-        model,
-        lazy_settings(options.dataset) if lazy else {},
-        asked,
-        repeating=repeating,
-        in_table1=True,
-        explains_examples=options.dataset == "fb15k-237" and model == "distmult",
-    )
-
-
-def _truth_part(options: PaperOptions) -> Part:
-    """Every adjacent fact of a few predictions removed alone, on the run with lazy Adam."""
-    asked = EvaluateOptions(
-        methods=("rollback", "gradient-dot"),
-        protocols=("leave-one-out",),
-        adjacent_only=True,
-        least_adjacent=50,
-        most_adjacent=1000,
-        limit=min(_TRUTHS, options.limit or _TRUTHS),
-    )
-    title, settings = "the truth, fact by fact", lazy_settings(options.dataset)
-    return Part("truth", title, "distmult", settings, asked, other_credit="step")
-
-
-def _distmult_parts(options: PaperOptions) -> list[Part]:
-    """What the paper shows for DistMult on Nations only."""
-    some: dict[str, Any] = {
-        "seeds": options.seeds or _NATIONS_SEEDS,
-        "limit": options.n_predictions,
-    }
-    methods = ("random", "criage", "rollback-o", "rollback")
-    criage = EvaluateOptions(methods=methods, k=CRIAGE_SIZES, protocols="removal", **some)
-    close = EvaluateOptions(protocols="approximation", constraints=CONSTRAINTS, **some)
-    theory, title = EvaluateOptions(protocols="theory", **some), "approximation under constraints"
-    sigmoid = {"loss": "sigmoid"}
-    return [
-        Part("criage", "CRIAGE table", "distmult", sigmoid, criage, other_baselines=("criage",)),
-        Part("approximation", title, "distmult", {}, close),
-        Part("theory", "theory", "distmult", {}, theory),
-    ]
+def _part(asked: PaperOptions, name: str, options: Mapping[str, Any], **about: Any) -> Part:
+    seeds = asked.seeds or asked.published.more_seeds.get(name, asked.published.seeds)
+    limits = [n for n in (options.get("limit"), asked.n_predictions) if n]
+    limit = {"limit": min(limits, default=None)}
+    return Part(name=name, options=EvaluateOptions(**{"seeds": seeds, **options, **limit}), **about)

@@ -2,12 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from whereof import units
 from whereof.evaluate.protocol import protocols
-from whereof.evaluate.protocols.leave_one_out import Order
-from whereof.paper.compare import relative_drop, truth_methods
 from whereof.paper.figures import Comparison
 from whereof.paper.measure import Results
 from whereof.paper.published import METRICS
@@ -20,30 +16,31 @@ _LEVEL = 0.05
 
 def summarise(results: Results, tables: Sequence[Comparison]) -> list[str]:
     """Sentences: what is missing, where the paper's figures lie, whether its claims hold."""
-    by_name = {table.name: table for table in tables}
-    return [
-        *_unfinished(results),
-        *(sentence for name in _COMPARED if name in by_name for sentence in _range(by_name[name])),
-        *_distances(by_name),
-        *_criage(by_name),
-        *_claims(results),
-        *_truth(results),
-    ]
+    found = {table.name: table for table in tables}
+    said = [*_unfinished(results)]
+    said += [each for name in _COMPARED if name in found for each in _range(found[name])]
+    if "table1" in found:
+        said += _distances(found["table1"])
+    if "criage" in found:
+        said.append(_criage(found))
+    for mine in results.find("approximation theory"):
+        for protocol in protocols(mine.part.options.protocols):
+            said += [*protocol.headlines(mine.evaluation)] or protocol.sentences(mine.evaluation)
+    if "truth" in found:
+        said += _truth(results, found["truth"])
+    return said
 
 
 def _unfinished(results: Results) -> Iterator[str]:
-    titles = [part.title for part in results.missing]
-    if titles:
-        n_parts = len(titles) + len(results.parts)
+    if titles := [part.title for part in results.missing]:
+        n_parts = len(titles) + len(results.finished)
         yield (
             f"Not finished: {len(titles)} of {n_parts} parts are missing ({'; '.join(titles)}). "
             "Run the same command again to continue."
         )
     if limit := results.options.limit:
-        yield (
-            f"A trial: {limit} predictions per seed, drawn at random (--limit). The paper uses "
-            "more."
-        )
+        per_seed = f"{limit} predictions per seed, drawn at random (--limit)"
+        yield f"A trial: {per_seed}. The paper uses more."
 
 
 def _range(table: Comparison) -> Iterator[str]:
@@ -56,8 +53,8 @@ def _range(table: Comparison) -> Iterator[str]:
     ]
     if not named:
         return
-    beside = f"{_COMPARED[table.name]}, the paper's {len(named)} figures beside"
-    n_seeds = max(len(figure.seeds) for _, figure in named)
+    title, n_seeds = _COMPARED[table.name], max(len(figure.seeds) for _, figure in named)
+    beside = f"{title}, the paper's {len(named)} figures beside"
     if n_seeds == 1:
         apart = [100 * abs((figure.mean or 0) - (figure.paper or 0)) for _, figure in named]
         yield f"{beside} our one seed: {sum(apart) / len(apart):.1f} points apart on average."
@@ -71,15 +68,11 @@ def _range(table: Comparison) -> Iterator[str]:
     for side in ("below", "above"):
         if texts := sides[side]:
             more = f", and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-            first = "; ".join(texts[:_NAMED])
-            yield f"{_COMPARED[table.name]}, the paper's {side} ours: {first}{more}."
+            yield f"{title}, the paper's {side} ours: {'; '.join(texts[:_NAMED])}{more}."
 
 
-def _distances(tables: Mapping[str, Comparison]) -> Iterator[str]:
+def _distances(table: Comparison) -> Iterator[str]:
     """Rollback against random removals, without the first fact and in all columns."""
-    if "table1" not in tables:
-        return
-    table = tables["table1"]
     rows = {row.names[:-1]: row.figures for row in table.rows if row.names[-1] == "difference"}
     for names, (points, *_) in rows.items():
         share = table.figures(*names, "rollback")[0]
@@ -98,16 +91,14 @@ def _distances(tables: Mapping[str, Comparison]) -> Iterator[str]:
             if figure and figure.mean is not None and figure.paper is not None
         }
         columns = [column for column in larger if larger[column]]
-        named = f" ({', '.join(columns)})" if columns else ""
         yield (
             f"{', '.join(names)}: rollback's distance to random is larger than the paper's in "
-            f"{len(columns)} of {len(larger)} columns{named}."
+            f"{len(columns)} of {len(larger)} columns"
+            + (f" ({', '.join(columns)})." if columns else ".")
         )
 
 
-def _criage(tables: Mapping[str, Comparison]) -> Iterator[str]:
-    if "criage" not in tables or "criage-p" not in tables:
-        return
+def _criage(tables: Mapping[str, Comparison]) -> str:
     compared = (("criage", "rollback"), ("criage", "criage"), ("criage-p", "rollback, criage"))
     mine, theirs, p_values = (
         [
@@ -119,41 +110,25 @@ def _criage(tables: Mapping[str, Comparison]) -> Iterator[str]:
         for name, method in compared
     )
     at_least = sum(a >= b for a, b in zip(mine, theirs, strict=True))
-    yield (
+    return (
         f"CRIAGE table: rollback is at or above criage in {at_least} of {len(mine)} figures; "
         f"{sum(p < _LEVEL for p in p_values)} of {len(p_values)} differences have p < {_LEVEL:g}."
     )
 
 
-def _claims(results: Results) -> Iterator[str]:
-    """What the protocols themselves say about constraints and theory."""
-    for mine in (*results.find("approximation"), *results.find("theory")):
-        for protocol in protocols(mine.part.options.protocols):
-            headlines = list(protocol.headlines(mine.evaluation))
-            yield from headlines or protocol.sentences(mine.evaluation)
-
-
-def _truth(results: Results) -> Iterator[str]:
-    methods = truth_methods(results)
-    for mine in results.find("truth") if methods else ():
-        orders = next(iter(methods.values()))
-        best = _mean_drop(orders, [order.best_drop for order in orders])
-        # One retraining may serve two predictions.
-        n_facts = mine.evaluation.leave_one_out[0].n_facts
-        yield (
-            f"The truth: all {n_facts:,} facts adjacent to {len(orders)} predictions, each removed "
-            f"alone. The best fact of a prediction lowers its probability by "
-            f"{100 * best:.0f}% on average."
-        )
-    for method, orders in methods.items():
-        first = _mean_drop(orders, [order.first_drop for order in orders])
+def _truth(results: Results, table: Comparison) -> Iterator[str]:
+    found = {row.names[0]: [it.mean or 0 for it in row.figures if it] for row in table.rows}
+    truth, *_ = results.find("truth")[0].evaluation.leave_one_out
+    # One retraining may serve two predictions.
+    best = next(iter(found.values()))[-1]
+    which = f"all {truth.n_facts:,} facts adjacent to {len(truth.orders)} predictions"
+    yield (
+        f"The truth: {which}, each removed alone. The best fact of a prediction lowers its "
+        f"probability by {100 * best:.0f}% on average."
+    )
+    for method, (_, _, most, first, _) in found.items():
         yield (
             f"The truth, {method}: removing the fact it ranks first "
             f"{'lowers' if first >= 0 else 'raises'} the probability by {100 * abs(first):.0f}% on "
-            "average, and the best fact is always among its first "
-            f"{max(order.best_rank for order in orders):,}."
+            f"average, and the best fact is always among its first {most:,}."
         )
-
-
-def _mean_drop(orders: Sequence[Order], drops: Sequence[float]) -> float:
-    return float(np.mean([drop or 0.0 for drop in map(relative_drop, orders, drops)]))

@@ -1,23 +1,21 @@
 """Writes the paper's tables and figures as JSON, Markdown, SVG and a page."""
 
 import json
-import math
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whereof import units
 from whereof._version import __version__
-from whereof.chart import Box, Chart, Points
+from whereof.chart import Chart
 from whereof.errors import Interrupted, WhereofError
 from whereof.evaluate.evaluation import plain
-from whereof.evaluate.protocol import protocols
+from whereof.evaluate.protocols.approximation import panels
 from whereof.events import Events, Note, StageStarted
-from whereof.paper.compare import approximations, compare
+from whereof.paper.compare import compare
 from whereof.paper.figures import Comparison
-from whereof.paper.measure import Measuring, Results
+from whereof.paper.measure import Measured, Measuring, Results
 from whereof.paper.plan import PaperOptions, plan
 from whereof.paper.runs import Deadline, Runs, make_budget
 from whereof.paper.summary import summarise
@@ -33,7 +31,17 @@ HOW_TO_READ = (
     "A row has our figure, the mean over seeds. Below it stand the 95% interval, the lowest and "
     "highest seed, and the paper's figure, which comes from one seed."
 )
-_COUNTED = ("n_predictions", "n_retrainings", "seconds")
+_ABOUT, _COUNTED = (
+    ("name", "title", "model", "settings"),
+    ("n_predictions", "n_retrainings", "seconds"),
+)
+_SCATTERS = {
+    "scatter": (
+        "probability",
+        "Predicted against actual probability without rollback's first fact",
+    ),
+    "scatter-changes": ("change", "Predicted against actual change of the probability"),
+}
 
 
 @dataclass(frozen=True)
@@ -57,10 +65,7 @@ class Paper:
     @classmethod
     def of(cls, results: Results) -> "Paper":
         tables = compare(results)
-        charts = (*_scatter(results), *_boxes(results))
-        drawn = [Drawing(each.name, each.title, chart_svg(each)) for each in charts]
-        drawings = (*drawn, *_examples(results))
-        return cls(results, tuple(tables), tuple(summarise(results, tables)), drawings)
+        return cls(results, tuple(tables), tuple(summarise(results, tables)), tuple(_draw(results)))
 
     @property
     def title(self) -> str:
@@ -69,13 +74,11 @@ class Paper:
     @property
     def measured(self) -> list[dict[str, Any]]:
         """Parts that were measured by one command, on one machine and one day."""
-        found: dict[tuple[str, str, str], list[str]] = {}
+        found: dict[Measured, list[str]] = {}
         for mine in self.results.finished:
-            how = mine.result.measured
-            day = how.date.partition("T")[0]
-            found.setdefault((how.command, how.machine, day), []).append(mine.part.title)
-        names = ("command", "machine", "date", "parts")
-        return [dict(zip(names, (*key, titles), strict=True)) for key, titles in found.items()]
+            day = replace(mine.measured, date=mine.measured.date.partition("T")[0])
+            found.setdefault(day, []).append(mine.part.title)
+        return [asdict(day) | {"parts": titles} for day, titles in found.items()]
 
     @property
     def sources(self) -> list[str]:
@@ -92,7 +95,7 @@ class Paper:
         options = self.results.options
         parts = [
             {name: getattr(mine.part, name) for name in ("name", "title", "model", "settings")}
-            | {"seeds": list(mine.part.seeds), "measured": mine.result.measured}
+            | {"seeds": list(mine.part.seeds), "measured": mine.measured}
             | {name: getattr(mine.evaluation, name) for name in _COUNTED}
             for mine in self.results.finished
         ]
@@ -114,23 +117,10 @@ class Paper:
 
     def write(self, folder: Path) -> None:
         """Write every file, over those of before."""
-        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-        files = {
-            "paper.json": f"{text}\n",
-            "tables.md": self._markdown(),
-            "paper.html": self._page(),
-            **{f"{each.name}.svg": each.svg for each in self.drawings},
-        }
-        for name, text in files.items():
-            write_text(folder / name, text, force=True)
-
-    def _markdown(self) -> str:
-        summary = "\n".join(f"- {sentence}" for sentence in self.summary)
-        parts = [f"# {self.title}", *self.sources, summary, HOW_TO_READ]
-        parts += [markdown(table.table()).rstrip() for table in self.tables]
-        return "\n\n".join(parts) + "\n"
-
-    def _page(self) -> str:
+        document = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        bullets = "\n".join(f"- {sentence}" for sentence in self.summary)
+        texts = [f"# {self.title}", *self.sources, bullets, HOW_TO_READ]
+        texts += [markdown(table.table()).rstrip() for table in self.tables]
         parts: list[Part] = [
             ("paragraphs", [*self.sources, HOW_TO_READ]),
             ("bullets", self.summary),
@@ -139,46 +129,46 @@ class Paper:
         ]
         for each in self.drawings:
             parts += [("heading", each.title, 3), ("drawing", each.svg, each.title)]
-        return page(parts, title=self.title, heading=self.title)
+        files = {
+            "paper.json": f"{document}\n",
+            "tables.md": "\n\n".join(texts) + "\n",
+            "paper.html": page(parts, title=self.title, heading=self.title),
+            **{f"{each.name}.svg": each.svg for each in self.drawings},
+        }
+        for name, text in files.items():
+            write_text(folder / name, text, force=True)
 
 
-def _scatter(results: Results) -> Iterator[Chart]:
-    """Predicted against actual probabilities, and their changes, a panel for each model."""
-    titles = {
-        "probability": "Predicted against actual probability without rollback's first fact",
-        "change": "Predicted against actual change of the probability",
-    }
-    for what, title in titles.items():
-        panels = []
-        for mine, row in approximations(results):
-            held = "" if row.constraint == "none" else f", constraint {row.constraint}"
-            r = units.show(getattr(row, f"pearson_{what}"), "number")
-            slope = units.show(row.lipschitz, "number")
-            bases = [original if what == "change" else 0.0 for original, _, _ in row.points]
-            places = [(p[1] - base, p[2] - base) for p, base in zip(row.points, bases, strict=True)]
-            panels.append(Points(f"{mine.title}{held}", places, f"r = {r}, Lipschitz {slope}"))
+def _draw(results: Results) -> Iterator[Drawing]:
+    """The protocols' own charts by model and optimizer, and the explanations of examples."""
+    for chart in (*_scatters(results), *_boxes(results)):
+        yield Drawing(chart.name, chart.title, chart_svg(chart))
+    for mine in results.find("table1"):
+        for number, example in enumerate(mine.examples, 1):
+            name = f"example-{mine.part.model}-{mine.part.optimizer}-{number}"
+            yield Drawing(name, f"{mine.title}, example {number}", explanation_svg(example))
+
+
+def _scatters(results: Results) -> Iterator[Chart]:
+    for name, (what, title) in _SCATTERS.items():
+        marks = [
+            replace(panel, series=f"{mine.title}, {panel.series.lower()}")
+            for mine in results.find("approximation table1")
+            for panel in panels(mine.evaluation, what)
+        ]
         x, y = (Column(it, f"{it} {what}", "probability") for it in ("predicted", "actual"))
-        if panels:
-            name = "scatter" if what == "probability" else "scatter-changes"
-            yield Chart(name, title, panels, x, y)
+        if marks:
+            yield Chart(name, title, marks, x, y)
 
 
 def _boxes(results: Results) -> Iterator[Chart]:
-    """The removal protocol's own box plots."""
-    for mine in results.table1:
-        for protocol in protocols(mine.part.options.protocols):
-            for chart in protocol.charts(mine.evaluation):
-                if chart.marks and isinstance(chart.marks[0], Box):
+    for mine in results.find("table1"):
+        for section in mine.evaluation.sections():
+            for chart in section.charts:
+                if chart.name == "changes":
                     name = f"boxes-{mine.part.model}-{mine.part.optimizer}"
                     title = f"{mine.title}: how much more rollback's facts lower the probability"
                     yield replace(chart, name=name, title=title)
-
-
-def _examples(results: Results) -> Iterator[Drawing]:
-    for mine in results.table1:
-        for number, example in enumerate(mine.result.examples, 1):
-            name = f"example-{mine.part.model}-{mine.part.optimizer}-{number}"
-            yield Drawing(name, f"{mine.title}, example {number}", explanation_svg(example))
 
 
 def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
@@ -196,11 +186,10 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
     deadline, paper = Deadline(events or Events(), options.seconds), None
     runs = Runs(options, deadline, options.engine)
     if options.engine.engine == "auto":
-        runs = replace(runs, engine=settle_engine(options.engine, runs.problem(first)))
+        runs = replace(runs, engine=settle_engine(options.engine, runs.recipe(first).problem))
     with closing(choose_engine(runs.engine)) as engine:
-        measuring = Measuring(options, engine, deadline, runs)
         try:
-            for results in _measure(measuring, deadline):
+            for results in _measure(Measuring(runs, engine), deadline):
                 paper = Paper.of(results)
                 paper.write(folder)
         except (Interrupted, KeyboardInterrupt):
@@ -213,25 +202,26 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
 
 def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Results]:
     """The results of all finished parts: the stored ones, then with one more each time."""
-    options, parts = measuring.options, {part.name: part for part in plan(measuring.options)}
-    found = {name: kept for name, part in parts.items() if (kept := measuring.kept(part))}
+    options, parts = measuring.runs.options, plan(measuring.runs.options)
+    found = {part.name: kept for part in parts if (kept := measuring.kept(part))}
+    missing = [part for part in parts if part.name not in found]
     if found:
-        yield Results(options, dict(found))
-    missing = [part for name, part in parts.items() if name not in found]
+        yield Results(options, [*found.values()])
     if not missing:
         return
     if outdated := [part.title for part in missing if measuring.path(part).exists()]:
         why = "measured again, because the settings, the machine or the version differ"
         deadline.emit(Note(f"{why}: {'; '.join(outdated)}"))
-    finished = [parts[name] for name in found]
-    budget = make_budget(missing, finished, measuring.runs, measuring.engine)
+    done = [mine.part for mine in found.values()]
+    budget = make_budget(missing, done, measuring.runs, measuring.engine)
     deadline.emit(budget)
-    if budget.longest > (options.seconds or math.inf):
-        longest = f"the first retrainings of a part take up to {budget.longest:.0f} s"
-        deadline.emit(Note(f"{longest}; with a shorter time budget none may finish"))
+    longest = max(cost.seconds_each * budget.at_once for cost in budget.parts)
+    if longest > options.seconds:
+        first = f"the first retrainings of a part take up to {longest:.0f} s"
+        deadline.emit(Note(f"{first}; with a shorter time budget none may finish"))
     for cost in budget.parts:
         if not deadline.has_room_for(cost.seconds):
             raise Interrupted("the time budget is spent")
         deadline.emit(StageStarted(len(found) + 1, len(parts), cost.part.title))
         found[cost.part.name] = measuring.measure(cost.part)
-        yield Results(options, dict(found))
+        yield Results(options, [found[part.name] for part in parts if part.name in found])

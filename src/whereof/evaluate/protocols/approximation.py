@@ -130,13 +130,20 @@ class ApproximationProtocol(Protocol):
     def charts(self, found: Evaluation) -> Iterator[Chart]:
         names = "predicted", "actual"
         x, y = (Column(name, f"{name} {found.quantity}", "probability") for name in names)
-        panels = []
-        for row in found.approximation:
-            note = f"r {row.r}, Lipschitz {show(row.lipschitz, 'number')}"
-            places = [(predicted, actual) for _, predicted, actual in row.points]
-            panels.append(Points(row.words.capitalize(), places, note))
         title = f"{found.quantity.capitalize()} without the fact: predicted and actual"
-        yield Chart("approximation", title, panels, x, y)
+        yield Chart("approximation", title, panels(found, "probability"), x, y)
 
 
 PROTOCOL = ApproximationProtocol()
+
+
+def panels(found: Evaluation, what: str) -> list[Points]:
+    """Predicted against actual for each constraint; `what` is probability or change."""
+    made = []
+    for row in found.approximation:
+        values = np.array(row.points).reshape(-1, 3)
+        places = values[:, 1:] - (values[:, :1] if what == "change" else 0.0)
+        r = show(getattr(row, f"pearson_{what}"), "correlation")
+        note = f"r {r}, Lipschitz {show(row.lipschitz, 'number')}"
+        made.append(Points(row.words.capitalize(), places.tolist(), note))
+    return made
