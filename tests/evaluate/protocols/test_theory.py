@@ -28,10 +28,9 @@ from evaluate.small import (
 from whereof.evaluate.protocols import theory
 from whereof.evaluate.protocols.theory import (
     Theory,
-    lipschitz_constant,
+    constants,
     recurrence_bound,
     schedule_constant,
-    smoothness,
     stability_bound,
 )
 from whereof.models import MODELS
@@ -82,8 +81,8 @@ def test_slope_and_smoothness_bound_the_score(name: str, seed: int, C: float) ->
     (score, slopes), (score_of_other, slopes_of_other) = formula(*w), formula(*other)
     turned = length(*(a - b for a, b in zip(slopes, slopes_of_other, strict=True)))
     rounding = 1e-12 * C**3
-    assert abs(score - score_of_other) <= lipschitz_constant(C) * apart * SLACK + rounding
-    assert turned <= smoothness(C) * apart * SLACK + rounding
+    assert abs(score - score_of_other) <= constants(C)[0] * apart * SLACK + rounding
+    assert turned <= constants(C)[1] * apart * SLACK + rounding
 
 
 def test_a_loop_is_steeper_than_the_lemma_says() -> None:
@@ -92,7 +91,7 @@ def test_a_loop_is_steeper_than_the_lemma_says() -> None:
     s = r = np.array([C, 0.0])
     d_s, d_r, d_o = distmult(s, r, s)[1]
     assert length(d_s + d_o, d_r) == pytest.approx(math.sqrt(5) * C**2)
-    assert length(d_s + d_o, d_r) > lipschitz_constant(C)
+    assert length(d_s + d_o, d_r) > constants(C)[0]
 
 
 @given(SEEDS, st.floats(0.1, 5), st.floats(1e-3, 1))
@@ -105,7 +104,7 @@ def test_a_plain_step_is_expansive(seed: int, C: float, rate: float) -> None:
         return rows - rate * np.concatenate(distmult(*np.split(rows, 3))[1])
 
     found = length(step(w) - gamma - step(other))
-    wanted = length(w - gamma - other) + rate * smoothness(C) * length(w - other)
+    wanted = length(w - gamma - other) + rate * constants(C)[1] * length(w - other)
     assert found <= wanted * SLACK
 
 
@@ -205,7 +204,7 @@ def test_rollback_stays_closer_than_the_recurrence(seed: int, rate: float, drawn
         orders, n_steps = [order + order for order in once], 2 * n
     rates = [rate / (t + 1) for t in range(n_steps)]
     found, C = distances(orders, start, facts, rates)
-    bounds = recur(lipschitz_constant(C), smoothness(C), rates, n)
+    bounds = recur(*constants(C), rates, n)
     assert (bounds[:, 1] < bounds[:, 0]).all()
     assert (found[:, 0] <= bounds[:, 0]).all()
     assert (found[:, 1] <= np.maximum(bounds[:, 1], 1e-12)).all()

@@ -5,7 +5,7 @@ models are compared by rank with what the method predicts: the sum of the influe
 that were kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -65,13 +65,20 @@ class DatamodellingProtocol(Protocol):
         Outputs are probabilities. The literature takes the margin log(p / (1 - p)), which grows
         with p, so the ranks and the correlation are the same.
         """
-        actual = []
+        options, scores = task.options, {method: list[Numbers]() for method in task.options.methods}
         for sample in task.seeds:
-            jobs = self.jobs(sample, task.options)
+            jobs = self.jobs(sample, options)
             outcomes = sample.ask(jobs)
-            actual.append(np.array([sample.outputs(each) for each in outcomes.jobs]))
             task.record(sample, jobs, outcomes, "", "half")
-        rows = (_score(method, task, actual) for method in task.options.methods)
+            actual = np.array([sample.outputs(each) for each in outcomes.jobs])
+            kept = ~draw_halves(sample.n_facts, options.subsets, options.seed)
+            for method, mine in scores.items():
+                predicted = _without_rounding(sample.influences(method) @ kept.T)
+                mine.append(np.array([*map(spearman, predicted, actual.T)]))
+        counts = options.subsets, mean_size(task.seeds), len(task.seeds)
+        rows = (
+            Datamodelling(m, *measured(mine, options.seed), *counts) for m, mine in scores.items()
+        )
         return {"datamodelling": tuple(rows)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
@@ -94,17 +101,6 @@ def draw_halves(n_facts: int, n_subsets: int, seed: int) -> NDArray[np.bool_]:
         order = np.random.default_rng((seed, number)).permutation(n_facts)
         row[order[: round(n_facts / 2)]] = True
     return removed
-
-
-def _score(method: str, task: Task, actual: Sequence[Numbers]) -> Datamodelling:
-    scores, options = [], task.options
-    removed = draw_halves(task.seeds[0].n_facts, options.subsets, options.seed)
-    for sample, found in zip(task.seeds, actual, strict=True):
-        predicted = _without_rounding(sample.influences(method) @ ~removed.T)
-        scores.append(np.array([*map(spearman, predicted, found.T)]))
-    score = measured(scores, options.seed)
-    n_predictions, n_seeds = mean_size(task.seeds), len(task.seeds)
-    return Datamodelling(method, *score, options.subsets, n_predictions, n_seeds)
 
 
 def _without_rounding(sums: Numbers) -> Numbers:

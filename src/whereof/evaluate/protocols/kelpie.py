@@ -6,6 +6,7 @@ explanation are removed together and the model is retrained once.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, best
-from whereof.evaluate.sample import Sample, Task, facts_text
+from whereof.evaluate.sample import Task, facts_text
 from whereof.evaluate.statistics import mean_size
 from whereof.retrain.engine import Job
 from whereof.table import Column
@@ -68,12 +69,16 @@ class KelpieProtocol(Protocol):
         """
         options = task.options
         falls: dict[_Key, list[_Fall]] = {
-            (method, k): [] for method in options.methods for k in options.sizes
+            key: [] for key in product(options.methods, options.sizes)
         }
         for sample in task.seeds:
-            control = sample.ask([]).control
+            control, jobs = sample.ask([]).control, dict[_Key, Job]()
             which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
-            jobs = _jobs(sample, which, options)
+            for method in options.methods if len(which) else ():
+                for k, chosen in sample.choose(method, options.sizes).items():
+                    job = Job.of(np.concatenate([chosen[number] for number in which]), which)
+                    if len(job.removed) < sample.n_facts:
+                        jobs[method, k] = job
             outcomes = sample.ask([*jobs.values()])
             for (key, job), after in zip(jobs.items(), outcomes.jobs, strict=True):
                 ranks = np.stack([control["rank"][which], after["rank"]])
@@ -91,17 +96,6 @@ class KelpieProtocol(Protocol):
 
 
 PROTOCOL = KelpieProtocol()
-
-
-def _jobs(sample: Sample, which: NDArray[np.int64], options: EvaluateOptions) -> dict[_Key, Job]:
-    """By method and size, the removal of all explanations together, where some facts are left."""
-    jobs = {}
-    for method in options.methods if len(which) else ():
-        for k, chosen in sample.choose(method, options.sizes).items():
-            job = Job.of(np.concatenate([chosen[number] for number in which]), which)
-            if len(job.removed) < sample.n_facts:
-                jobs[method, k] = job
-    return jobs
 
 
 def _row(method: str, k: Size, falls: Sequence[_Fall]) -> Kelpie:

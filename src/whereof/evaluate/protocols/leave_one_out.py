@@ -208,27 +208,27 @@ def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> l
 
     estimates: for every prediction, those of its adjacent facts.
     """
-    return [
-        _order(sample, truth, number, mine) for number, mine in enumerate(estimates) if len(mine)
-    ]
-
-
-def _order(sample: Sample, truth: Truth, number: int, estimates: Numbers) -> Order:
-    fact_ids, drops = truth.adjacent[number], truth.drops[number]
-    most, first = int(drops.argmax()), int(estimates.argmax())
-    supports = bool(estimates[first] > 0)
-    return Order(
-        truth.seed,
-        *sample.name(number),
-        n_adjacent=len(fact_ids),
-        original=float(truth.original[number]),
-        rho=spearman(estimates, drops),
-        best_fact=int(fact_ids[most]),
-        best_drop=float(drops[most]),
-        best_rank=int((estimates >= estimates[most]).sum()),
-        first_fact=int(fact_ids[first]) if supports else None,
-        first_drop=float(drops[first]) if supports else 0.0,
-    )
+    orders = []
+    for number, mine in enumerate(estimates):
+        if not len(mine):
+            continue
+        fact_ids, drops = truth.adjacent[number], truth.drops[number]
+        most, first = int(drops.argmax()), int(mine.argmax())
+        supports = bool(mine[first] > 0)
+        order = Order(
+            truth.seed,
+            *sample.name(number),
+            n_adjacent=len(fact_ids),
+            original=float(truth.original[number]),
+            rho=spearman(mine, drops),
+            best_fact=int(fact_ids[most]),
+            best_drop=float(drops[most]),
+            best_rank=int((mine >= mine[most]).sum()),
+            first_fact=int(fact_ids[first]) if supports else None,
+            first_drop=float(drops[first]) if supports else 0.0,
+        )
+        orders.append(order)
+    return orders
 
 
 def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:

@@ -138,7 +138,7 @@ class RemovalProtocol(protocol.Protocol):
         return {
             "removal": tuple(_row(*choice, each, options.seed) for choice, each in found.items()),
             "significance": tuple(_compare(found, pairs, queries, options.seed)),
-            "changes": tuple(_change(found, *pair) for pair in pairs),
+            "changes": tuple(_changes(found, pairs)),
         }
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
@@ -166,7 +166,18 @@ class RemovalProtocol(protocol.Protocol):
         for row in reversed(first.values()):
             if row.method != baseline and row in known:
                 yield _sentence(row, others.get(row.k), found)
-        yield from _released(known)
+        moved = [
+            f"{show(row.tc_released, 'percent')} instead of {show(row.tc, 'percent')} "
+            f"({_label(row)})"
+            for row in known
+            if is_number(row.tc_released) and row.tc_released != row.tc
+        ]
+        if moved:
+            yield (
+                "TC ignores answers that are known from training, also if their fact is removed. "
+                "If answers known only from removed facts count as new, TC is "
+                f"{', '.join(moved)}."
+            )
 
     def headlines(self, found: Evaluation) -> list[str]:
         return [*self.sentences(found)][:1]
@@ -234,11 +245,12 @@ def _compare(found: _Found, pairs: _Pairs, queries: Any, seed: int) -> Iterator[
             yield Significance(*names, mean, p_value, interval, seeds)
 
 
-def _change(found: _Found, mine: Choice, other: Choice) -> Change:
-    both = zip(found[mine], found[other], strict=True)
-    lower = statistics.spread(np.concatenate([two.left - one.left for one, two in both]))
-    removed = float(np.concatenate([each.sizes for each in found[mine]]).mean())
-    return Change(mine[0], other[0], mine[1], lower, removed)
+def _changes(found: _Found, pairs: _Pairs) -> Iterator[Change]:
+    for mine, other in pairs:
+        both = zip(found[mine], found[other], strict=True)
+        lower = statistics.spread(np.concatenate([two.left - one.left for one, two in both]))
+        removed = float(np.concatenate([each.sizes for each in found[mine]]).mean())
+        yield Change(mine[0], other[0], mine[1], lower, removed)
 
 
 def _label(row: Removal | Change) -> str:
@@ -297,18 +309,3 @@ def _compared(row: Removal, other: Removal, metric: str, found: Evaluation) -> s
     p = show(p_value, "p-value")
     chance = "more than chance" if p_value < _SURE else "which may be chance"
     return f"{said}, {chance} (p {p if p.startswith('<') else f'= {p}'})"
-
-
-def _released(rows: Sequence[Removal]) -> Iterator[str]:
-    """TC with the other choice of which answers are known after a removal."""
-    moved = [
-        f"{show(row.tc_released, 'percent')} instead of {show(row.tc, 'percent')} "
-        f"({row.method}, k = {row.k})"
-        for row in rows
-        if is_number(row.tc_released) and row.tc_released != row.tc
-    ]
-    if moved:
-        yield (
-            "TC ignores answers that are known from training, also if their fact is removed. If "
-            f"answers known only from removed facts count as new, TC is {', '.join(moved)}."
-        )

@@ -36,14 +36,12 @@ _MOST_FACTS = 10_000
 """Facts over which the normaliser is measured."""
 
 
-def lipschitz_constant(largest_norm: float) -> float:
-    """|score(w) - score(w')| <= 2 C^2 |w - w'| for rows of norm at most C; no loops (s = o)."""
-    return 2 * largest_norm**2
+def constants(C: float) -> tuple[float, float]:
+    """L = 2 C^2 and beta = 4 C, for rows of norm at most C; L holds without loops (s = o).
 
-
-def smoothness(largest_norm: float) -> float:
-    """|grad score(w) - grad score(w')| <= 4 C |w - w'| for rows of norm at most C."""
-    return 4 * largest_norm
+    |score(w) - score(w')| <= L |w - w'| and |grad score(w) - grad score(w')| <= beta |w - w'|.
+    """
+    return 2 * C**2, 4 * C
 
 
 def schedule_constant(rates: Numbers) -> float:
@@ -136,11 +134,8 @@ class TheoryProtocol(Protocol):
         return Retrainings(adjacent=(1 + N_RANDOM) * size.n_predictions)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        return [
-            Job.of([fact_id], [number])
-            for number, ids in enumerate(_choose(sample))
-            for fact_id in ids
-        ]
+        chosen = enumerate(_choose(sample))
+        return [Job.of([fact_id], [number]) for number, ids in chosen for fact_id in ids]
 
     def run(self, task: Task) -> Mapping[str, Any]:
         """Constants, bounds, errors and normaliser.
@@ -153,11 +148,10 @@ class TheoryProtocol(Protocol):
         rates = max((_rates(case.retrainer) for case in cases), key=len)
         largest_norm = max(max(case.result["norms"].values()) for case in cases)
         known = problem.model.trilinear
-        L, beta = lipschitz_constant(largest_norm), smoothness(largest_norm)
+        L, beta = constants(largest_norm)
         c, n_facts, n_steps = schedule_constant(rates), len(problem.facts), len(rates)
         bounded = known and problem.config.batch_size == 1
         errors = np.concatenate([self._errors(sample, task.options) for sample in task.seeds])
-        normaliser = _normaliser(cases[0].trained)
         row = Theory(
             model=problem.model.name,
             largest_norm=largest_norm,
@@ -172,7 +166,7 @@ class TheoryProtocol(Protocol):
             rollback_error=float(errors[:, 0].mean()),
             original_error=float(errors[:, 1].mean()),
             n_pairs=len(errors),
-            **normaliser,
+            **_normaliser(cases[0].trained),
         )
         return {"theory": row}
 
