@@ -237,10 +237,7 @@ def evaluate(
     same = [stand_alike(s.case.stand(s.arrays), s.ask([]).control) for s in samples]
     n_retrainings = sum(len(sample.asked) for sample in samples)
     methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
-    seconds = {
-        name: tuple(each.seconds[name] for each in samples if name in each.seconds)
-        for name in methods
-    }
+    seconds = {m: tuple(s.seconds[m] for s in samples if m in s.seconds) for m in methods}
     return Evaluation(
         *names,
         model=config.model,

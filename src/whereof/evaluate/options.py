@@ -12,7 +12,7 @@ from whereof.training import TrainConfig
 _Words = str | list | tuple  # type: ignore[type-arg]
 _Own = TypeVar("_Own", bound=Settings)
 _PROTOCOLS = registry.PROTOCOLS
-_HOW, _WHICH = "Evaluation", "Predictions"
+HOW, WHICH = "Evaluation", "Predictions"
 """Groups of options."""
 
 
@@ -20,56 +20,52 @@ _HOW, _WHICH = "Evaluation", "Predictions"
 class EvaluateOptions(Settings):
     """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
-    methods: _Words = choice("rollback,random", "methods to compare, separated by commas", _HOW)
+    methods: _Words = choice("rollback,random", "methods to compare, separated by commas", HOW)
     k: int | _Words = choice(
         "1,10,all",
         "numbers of facts to remove, separated by commas; all: every supporting fact",
-        _HOW,
+        HOW,
     )
     protocols: _Words = choice(
         "removal,steadiness",
         f"protocols to run, separated by commas, or all: {', '.join(registry.ours(_PROTOCOLS))}",
-        _HOW,
+        HOW,
     )
-    baseline: str | None = choice(
-        None, "method to compare the others with  [default: random]", _HOW
-    )
+    baseline: str | None = choice(None, "method to compare the others with  [default: random]", HOW)
     constraints: _Words | None = choice(
         None,
         "for approximation: norm constraints, such as none,unit,max:2  [default: the run's]",
-        _HOW,
+        HOW,
     )
     adjacent_only: bool = choice(
-        False, "for leave-one-out: only remove facts adjacent to a prediction", _HOW
+        False, "for leave-one-out: only remove facts adjacent to a prediction", HOW
     )
     subsets: int = number(
-        100, "for datamodelling: number of random halves of the facts to train on", _HOW, 2
+        100, "for datamodelling: number of random halves of the facts to train on", HOW, 2
     )
-    removals: int = number(
-        20, "for steadiness: number of random facts to remove, per seed", _HOW, 1
-    )
+    removals: int = number(20, "for steadiness: number of random facts to remove, per seed", HOW, 1)
     settings: str | dict | None = choice(  # type: ignore[type-arg]
-        None, "options of other packages' protocols: NAME=VALUE, separated by commas", _HOW
+        None, "options of other packages' protocols: NAME=VALUE, separated by commas", HOW
     )
 
     predictions: str = choice(
         "top",
         "top (new answers), true (facts of the split) or a FILE",
-        _WHICH,
+        WHICH,
         metavar="top|true|FILE",
     )
     split: str = choice(
-        "test", "split of the predictions, for top and true", _WHICH, "test valid train"
+        "test", "split of the predictions, for top and true", WHICH, "test valid train"
     )
-    limit: int | None = number(None, "number of predictions, drawn at random", _WHICH, 1)
+    limit: int | None = number(None, "number of predictions, drawn at random", WHICH, 1)
     least_adjacent: int | None = number(
-        None, "only predictions with at least this number of adjacent facts", _WHICH, 1
+        None, "only predictions with at least this number of adjacent facts", WHICH, 1
     )
     most_adjacent: int | None = number(
-        None, "only predictions with at most this number of adjacent facts", _WHICH, 1
+        None, "only predictions with at most this number of adjacent facts", WHICH, 1
     )
-    seeds: int = number(1, "number of seeds, starting with the run's seed", _WHICH, 1)
-    seed: int = number(0, "seed for drawing predictions and facts at random", _WHICH, 0)
+    seeds: int = number(1, "number of seeds, starting with the run's seed", WHICH, 1)
+    seed: int = number(0, "seed for drawing predictions and facts at random", WHICH, 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

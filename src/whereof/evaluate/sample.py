@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import SampleSize, Size
+from whereof.evaluate.protocol import MethodAndSize, SampleSize, Size
 from whereof.explain.explain import (
     RankedFacts,
     filter_facts,
@@ -151,6 +151,11 @@ class Sample:
         if numbers := [k for k in ks if isinstance(k, int)]:
             self.rank(method, max(numbers))  # the smaller ones are its first facts
         return {k: self._supporting(method) if k == "all" else self.rank(method, k) for k in ks}
+
+    def cells(self, options: EvaluateOptions) -> dict[MethodAndSize, Sequence[FactIds]]:
+        """The same for all methods and sizes of the options."""
+        chosen = {method: self.choose(method, options.sizes) for method in options.methods}
+        return {(method, k): sets for method, mine in chosen.items() for k, sets in mine.items()}
 
     def _supporting(self, method: str) -> Sequence[FactIds]:
         """All supporting facts; for random facts, the number that rollback finds."""

@@ -23,7 +23,6 @@ from whereof.units import count, show
 
 LIMIT = 100
 """Predictions of a seed that are looked at."""
-_Key = tuple[str, Size]
 _Fall = tuple[int, NDArray[np.int32]]
 """The number of removed facts, and (2, n_predictions) ranks before and after."""
 
@@ -68,23 +67,20 @@ class KelpieProtocol(Protocol):
         without any is left out, and so is a size whose explanations leave no fact to train on.
         """
         options = task.options
-        falls: dict[_Key, list[_Fall]] = {
-            key: [] for key in product(options.methods, options.sizes)
-        }
+        falls = {cell: list[_Fall]() for cell in product(options.methods, options.sizes)}
         for sample in task.seeds:
-            control, jobs = sample.ask([]).control, dict[_Key, Job]()
+            control, jobs = sample.ask([]).control, {}
             which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
-            for method in options.methods if len(which) else ():
-                for k, chosen in sample.choose(method, options.sizes).items():
-                    job = Job.of(np.concatenate([chosen[number] for number in which]), which)
-                    if len(job.removed) < sample.n_facts:
-                        jobs[method, k] = job
+            for cell, sets in sample.cells(options).items() if len(which) else ():
+                job = Job.of(np.concatenate([sets[number] for number in which]), which)
+                if len(job.removed) < sample.n_facts:
+                    jobs[cell] = job
             outcomes = sample.ask([*jobs.values()])
-            for (key, job), after in zip(jobs.items(), outcomes.jobs, strict=True):
+            for (cell, job), after in zip(jobs.items(), outcomes.jobs, strict=True):
                 ranks = np.stack([control["rank"][which], after["rank"]])
-                falls[key].append((len(job.removed), ranks))
-                task.record(sample, [job], replace(outcomes, jobs=(after,)), *key)
-        return {"kelpie": tuple(_row(*key, found) for key, found in falls.items() if found)}
+                falls[cell].append((len(job.removed), ranks))
+                task.record(sample, [job], replace(outcomes, jobs=(after,)), *cell)
+        return {"kelpie": tuple(_row(*cell, found) for cell, found in falls.items() if found)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         if row := best(found.kelpie, "hits1_fall"):

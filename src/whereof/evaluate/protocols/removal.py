@@ -24,8 +24,6 @@ _SURE = 0.05
 _STARS = ((0.001, "***"), (0.01, "**"), (_SURE, "*"))
 _METRICS = ("pd", "tc")
 _Interval = Annotated[Interval | None, Column("", "95%", "percent", "interval")]
-Choice = tuple[str, Size]
-"""A method and a size: one row of the table."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,6 @@ class _Effects(NamedTuple):
         return cls(*(np.asarray(each, np.float64) for each in effects))
 
 
-_Found = Mapping[Choice, Sequence[_Effects]]
-"""By method and size, the effects of every seed."""
-_Pairs = Sequence[tuple[Choice, Choice]]
-"""A method and a size, and the baseline with the same size."""
-
-
 class RemovalProtocol(protocol.Protocol):
     """See `docs/protocols/removal.md`."""
 
@@ -122,24 +114,33 @@ class RemovalProtocol(protocol.Protocol):
         return Retrainings(adjacent=n_cells * (1 in options.sizes), sets=n_cells * n_sets)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        return [job for _, sets in _choose(sample, options) for job in _jobs(sets)]
+        return [job for sets in sample.cells(options).values() for job in _jobs(sets)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        options, found = task.options, dict[Choice, list[_Effects]]()
+        options, found = task.options, dict[protocol.MethodAndSize, list[_Effects]]()
         for sample in task.seeds:
-            for (method, k), sets in _choose(sample, options):
+            for (method, k), sets in sample.cells(options).items():
                 jobs, predicted = _jobs(sets), sample.predicted(method, sets)
                 outcomes = sample.ask(jobs)
                 task.record(sample, jobs, outcomes, method, k, sets, predicted)
                 found.setdefault((method, k), []).append(_Effects.of(sample, sets, outcomes))
-        baseline = str(options.baseline)
-        pairs = [((method, k), (baseline, k)) for method, k in found if method != baseline]
+        rows = [_row(method, k, mine, options.seed) for (method, k), mine in found.items()]
         queries = [[made.answered(None) for made in sample.predictions] for sample in task.seeds]
-        return {
-            "removal": tuple(_row(*choice, each, options.seed) for choice, each in found.items()),
-            "significance": tuple(_compare(found, pairs, queries, options.seed)),
-            "changes": tuple(_changes(found, pairs)),
-        }
+        significance, changes = list[Significance](), list[Change]()
+        for row in rows:
+            if row.method == options.baseline:
+                continue
+            names = row.method, str(options.baseline), row.k
+            both = [*zip(found[row.method, row.k], found[names[1:]], strict=True)]
+            for metric in _METRICS:
+                differences = [getattr(one, metric) - getattr(two, metric) for one, two in both]
+                mean, interval, seeds = over_seeds(differences, options.seed)
+                p_value = statistics.randomisation_p(differences, options.seed, queries=queries)
+                significance.append(Significance(*names, metric, mean, p_value, interval, seeds))
+            lower = statistics.spread(np.concatenate([two.left - one.left for one, two in both]))
+            changes.append(Change(*names, lower, row.removed_mean))
+        tests, changed = tuple(significance), tuple(changes)
+        return {"removal": tuple(rows), "significance": tests, "changes": changed}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         baseline = found.options.get("baseline")
@@ -206,12 +207,6 @@ class RemovalProtocol(protocol.Protocol):
 PROTOCOL = RemovalProtocol()
 
 
-def _choose(sample: Sample, options: EvaluateOptions) -> Iterator[tuple[Choice, Sequence[FactIds]]]:
-    for method in options.methods:
-        for k, sets in sample.choose(method, options.sizes).items():
-            yield (method, k), sets
-
-
 def _jobs(sets: Sequence[FactIds]) -> list[Job]:
     return [Job.of(ids, [number]) for number, ids in enumerate(sets)]
 
@@ -232,25 +227,6 @@ def _row(method: str, k: Size, found: Sequence[_Effects], seed: int) -> Removal:
         removed_std=float(np.concatenate(sizes).std()),
         removed_seeds=tuple(float(mine.mean()) for mine in sizes),
     )
-
-
-def _compare(found: _Found, pairs: _Pairs, queries: Any, seed: int) -> Iterator[Significance]:
-    for mine, other in pairs:
-        both = [*zip(found[mine], found[other], strict=True)]
-        for metric in _METRICS:
-            differences = [getattr(one, metric) - getattr(two, metric) for one, two in both]
-            mean, interval, seeds = over_seeds(differences, seed)
-            p_value = statistics.randomisation_p(differences, seed, queries=queries)
-            names = mine[0], other[0], mine[1], metric
-            yield Significance(*names, mean, p_value, interval, seeds)
-
-
-def _changes(found: _Found, pairs: _Pairs) -> Iterator[Change]:
-    for mine, other in pairs:
-        both = zip(found[mine], found[other], strict=True)
-        lower = statistics.spread(np.concatenate([two.left - one.left for one, two in both]))
-        removed = float(np.concatenate([each.sizes for each in found[mine]]).mean())
-        yield Change(mine[0], other[0], mine[1], lower, removed)
 
 
 def _label(row: Removal | Change) -> str:
