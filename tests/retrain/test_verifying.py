@@ -16,6 +16,7 @@ from trained import train, train_ratings
 import whereof
 from retrain.by_hand import EGYPT, STAND, check_stand, stands_without
 from whereof.run.folder import RunFolder
+from whereof.training.results import Parameters
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +177,8 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = train(tmp_path / "run")
-    rows = run.entity_rows + np.float32(1e-3)
-    monkeypatch.setattr(RunFolder, "entity_rows", rows)
+    rows = Parameters(run.entity_rows + np.float32(1e-3), run.relation_rows)
+    monkeypatch.setattr(RunFolder, "parameters", rows)
     run = whereof.Run.open(tmp_path / "run")
     found = run.verify(*EGYPT, top=3)
     assert not found.control_matches_run

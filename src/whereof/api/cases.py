@@ -4,9 +4,9 @@ Siblings are runs with another seed or other settings. They are trained once and
 folder.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,46 +28,34 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_cases(run: Run, engine: EngineOptions, events: Events | None) -> Iterator["Cases"]:
-    """Open a run and its siblings for retraining with one engine."""
+def open_cases(
+    run: Run, engine: EngineOptions, events: Events | None
+) -> Iterator["Callable[..., list[Case]]"]:
+    """Open a run and its siblings for retraining with one engine, each once.
+
+    Yields a function: it opens the run with seed, seed + 1 and so on, and with settings changed.
+    """
     from whereof.retrain.engine import choose_engine, settle_engine
 
-    settled = settle_engine(engine, run._recipe.problem)
+    settled, listener = settle_engine(engine, run._recipe.problem), events or Events()
+    opened: dict[Path, Case] = {}
     with ExitStack() as stack:
         chosen = stack.enter_context(closing(choose_engine(settled)))
+
+        def open_seeds(n_seeds: int = 1, **changes: Any) -> "list[Case]":
+            found = []
+            for seed in range(run.config.seed, run.config.seed + n_seeds):
+                its = sibling(run, listener, machine_of(settled), **changes | {"seed": seed})
+                path = its.file("")
+                if path not in opened:
+                    opened[path] = stack.enter_context(open_case(its, chosen, listener))
+                found.append(opened[path])
+            return found
+
         try:
-            yield Cases(stack, run, chosen, events or Events(), machine_of(settled))
+            yield open_seeds
         except Interrupted:
             raise Interrupted("interrupted; run the same command again to continue") from None
-
-
-@dataclass(frozen=True)
-class Cases:
-    """Opens the run and its siblings for retraining, each once; closes all together."""
-
-    stack: ExitStack
-    run: Run
-    engine: "Engine"
-    events: Events
-    machine: MachineOptions
-    opened: "dict[Path | None, Case]" = field(default_factory=dict)
-
-    def own(self) -> "Case":
-        """The run itself."""
-        return self._open(self.run)
-
-    def seeds(self, n_seeds: int, **changes: Any) -> Sequence["Case"]:
-        """The run with seed, seed + 1 and so on, and with other settings changed."""
-        first = self.run.config.seed
-        seeds = range(first, first + n_seeds)
-        each = (changes | {"seed": seed} for seed in seeds)
-        return [self._open(sibling(self.run, self.events, self.machine, **its)) for its in each]
-
-    def _open(self, run: Run) -> "Case":
-        if run.path not in self.opened:
-            case = self.stack.enter_context(open_case(run, self.engine, self.events))
-            self.opened[run.path] = case
-        return self.opened[run.path]
 
 
 @contextmanager
@@ -137,8 +125,8 @@ def retrain(
     from whereof.retrain.engine import Job
 
     removed = [(), *(tuple(facts.tolist()) for facts in sets)]
-    with open_cases(run, engine, events) as opened:
-        case = opened.own()
+    with open_cases(run, engine, events) as open_seeds:
+        (case,) = open_seeds()
         if predictions is None:
             waiting, following = dict[int, Parameters](), 0
             for number, rows in case.retrainer.rows(sets):  # as they finish; -1 is the control
@@ -166,12 +154,12 @@ def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evalu
     if not isinstance(options.get("predictions", ""), str):
         raise WhereofError("predictions must be top, true or a file; write your list into a file")
     asked = EvaluateOptions.from_dict(options)
-    with open_cases(run, where, events) as opened:
-        check_possible(opened.own(), asked, where.threads)
-        cases = opened.seeds(asked.seeds)
+    with open_cases(run, where, events) as open_seeds:
+        check_possible(open_seeds()[0], asked, where.threads)
+        cases = open_seeds(asked.seeds)
         variants = {
             each.name: {
-                name: opened.seeds(asked.seeds, **changes)
+                name: open_seeds(asked.seeds, **changes)
                 for name, changes in each.variants(asked).items()
             }
             for each in protocols(asked.protocols)
@@ -181,5 +169,5 @@ def evaluate(run: Run, events: Events | None, options: dict[str, Any]) -> "Evalu
         try:
             save_evaluation(run.file(""), found.to_dict(), found.arrays())
         except (OSError, WhereofError) as error:
-            opened.events.emit(Note(f"the evaluation is not kept in the run: {error}"))
+            (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
     return found

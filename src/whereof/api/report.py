@@ -18,12 +18,7 @@ _LOOKED_AT = 200
 
 
 def write_report(
-    run: "Run",
-    out: Path,
-    evaluations: Sequence[Any],
-    examples: int,
-    force: bool,
-    events: Events,
+    run: "Run", out: Path, evaluations: Sequence[Any], examples: int, force: bool, events: Events
 ) -> Path:
     """Write the page of a run; see `Run.report`."""
     from whereof.evaluate.evaluation import Evaluation

@@ -1,22 +1,24 @@
 """`Run`: a trained run, and what it answers. Each method is a call into a room below."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
-
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING, Any, Unpack
 
 from whereof import registry
 from whereof.api import keywords
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events
+from whereof.explain.options import ExplainOptions
 from whereof.models import find_model
-from whereof.run.arrays import run_from_arrays
-from whereof.run.folder import RunFolder, read_kept_checkpoints
+from whereof.predict import prediction
+from whereof.retrain.options import EngineOptions, VerifyOptions
+from whereof.run.arrays import ArrayRun
+from whereof.run.folder import read_kept_checkpoints
 from whereof.run.manifest import RunSummary
+from whereof.run.stored import read_prepared, write_prepared
 from whereof.training import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
@@ -35,50 +37,16 @@ if TYPE_CHECKING:
 # Numba, and everything that it compiles, is imported in the functions that compute.
 
 
-class Run(RunFolder):
-    """A trained run: predict, explain and verify; read its config, data, parameters and trace."""
+class Run(ArrayRun):
+    """A trained run: predict, explain and verify; read its config, data, parameters and trace.
+
+    The `events` of a method receive the progress of its work, and may stop it.
+    """
 
     @classmethod
-    def from_arrays(
-        cls,
-        *,
-        model: str,
-        entities: Sequence[Any],
-        relations: Sequence[Any] | None = None,
-        facts: ArrayLike,
-        entity_rows: ArrayLike,
-        relation_rows: ArrayLike | None = None,
-        trace: Any = None,
-        loss: str = "softmax",
-        labels: Mapping[str, str] | None = None,
-        n_subjects: int | None = None,
-    ) -> Self:
-        """A run in memory, from a model that other software trained. The precision is kept.
-
-        Parameters
-        ----------
-        model
-            The scoring function of the rows.
-        entities, relations
-            The name of each row; two-way data has no relations.
-        facts
-            (n, 3) whole numbers: rows of subject, relation and object; (n, 2) in two-way data.
-        entity_rows, relation_rows
-            (n_entities, width) and (n_relations, width); inverse relations follow the others.
-        trace
-            (n, 3, width): what each fact changed in the rows of its subject, relation and object.
-            A tuple of these slots if widths differ or there are inverse relations; or None.
-        loss
-            The loss of the training: softmax, sigmoid or squared.
-        labels
-            Labels by name.
-        n_subjects
-            The number of entities that are subjects only, such as users. They come first; the
-            others, such as items, are objects only. By default, every entity may be either.
-        """
-        rows = entity_rows, relation_rows
-        names = entities, relations, facts
-        return run_from_arrays(cls, model, *names, *rows, trace, loss, labels, n_subjects)
+    def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
+        """Describe a run folder like `info`, even if its training is not finished."""
+        return cls.open(path, check=check, unfinished=True).info()
 
     @cached_property
     def scorer(self) -> "Scorer":
@@ -87,19 +55,11 @@ class Run(RunFolder):
     @cached_property
     def _trained(self) -> "Trained":
         from whereof.predict.scored import Store, Trained
-        from whereof.run.stored import read_prepared, write_prepared
 
         path = self.path
         keep = () if path is None else (partial(read_prepared, path), partial(write_prepared, path))
-        return Trained(
-            self.scorer,
-            self.dataset,
-            self.config,
-            self.adjacency,
-            self.trace,
-            partial(read_kept_checkpoints, path),
-            Store(*keep),
-        )
+        content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
+        return Trained(*content, partial(read_kept_checkpoints, path), Store(*keep))
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
@@ -137,11 +97,7 @@ class Run(RunFolder):
 
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""
-        return {
-            name: value
-            for name, value in self.info().items()
-            if name in RunSummary.__dataclass_fields__
-        }
+        return self.about.to_dict(RunSummary)
 
     def info(self) -> dict[str, Any]:
         """What `whereof info --json` prints: the summary, the config and the files."""
@@ -160,12 +116,9 @@ class Run(RunFolder):
     def add_labels(self, entities: Any = None, relations: Any = None) -> None:
         """Add labels to a finished run, and keep them in its folder; facts and hash stay the same.
 
-        Parameters
-        ----------
-        entities, relations
-            Name -> label: a dict, a pandas series, a frame, or a file. A file has two columns, or
-            two of its columns are named after its path, as in "movies.csv:movieId,title". A label
-            replaces an earlier one of the same name.
+        `entities` and `relations` are labels by name: a dict, a pandas series, a frame, or a file.
+        A file has two columns, or two of its columns are named after its path, as in
+        "movies.csv:movieId,title". A label replaces an earlier one of the same name.
         """
         from whereof.data.build import add_labels
         from whereof.data.labels import find_labels
@@ -188,10 +141,9 @@ class Run(RunFolder):
         are known from training or validation.
         """
         from whereof.predict.answers import check_top, predict
-        from whereof.predict.prediction import find_prediction
 
         check_top(top)
-        asked = find_prediction(self._trained, names, query=True)
+        asked = prediction.find_prediction(self._trained, names, query=True)
         return predict(self._trained, asked, top, new=new)
 
     def predict_many(
@@ -227,22 +179,17 @@ class Run(RunFolder):
         out
             The file to write. Its ending is the format: .tsv, .txt, .csv or .jsonl, each also
             with .gz, or .parquet.
-        top
-            Number of answers per query; None for all.
-        new
-            Leave out answers that are known from training or validation.
+        top, new
+            As for `predict`.
         force
             Overwrite a file that exists.
-        events
-            Receives how many queries are answered, and may stop the work.
         """
         from whereof.predict.answers import check_top, in_order, predict
-        from whereof.predict.prediction import read_queries
         from whereof.present.files import write_answers
 
         check_top(top)
         trained = self._trained
-        found = read_queries(trained, Path(queries))
+        found = prediction.read_queries(trained, Path(queries))
         answers = in_order(lambda asked: predict(trained, asked, top, new=new), found, None)
         return write_answers(Path(out), answers, len(found), force=force, events=events)
 
@@ -259,8 +206,6 @@ class Run(RunFolder):
         *names
             Subject, relation and object; two-way runs have no relation. None or "_" means
             the top new answer.
-        events
-            For methods that retrain: receives the plan and progress, and may stop the work.
         **options
             Fields of `whereof.ExplainOptions`, such as method, top, of, opposing and without.
             top=None lists every adjacent fact. Methods that retrain also take fields of
@@ -268,17 +213,15 @@ class Run(RunFolder):
         """
         from whereof.explain.explain import explain
         from whereof.explain.method import get_method
-        from whereof.explain.options import ExplainOptions
 
         given: dict[str, Any] = {**options}
         method = str(given.get("method", ExplainOptions.method))
         if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
             from whereof.api.cases import open_cases
-            from whereof.retrain.options import EngineOptions
 
             engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
-            with open_cases(self, engine, events) as opened:
-                case = opened.own()
+            with open_cases(self, engine, events) as open_seeds:
+                (case,) = open_seeds()
                 return explain(case.trained, names, chosen, case, events)
         return explain(self._trained, names, ExplainOptions.from_dict(given), events=events)
 
@@ -298,12 +241,10 @@ class Run(RunFolder):
         from 1) and a `message`.
         """
         from whereof.explain.explain import explain_many
-        from whereof.explain.options import ExplainOptions
-        from whereof.predict.prediction import list_predictions
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
-        return explain_many(trained, list_predictions(predictions), chosen, threads)
+        return explain_many(trained, prediction.list_predictions(predictions), chosen, threads)
 
     def explain_file(
         self,
@@ -337,27 +278,19 @@ class Run(RunFolder):
             For `top` and `true`: test, valid or train.
         limit
             Only the first predictions: this number of them.
-        threads
-            Number of threads; by default, one per core.
-        device
-            Where rollback scores candidates: cpu or cuda.
+        threads, device, **options
+            As for `explain_many`.
         resume
             Only continue interrupted work; an error if there is none.
         force
             Start again, and overwrite a file that exists.
-        events
-            Receives how many predictions are explained, and may stop the work.
-        **options
-            As for `explain`.
         """
         from whereof.explain.explain import explain_many
-        from whereof.explain.options import ExplainOptions
-        from whereof.predict.prediction import find_predictions
         from whereof.present.bulk import write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
-        found = find_predictions(trained, predictions, split, limit, chosen.asks)
+        found = prediction.find_predictions(trained, predictions, split, limit, chosen.asks)
         explain = partial(explain_many, trained, options=chosen, threads=threads)
         return write_explanations(
             explain,
@@ -377,14 +310,8 @@ class Run(RunFolder):
         """Measure how well methods explain this run: remove facts and retrain.
 
         Retrainings and the result are kept in the run's folder: nothing is trained twice.
-
-        Parameters
-        ----------
-        events
-            Receives the plan and progress of retraining, and may stop it.
-        **options
-            Fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit, seeds and
-            protocols, and of `whereof.EngineOptions`, such as threads.
+        `options` are fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit,
+        seeds and protocols, and of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api.cases import evaluate
 
@@ -412,8 +339,6 @@ class Run(RunFolder):
             Number of predictions that the page explains.
         force
             Overwrite a file that exists.
-        events
-            Receives a note for every evaluation in the run's folder that cannot be read.
         """
         from whereof.api.report import write_report
 
@@ -428,28 +353,19 @@ class Run(RunFolder):
         """Retrain without the facts of a prediction, and compare with what was predicted.
 
         Retraining uses the same seed, negatives and order. Finished retrainings are kept in the
-        run's folder: asking again costs nothing.
-
-        Parameters
-        ----------
-        *names
-            As for `explain`.
-        events
-            Receives the plan and progress of retraining, and may stop it.
-        **options
-            Fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
-            `whereof.EngineOptions`, such as threads.
+        run's folder: asking again costs nothing. `names` are those of `explain`; `options` are
+        fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
+        `whereof.EngineOptions`, such as threads.
         """
         from whereof.api.cases import open_cases
-        from whereof.retrain.options import EngineOptions, VerifyOptions
         from whereof.retrain.verify import verify
 
         given: dict[str, Any] = {**options}
         if given.get("facts") is not None and "top" in given:
             raise WhereofError("facts already names the facts to remove; leave out top")
         engine, chosen = EngineOptions.take(given), VerifyOptions.from_dict(given)
-        with open_cases(self, engine, events) as opened:
-            return verify(opened.seeds(chosen.seeds), names, chosen)
+        with open_cases(self, engine, events) as open_seeds:
+            return verify(open_seeds(chosen.seeds), names, chosen)
 
     def retrain(
         self,
@@ -468,8 +384,6 @@ class Run(RunFolder):
         predictions
             Predictions to score with each model, as for `explain`: records have `standings`.
             Without predictions, records have `parameters`, which are not kept in the run.
-        events
-            Receives the plan and progress of retraining, and may stop it.
         **options
             Fields of `whereof.EngineOptions`, such as threads.
         """
@@ -477,7 +391,6 @@ class Run(RunFolder):
 
         from whereof.api.cases import retrain
         from whereof.explain.facts import find_facts
-        from whereof.retrain.options import EngineOptions
 
         engine = EngineOptions.from_dict({**options})
         sets = [np.sort(find_facts(self._trained, facts)) for facts in removed]

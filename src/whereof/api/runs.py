@@ -183,16 +183,10 @@ def _started(writer: RunWriter, dataset: Dataset, problem: "Problem") -> Trainin
     config = problem.config
     shape = (dataset.n_facts if config.trace else 0, problem.trace_width)
     n_bytes = shape[0] * shape[1] * np.dtype(config.trace_dtype).itemsize
-    return TrainingStarted(
-        run=str(writer.path),
-        n_facts=dataset.n_facts,
-        n_valid=len(dataset.valid),
-        config=config.to_dict(),
-        notes=dataset.notes,
-        trace_shape=shape,
-        trace_bytes=n_bytes,
-        trace_mapped=writer.is_mapped(n_bytes),
-    )
+    mapped, notes = writer.is_mapped(n_bytes), dataset.notes
+    sizes = dataset.n_facts, len(dataset.valid)
+    place = str(writer.path)
+    return TrainingStarted(place, *sizes, config.to_dict(), notes, shape, n_bytes, mapped)
 
 
 def _trainer_of(problem: "Problem", machine: MachineOptions) -> "MakeTrainer":

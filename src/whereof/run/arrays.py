@@ -1,7 +1,7 @@
 """A run from arrays in memory, trained by other software."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,53 +15,79 @@ from whereof.run.manifest import Manifest
 from whereof.training.results import Parameters
 from whereof.types import Facts, Rows
 
-_Run = TypeVar("_Run", bound=RunFolder)
 
+class ArrayRun(RunFolder):
+    """The content of a run, which may come from a folder or from arrays."""
 
-def run_from_arrays(
-    kind: type[_Run],
-    model: str,
-    entities: Sequence[Any],
-    relations: Sequence[Any] | None,
-    facts: ArrayLike,
-    entity_rows: ArrayLike,
-    relation_rows: ArrayLike | None,
-    trace: Any,
-    loss: str,
-    labels: Mapping[str, str] | None,
-    n_subjects: int | None,
-) -> _Run:
-    """Check the arrays of a trained model and make a run of them; see `Run.from_arrays`."""
-    rows = _floats(entity_rows, "entity_rows")
-    n_entities, width = rows.shape
-    if n_entities != len(entities):
-        raise WhereofError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
-    scoring = find_model(model)
-    related = [] if relations is None else [*map(str, relations)]
-    scoring.check_columns(two_way=not related)
-    dims = (dim for dim in range(1, width + 1) if scoring.widths(dim).entity == width)
-    dim = next(dims, None)
-    if dim is None:
-        raise WhereofError(
-            f"entity_rows has width {width}, which is impossible for {model}; check the model"
-        )
-    widths = scoring.widths(dim)
-    related_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
-    data = _dataset([*map(str, entities)], related, facts, labels or {}, n_subjects)
-    config = {  # other settings are not known
-        "model": model,
-        "dim": dim,
-        "inverse": len(related_rows) == 2 * data.inverse_offset,
-        "precision": rows.dtype.name,
-        "loss": loss,
-        "trace": trace is not None,
-    }
-    about = {name: getattr(data, name) for name in ("name", "n_facts", "n_entities", "n_relations")}
-    run = kind(None, Manifest(about, config, created="", finished=True))
-    run.dataset, run.parameters = data, Parameters(rows, related_rows)
-    run.trace = _slots(trace, data.n_facts, widths, 1 + run.config.inverse)
-    run.metrics, run.history = {}, []
-    return run
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        model: str,
+        entities: Sequence[Any],
+        relations: Sequence[Any] | None = None,
+        facts: ArrayLike,
+        entity_rows: ArrayLike,
+        relation_rows: ArrayLike | None = None,
+        trace: Any = None,
+        loss: str = "softmax",
+        labels: Mapping[str, str] | None = None,
+        n_subjects: int | None = None,
+    ) -> Self:
+        """A run in memory, from a model that other software trained. The precision is kept.
+
+        Parameters
+        ----------
+        model
+            The scoring function of the rows.
+        entities, relations
+            The name of each row; two-way data has no relations.
+        facts
+            (n, 3) whole numbers: rows of subject, relation and object; (n, 2) in two-way data.
+        entity_rows, relation_rows
+            (n_entities, width) and (n_relations, width); inverse relations follow the others.
+        trace
+            (n, 3, width): what each fact changed in the rows of its subject, relation and object.
+            A tuple of these slots if widths differ or there are inverse relations; or None.
+        loss
+            The loss of the training: softmax, sigmoid or squared.
+        labels
+            Labels by name.
+        n_subjects
+            The number of entities that are subjects only, such as users. They come first; the
+            others, such as items, are objects only. By default, every entity may be either.
+        """
+        rows = _floats(entity_rows, "entity_rows")
+        n_entities, width = rows.shape
+        if n_entities != len(entities):
+            raise WhereofError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
+        scoring = find_model(model)
+        related = [] if relations is None else [*map(str, relations)]
+        scoring.check_columns(two_way=not related)
+        dims = (dim for dim in range(1, width + 1) if scoring.widths(dim).entity == width)
+        dim = next(dims, None)
+        if dim is None:
+            raise WhereofError(
+                f"entity_rows has width {width}, which is impossible for {model}; check the model"
+            )
+        widths = scoring.widths(dim)
+        related_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
+        data = _dataset([*map(str, entities)], related, facts, labels or {}, n_subjects)
+        config = {  # other settings are not known
+            "model": model,
+            "dim": dim,
+            "inverse": len(related_rows) == 2 * data.inverse_offset,
+            "precision": rows.dtype.name,
+            "loss": loss,
+            "trace": trace is not None,
+        }
+        sizes = ("name", "n_facts", "n_entities", "n_relations")
+        about = {name: getattr(data, name) for name in sizes}
+        run = cls(None, Manifest(about, config, created="", finished=True))
+        run.dataset, run.parameters = data, Parameters(rows, related_rows)
+        run.trace = _slots(trace, data.n_facts, widths, 1 + run.config.inverse)
+        run.metrics, run.history = {}, []
+        return run
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
@@ -79,20 +105,16 @@ def _floats(values: ArrayLike, name: str) -> Rows:
 def _relation_rows(
     values: ArrayLike | None, n_relations: int, widths: Widths, dtype: np.dtype[Any]
 ) -> Rows:
-    n_rows = max(n_relations, 1)
-    if values is None and widths.relation:
-        raise WhereofError(f"relation_rows is None; this model needs rows of {widths.relation}")
+    """(n_relations, width), or twice as many with inverses; two-way data has one row."""
+    n_rows, width = max(n_relations, 1), widths.relation
     if values is None:
-        values = np.zeros((n_rows, widths.relation), dtype)
+        values = np.zeros((0 if width else n_rows, width), dtype)
     rows = _floats(values, "relation_rows").astype(dtype, copy=False)
-    if rows.shape[1] != widths.relation:
+    if rows.shape not in ((n_rows, width), (2 * n_rows, width)):
         raise WhereofError(
-            f"relation_rows has width {rows.shape[1]}; this model needs {widths.relation}"
-        )
-    if len(rows) not in (n_rows, 2 * n_rows):
-        raise WhereofError(
-            f"relation_rows has {len(rows)} rows for {n_relations} relations; give one row per "
-            "relation, or two with inverses: first all relations, then all inverses"
+            f"relation_rows has {len(rows)} rows of width {rows.shape[1]} for {n_relations} "
+            f"relations; give one row of width {width} per relation, or two with inverses: first "
+            "all relations, then all inverses"
         )
     return rows
 

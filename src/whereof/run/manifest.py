@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +104,10 @@ class RunSummary:
     bookkeeping: dict[str, float] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
+    def to_dict(self, kind: "type[RunSummary] | None" = None) -> dict[str, Any]:
+        """What is known, by name: all fields, or those of a kind of record."""
+        values = {item.name: getattr(self, item.name) for item in fields(kind or self)}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

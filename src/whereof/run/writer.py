@@ -25,17 +25,6 @@ from whereof.training.config import TrainConfig
 from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress
 
 
-class RunExists(WhereofError):
-    """The folder of a new run exists already."""
-
-    def __init__(self, path: Path) -> None:
-        remedy = "choose another folder with -o"
-        with suppress(WhereofError):
-            if not Manifest.read(path).finished:
-                remedy += f", or continue it: whereof train --resume {path}"
-        super().__init__(f"{path} exists; {remedy}")
-
-
 class RunWriter:
     """Writes a run. Until `finish`, the folder contains data, config and the last checkpoint.
 
@@ -58,7 +47,7 @@ class RunWriter:
         """Make the folder of a new run, which will take about `n_bytes`."""
         with files.writing_to(path):
             if path.exists():
-                raise RunExists(path)
+                raise _exists(path)
         files.check_room(path, n_bytes)
         with files.draft_of(path, folder=True) as folder:
             about = write_dataset(folder, dataset)
@@ -67,7 +56,7 @@ class RunWriter:
             manifest = Manifest(about, config.to_dict(), created=now, files=described)
             manifest.write(folder)
             if path.exists():
-                raise RunExists(path)
+                raise _exists(path)
         return cls(path, manifest, memory_share)
 
     @classmethod
@@ -177,7 +166,7 @@ class RunWriter:
     def keep_checkpoint(self, index: int, parameters: Parameters, about: dict[str, Any]) -> None:
         """Keep the parameters of one point of training."""
         with files.draft_of(self.path / "checkpoints" / f"{index:04d}.safetensors") as draft:
-            _write_parameters(draft, parameters, about)
+            _write_parameters(draft, parameters, **about)
 
     def best(self, epoch: int) -> BestEpoch:
         """The best epoch that was kept."""
@@ -225,9 +214,14 @@ class RunWriter:
         }
 
 
-def _write_parameters(
-    path: Path, parameters: Parameters, about: dict[str, Any] | None = None
-) -> None:
+def _write_parameters(path: Path, parameters: Parameters, **about: Any) -> None:
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
-    metadata = {"about": json.dumps(about)} if about else None
-    path.write_bytes(save(rows, metadata=metadata))
+    path.write_bytes(save(rows, metadata={"about": json.dumps(about)} if about else None))
+
+
+def _exists(path: Path) -> WhereofError:
+    remedy = "choose another folder with -o"
+    with suppress(WhereofError):
+        if not Manifest.read(path).finished:
+            remedy += f", or continue it: whereof train --resume {path}"
+    return WhereofError(f"{path} exists; {remedy}")
