@@ -1,9 +1,9 @@
 """Retraining with the journal: each set of removed facts is trained once."""
 
-import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ class Outcomes:
     n_retrained: int
     n_known: int
     """Number of retrainings found in the journal."""
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +41,12 @@ class Retrainer:
     engine: Engine
     journal: Journal
     events: Events
+    counts: Counter[str] = field(default_factory=Counter)
+    """Retrainings of all calls of `ask`: retrained ones and known ones."""
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """Standings of every job's predictions without its facts, and of the control."""
-        start, spots = time.perf_counter(), predictions.places
-        control = Job.control(len(predictions))
+        spots, control = predictions.places, Job.control(len(predictions))
         self._check(jobs)
         merged = _merge([control, *jobs])
         lacking = [
@@ -54,33 +54,31 @@ class Retrainer:
             for job in merged
             if (missing := self.journal.lacks(job.removed, spots[job.which]))
         ]
-        self._announce(len(lacking), len(merged) - len(lacking))
-        for number, standings in self._retrain(lacking, predictions):
+        n_known = len(merged) - len(lacking)
+        for number, standings in self._retrain(lacking, predictions, n_known):
             assert not isinstance(standings, Parameters)
             self._keep(lacking[number], predictions, standings)
-        control_standings, *standings_of_jobs = (
+        self.counts.update(retrained=len(lacking), known=n_known)
+        first, *others = (
             self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]
         )
-        return Outcomes(
-            control_standings,
-            tuple(standings_of_jobs),
-            len(lacking),
-            len(merged) - len(lacking),
-            time.perf_counter() - start,
-        )
+        return Outcomes(first, tuple(others), len(lacking), n_known)
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
         """Yield rows trained without each set of facts, as they finish; -1 is the control."""
         jobs = [Job.control(0), *(Job.of(facts, []) for facts in removed)]
         self._check(jobs)
-        self._announce(len(jobs), 0)
         for number, rows in self._retrain(jobs, None):
             assert isinstance(rows, Parameters)
             yield number - 1, rows
 
     def _retrain(
-        self, jobs: Sequence[Job], predictions: Predictions | None
+        self, jobs: Sequence[Job], predictions: Predictions | None, n_known: int = 0
     ) -> Iterator[tuple[int, Result]]:
+        if not jobs:
+            return
+        seconds = self.engine.seconds_for(self.recipe, len(jobs))
+        self.events.emit(Planned(len(jobs), n_known, seconds, self.engine.at_once))
         found = self.engine.retrain(self.recipe, jobs, predictions, self.events.should_stop)
         with closing(found):
             for n_done, (number, result) in enumerate(found, 1):
@@ -105,11 +103,6 @@ class Retrainer:
                     f"without all {n_facts} facts nothing is left to train on; remove fewer, "
                     "by a smaller k or top"
                 )
-
-    def _announce(self, n_retrainings: int, n_known: int) -> None:
-        if n_retrainings:
-            seconds = self.engine.seconds_for(self.recipe, n_retrainings)
-            self.events.emit(Planned(n_retrainings, n_known, seconds, self.engine.at_once))
 
 
 def _merge(jobs: Sequence[Job]) -> list[Job]:

@@ -1,8 +1,9 @@
 """Verdicts: explain a prediction, retrain without its facts, and compare."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,19 @@ from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPredictio
 from whereof.explain.facts import find_facts
 from whereof.explain.method import Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
+from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import Predictions, Standing, Standings, name_standings, stand_alike
+from whereof.predict.standing import Standing, name_standings, stand_alike
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
-from whereof.retrain.retrainer import Case, Outcomes, Retrainer
+from whereof.retrain.retrainer import Case
 from whereof.types import FactIds
+
+_DIFFERS = (
+    "retraining seed {} with all facts gives another model than the stored run, for example "
+    "because the processor is another; `before` is the retrained model"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,14 +85,13 @@ class Summary:
     @classmethod
     def of(cls, seeds: Sequence[OfSeed]) -> "Summary":
         falls = [each.before.value - each.actual.value for each in seeds]
-        changed = [each.before.top_answer != each.actual.top_answer for each in seeds]
         return cls(
             n_seeds=len(seeds),
             before=SeedSpread.of([each.before.value for each in seeds]),
             actual=SeedSpread.of([each.actual.value for each in seeds]),
             fall=SeedSpread.of(falls),
             n_fell=sum(fall > 0 for fall in falls),
-            n_top_changed=sum(changed),
+            n_top_changed=sum(it.before.top_answer != it.actual.top_answer for it in seeds),
         )
 
 
@@ -123,8 +129,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof verify --json` prints."""
-        document: dict[str, Any] = as_plain(self)
-        return document
+        return dict(as_plain(self))
 
     def __str__(self) -> str:
         """The verdict in words."""
@@ -133,143 +138,103 @@ class Verdict:
 
 def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) -> Verdict:
     """Remove a prediction's facts and retrain, in the first case and in those of other seeds."""
-    return _Verifying(cases, names, options).verdict()
+    start, counts = time.perf_counter(), Counter[str]()
+    cases = [replace(it, retrainer=replace(it.retrainer, counts=counts)) for it in cases]
+    own, trained = cases[0], cases[0].trained
+    asked = ExplainOptions(
+        **{name: getattr(options, name) for name in ("method", "asks", "seed", "role", "top")}
+    )
+    scored = find_scored(trained, names, asked)
+    facts, notes = _find_removed(scored, asked, options.facts, own)
+    ids = np.array([fact.fact_id for fact in facts], np.int64)
+    sets = [ids, *(ids[:, None] if options.each else ())]
+    predicted, more_notes = _predict(scored, options.method, sets)
+    # Only the whole set is removed in other seeds: what single facts do there is another question.
+    jobs = [Job.of(fact_ids, [0]) for fact_ids in sets]
+    found = [_retrain(it, scored.prediction, jobs if it is own else jobs[:1]) for it in cases]
+    seeds, several = tuple(seed for seed, _ in found), len(cases) > 1
+    singles = zip(ids.tolist(), predicted[1:], found[0][1], strict=False)
+    return Verdict(
+        prediction=name_prediction(scored),
+        removed=tuple(ids.tolist()),
+        before=seeds[0].before,
+        predicted=predicted[0],
+        actual=seeds[0].actual,
+        control_matches_run=seeds[0].control_matches_run,
+        facts=facts,
+        each=tuple(
+            EachFact(**describe_fact(trained.dataset, fact), predicted=said, actual=after)
+            for fact, said, after in singles
+        ),
+        seeds=seeds if several else (),
+        summary=Summary.of(seeds) if several else None,
+        n_retrainings=counts.total(),
+        n_known=counts["known"],
+        method=options.method,
+        engine=own.retrainer.engine.identity.split()[0],
+        seconds=time.perf_counter() - start,
+        notes=(
+            *notes,
+            *(_DIFFERS.format(it.seed) for it in seeds if not it.control_matches_run),
+            *more_notes,
+        ),
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _CountingRetrainer(Retrainer):
-    """A retrainer that remembers what it answered."""
-
-    answers: list[Outcomes] = field(default_factory=list)
-
-    def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
-        """See `Retrainer`."""
-        found = super().ask(predictions, jobs)
-        self.answers.append(found)
-        return found
-
-
-class _Verifying:
-    """Builds one verdict."""
-
-    def __init__(self, cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) -> None:
-        self.start, self.options = time.perf_counter(), options
-        self.counters = [_CountingRetrainer(**vars(case.retrainer)) for case in cases]
-        pairs = zip(cases, self.counters, strict=True)
-        self.cases = [replace(case, retrainer=counter) for case, counter in pairs]
-        self.case, self.method = self.cases[0], get_method(options.method)
-        self.asked = ExplainOptions(
-            method=options.method, asks=options.asks, seed=options.seed, role=options.role
-        )
-        self.trained = self.case.trained
-        self.remover = able_method("groups", options.method)
-        self.lacks_trace = "trace" in self.remover.needs and self.trained.trace is None
-        self.scored: ScoredPrediction = find_scored(self.trained, names, self.asked)
-
-    def verdict(self) -> Verdict:
-        facts, notes = self._removed()
-        ids = np.array([fact.fact_id for fact in facts], np.int64)
-        alone = ids if self.options.each else ids[:0]
-        together, *single = self._predict(ids, alone)
-        # Only the set is removed in other seeds: what single facts do there is another question.
-        mine = self._retrain(self.case, ids, alone)
-        others = [self._retrain(case, ids, ids[:0]) for case in self.cases[1:]]
-        seeds = tuple(map(self._of_seed, self.cases, [mine, *others]))
-        several = len(seeds) > 1
-        answers = [each for counter in self.counters for each in counter.answers]
-        n_known = sum(each.n_known for each in answers)
-        return Verdict(
-            prediction=name_prediction(self.scored),
-            removed=tuple(ids.tolist()),
-            before=seeds[0].before,
-            predicted=together,
-            actual=seeds[0].actual,
-            control_matches_run=seeds[0].control_matches_run,
-            facts=facts,
-            each=self._each(alone, single, mine),
-            seeds=seeds if several else (),
-            summary=Summary.of(seeds) if several else None,
-            n_retrainings=n_known + sum(each.n_retrained for each in answers),
-            n_known=n_known,
-            method=self.options.method,
-            engine=self.case.retrainer.engine.identity.split()[0],
-            seconds=time.perf_counter() - self.start,
-            notes=(*notes, *self._notes(seeds)),
-        )
-
-    def _removed(self) -> tuple[tuple[RemovedFact, ...], tuple[str, ...]]:
-        """The facts that were named, or those that the method finds; and its notes."""
-        if self.options.facts is not None:
-            return self._named(find_facts(self.trained, self.options.facts)), ()
-        options = self.asked.replace(top=self.options.top)
-        explanation = Explainer(self.scored, options, self.case).explanation()
-        if not explanation.facts:
+def _find_removed(
+    scored: ScoredPrediction, asked: ExplainOptions, named: Any, case: Case
+) -> tuple[tuple[RemovedFact, ...], tuple[str, ...]]:
+    """The facts that were named, or those that the method finds; and its notes."""
+    trained, method = scored.trained, get_method(asked.method)
+    facts: Sequence[ExplainedFact]
+    if named is None:
+        explanation = Explainer(scored, asked, case).explanation()
+        facts, notes = explanation.facts, explanation.notes
+        if not facts:
             raise WhereofError(
-                f"{self.asked.method} finds no fact that supports the prediction; "
+                f"{asked.method} finds no fact that supports the prediction; "
                 "name the facts to remove"
             )
-        return tuple(map(self._as_removed, explanation.facts)), explanation.notes
-
-    def _named(self, fact_ids: FactIds) -> tuple[RemovedFact, ...]:
+    else:
+        fact_ids, notes = find_facts(trained, named), ()
         if not len(fact_ids):
             raise WhereofError("facts is empty; give ids or names, or leave it out")
-        if self.trained.trace is not None or "trace" not in self.method.needs:
-            explainer = Explainer(self.scored, self.asked, self.case)
-            return tuple(map(self._as_removed, explainer.describe(fact_ids)))
-        data = self.trained.dataset
-        return tuple(
-            RemovedFact(**describe_fact(data, fact), influence=None) for fact in fact_ids.tolist()
-        )
-
-    def _as_removed(self, fact: ExplainedFact) -> RemovedFact:
-        return RemovedFact(
-            **describe_fact(self.trained.dataset, fact.fact_id),
-            influence=None if self.method.draws else fact.influence,
+        if trained.trace is None and "trace" in method.needs:
+            about = (describe_fact(trained.dataset, fact) for fact in fact_ids.tolist())
+            return tuple(RemovedFact(**it, influence=None) for it in about), ()
+        facts = Explainer(scored, asked, case).describe(fact_ids)
+    removed = (
+        RemovedFact(
+            **describe_fact(trained.dataset, fact.fact_id),
+            influence=None if method.draws else fact.influence,
             probability_without=fact.probability_without,
         )
+        for fact in facts
+    )
+    return tuple(removed), notes
 
-    def _predict(self, ids: FactIds, alone: FactIds) -> Sequence[Standing | None]:
-        """Without all facts, then without each alone; None without a trace."""
-        if self.lacks_trace:
-            return [None] * (1 + len(alone))
-        after = standings_without(self.remover, self.scored, Sets.of([ids, *alone[:, None]]))
-        return name_standings(self.trained, after)
 
-    def _retrain(self, case: Case, ids: FactIds, alone: FactIds) -> Outcomes:
-        """Retrain without some facts together, then without each of some alone."""
-        jobs = [Job.of(ids, [0]), *(Job.of([fact], [0]) for fact in alone)]
-        return case.retrainer.ask(case.predictions([self.scored.prediction]), jobs)
+def _predict(
+    scored: ScoredPrediction, method: str, sets: Sequence[FactIds]
+) -> tuple[Sequence[Standing | None], tuple[str, ...]]:
+    """Standings without each set of facts, or None without a trace; and notes."""
+    trained, remover = scored.trained, able_method("groups", method)
+    if "trace" in remover.needs and trained.trace is None:
+        note = f"this run has no trace, so {remover.name} predicts nothing"
+        return [None] * len(sets), (note,)
+    note = f"facts by {method}; `predicted` is by {remover.name}"
+    found = name_standings(trained, standings_without(remover, scored, Sets.of(sets)))
+    return found, () if remover.name == method else (note,)
 
-    def _of_seed(self, case: Case, found: Outcomes) -> OfSeed:
-        stored = case.stand(case.predictions([self.scored.prediction]))
-        return OfSeed(
-            case.seed,
-            self._stand(found.control),
-            self._stand(found.jobs[0]),
-            control_matches_run=stand_alike(stored, found.control),
-        )
 
-    def _stand(self, standings: Standings) -> Standing:
-        return name_standings(self.trained, standings)[0]
-
-    def _each(
-        self, ids: FactIds, predicted: Sequence[Standing | None], found: Outcomes
-    ) -> tuple[EachFact, ...]:
-        data = self.trained.dataset
-        return tuple(
-            EachFact(**describe_fact(data, fact), predicted=said, actual=self._stand(after))
-            for fact, said, after in zip(ids.tolist(), predicted, found.jobs[1:], strict=True)
-        )
-
-    def _notes(self, seeds: Sequence[OfSeed]) -> list[str]:
-        notes = [
-            f"retraining seed {each.seed} with all facts gives another model than the stored "
-            "run, for example because the processor is another; `before` is the retrained model"
-            for each in seeds
-            if not each.control_matches_run
-        ]
-        if self.lacks_trace:
-            notes.append(f"this run has no trace, so {self.remover.name} predicts nothing")
-        elif self.remover is not self.method:
-            notes.append(f"facts by {self.options.method}; `predicted` is by {self.remover.name}")
-        return notes
+def _retrain(
+    case: Case, prediction: Prediction, jobs: Sequence[Job]
+) -> tuple[OfSeed, Sequence[Standing]]:
+    """The effect of the first job, and the standings after the others."""
+    predictions = case.predictions([prediction])
+    found = case.retrainer.ask(predictions, jobs)
+    before, actual, *others = name_standings(
+        case.trained, np.concatenate([found.control, *found.jobs])
+    )
+    alike = stand_alike(case.stand(predictions), found.control)
+    return OfSeed(case.seed, before, actual, control_matches_run=alike), others
