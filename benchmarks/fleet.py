@@ -19,7 +19,7 @@ from whereof.data.read import read_dataset
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.retrain.cuda.layout import Sizes
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import Recipe
 from whereof.training import choose_config
 from whereof.training.problem import Problem
 

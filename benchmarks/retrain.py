@@ -18,9 +18,7 @@ from whereof.models.scoring import Scorer
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions
-from whereof.retrain.engine import Job
-from whereof.retrain.local import LocalEngine
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import Job, LocalEngine, Recipe
 from whereof.training import TrainConfig, preset_settings
 from whereof.training.problem import Problem
 

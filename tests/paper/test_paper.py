@@ -16,7 +16,7 @@ from whereof.events import Advanced, Event, Events, Note, StageStarted
 from whereof.paper.plan import PaperOptions, plan
 from whereof.paper.runs import Budget, Deadline, Runs, make_budget
 from whereof.paper.write import Paper, reproduce
-from whereof.retrain.local import LocalEngine
+from whereof.retrain.engine import LocalEngine
 from whereof.run.folder import RunFolder
 
 FEW: dict[str, Any] = {"models": ("distmult",), "seeds": 2, "limit": 2}

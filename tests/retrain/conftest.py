@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from whereof.retrain.engine import Engine
-from whereof.retrain.local import LocalEngine
+from whereof.retrain.engine import Engine, LocalEngine
 
 
 @pytest.fixture(scope="package")

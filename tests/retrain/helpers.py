@@ -11,9 +11,8 @@ import whereof
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
 from whereof.predict.standing import Predictions
-from whereof.retrain.engine import Engine, Job, Results, Stop
+from whereof.retrain.engine import Engine, Job, Recipe, Results, Stop
 from whereof.retrain.journal import Journal
-from whereof.retrain.recipe import Recipe
 from whereof.retrain.retrainer import Retrainer
 
 

@@ -14,10 +14,8 @@ import trained
 import whereof
 from retrain.helpers import Subject, make_subject, never, subject_of
 from whereof.errors import Diverged, Interrupted
-from whereof.retrain.engine import Engine, Job, choose_engine
-from whereof.retrain.local import LocalEngine, processor_name
+from whereof.retrain.engine import Engine, Job, LocalEngine, Recipe, choose_engine, processor_name
 from whereof.retrain.options import EngineOptions
-from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 
 JOBS = [Job.of([], [0, 1, 2, 3]), Job.of([5], [0, 2]), Job.of([1, 0], [3]), Job.of([8, 2, 4], [1])]

@@ -18,9 +18,8 @@ import whereof
 from retrain.helpers import Counting, Subject, make_subject, retrainer, subject_of
 from whereof.errors import Interrupted
 from whereof.predict.standing import STANDING
-from whereof.retrain.engine import Engine, Job
+from whereof.retrain.engine import Engine, Job, LocalEngine
 from whereof.retrain.journal import Journal, open_journal, recipe_key
-from whereof.retrain.local import LocalEngine
 
 ALL = [0, 1, 2, 3]
 JOBS = [Job.of([fact], [fact % 4]) for fact in range(6)]
@@ -214,7 +213,7 @@ import whereof
 from whereof.events import Advanced, Events
 from whereof.retrain.engine import Job
 from whereof.retrain.journal import open_journal
-from whereof.retrain.local import LocalEngine
+from whereof.retrain.engine import LocalEngine
 
 class Hang(Events):
     def emit(self, event):

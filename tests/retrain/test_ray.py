@@ -11,9 +11,8 @@ import pytest
 
 import whereof
 from retrain.helpers import make_subject, never
-from whereof.retrain.engine import Job, choose_engine
+from whereof.retrain.engine import Job, Recipe, choose_engine
 from whereof.retrain.options import EngineOptions
-from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 

@@ -19,7 +19,7 @@ from training.helpers import (
 )
 from whereof.errors import Interrupted
 from whereof.models import MODELS
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import Recipe
 
 MASKS = st.lists(st.booleans(), min_size=N_FACTS, max_size=N_FACTS).filter(lambda x: not all(x))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whereof.predict.scored import Trained
     from whereof.present.bulk import WrittenExplanations
     from whereof.present.files import Written
-    from whereof.retrain.recipe import Recipe
+    from whereof.retrain.engine import Recipe
     from whereof.retrain.verify import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
@@ -83,7 +83,7 @@ class Run(ArrayRun):
     @cached_property
     def _recipe(self) -> "Recipe":
         """The recipe for retraining the run."""
-        from whereof.retrain.recipe import Recipe
+        from whereof.retrain.engine import Recipe
         from whereof.training.problem import Problem
 
         if self.path is None:

@@ -16,9 +16,8 @@ from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note, Without
 from whereof.paper.plan import PaperOptions, Part
-from whereof.retrain.engine import Engine
+from whereof.retrain.engine import Engine, Recipe
 from whereof.retrain.options import EngineOptions
-from whereof.retrain.recipe import Recipe
 from whereof.training import asks_for_objects, choose_config
 from whereof.training.problem import Problem
 from whereof.types import RELATION, SUBJECT

@@ -1,30 +1,87 @@
-"""What an engine is, which jobs it is given, and which engine is chosen."""
+"""Engines: what a retraining repeats, which jobs there are, and where they run."""
 
 import os
+import platform
+import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 from numpy.typing import ArrayLike, NDArray
 
-from whereof.errors import WhereofError
+from whereof.errors import Diverged, Interrupted, WhereofError
 from whereof.predict.standing import Predictions, Standings
 from whereof.retrain.options import EngineOptions
-from whereof.retrain.recipe import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
+from whereof.training.tables import Ledgers
+from whereof.training.trainer import Trainer
 from whereof.types import FactIds
 
 Result = Standings | Parameters
 Results = Generator[tuple[int, Result], None, None]
 Stop = Callable[[], bool]
 
+LOOK_SECONDS = 0.2
+"""Seconds between two checks whether to stop."""
 _PROBE_SECONDS = 0.3
+_FACTS_PER_CHECK, _FACTS_PER_PROBE = 1 << 16, 1000
 _LARGE_STEP = 1 << 13
 """Numbers in the rows of a step's candidates: below this size one CPU core beats the GPU."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What every retraining repeats: a problem and the number of facts to train on.
+
+    The number counts over all epochs, up to the epoch that the run kept. Retraining is for the rows
+    only: it keeps no trace and no ledgers, and does not validate.
+    """
+
+    problem: Problem
+    n_facts: int
+
+    def retrain(self, removed: FactIds, should_stop: Stop = lambda: False) -> Parameters:
+        """Train rows from scratch without some facts, with the same seed, negatives and order."""
+        trainer, done = self._trainer(removed), 0
+        while done < self.n_facts:
+            if should_stop():
+                raise Interrupted("retraining was interrupted")
+            done += trainer.advance(min(self.n_facts - done, _FACTS_PER_CHECK))
+        rows = trainer.parameters()
+        if not (np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()):
+            raise diverged(removed)
+        return rows
+
+    def probe(self, seconds: float) -> float:
+        """Estimated seconds of one retraining, measured by training for a short time."""
+        trainer = self._trainer(np.zeros(0, np.int64))
+        trainer.advance(1)  # which also loads kernels and memory: not counted
+        before, done, left = time.perf_counter(), 0, max(self.n_facts - 1, 1)
+        spent = 0.0
+        while not done or (done < left and spent < seconds):
+            done += trainer.advance(min(left - done, _FACTS_PER_PROBE))
+            spent = time.perf_counter() - before
+        return spent * self.n_facts / done
+
+    def _trainer(self, removed: FactIds) -> Trainer:
+        mask = np.zeros(len(self.problem.facts) if len(removed) else 0, np.bool_)
+        mask[removed] = True
+        return Trainer(self.problem, removed=mask, ledgers=Ledgers.NONE)
+
+
+def diverged(removed: FactIds) -> Diverged:
+    """The error for rows that are not finite."""
+    return Diverged(f"training without {len(removed)} facts diverged; choose a lower rate")
 
 
 def removed_key(removed: FactIds) -> str:
@@ -100,6 +157,83 @@ class Engine(ABC):
         """Release resources such as a cluster. The engine cannot be used afterwards."""
 
 
+def run_jobs(
+    running: dict[Any, int],
+    n_jobs: int,
+    most: int,
+    start: Callable[[int], Any],
+    await_some: Callable[[], Iterable[Any]],
+    stop: Stop,
+) -> Iterator[tuple[int, Any]]:
+    """Start jobs, at most some at a time; yield the number and the handle of finished ones.
+
+    running: the handles of started jobs and their numbers, for the caller to end them.
+    """
+    waiting = iter(range(n_jobs))
+    while True:
+        running |= {start(number): number for number in islice(waiting, most - len(running))}
+        if not running:
+            return
+        for handle in await_some():
+            yield running.pop(handle), handle
+        if stop():
+            raise Interrupted("retraining was interrupted")
+
+
+def machine_identity() -> str:
+    """What rounding depends on: the processor that kernels are compiled for, and the compiler."""
+    return f"{get_host_cpu_name()} numba {numba.__version__}"
+
+
+def processor_name() -> str:
+    """The name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not on Linux
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(filter(None, named), "") or platform.processor() or platform.machine()
+
+
+class LocalEngine(Engine):
+    """Retrains with threads, on all CPU cores or on `threads`: the kernels run without the GIL."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.at_once = threads or os.cpu_count() or 1
+
+    @property
+    def identity(self) -> str:
+        return f"local {machine_identity()}"
+
+    def describe(self) -> str:
+        n_cores = os.cpu_count() or 1
+        some = "" if self.at_once >= n_cores else f"{self.at_once} of "
+        return f"{processor_name()}, {some}{n_cores} core{'s' * (n_cores > 1)}"
+
+    def retrain(
+        self, recipe: Recipe, jobs: Sequence[Job], predictions: Predictions | None, stop: Stop
+    ) -> Results:
+        stopped, pool = threading.Event(), ThreadPoolExecutor(self.at_once)
+        running = dict[Any, int]()
+
+        def train(job: Job) -> Result:
+            return job.result(recipe.retrain(job.removed, stopped.is_set), predictions)
+
+        try:
+            for number, future in run_jobs(
+                running,
+                len(jobs),
+                2 * self.at_once,
+                lambda number: pool.submit(train, jobs[number]),
+                lambda: wait(running, LOOK_SECONDS, FIRST_COMPLETED).done,
+                stop,
+            ):
+                yield number, future.result()
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+
+
 def choose_engine(options: EngineOptions) -> Engine:
     """The engine that options name; auto means the cores of this machine."""
     if options.engine == "cuda":
@@ -110,8 +244,6 @@ def choose_engine(options: EngineOptions) -> Engine:
         from whereof.retrain.ray import RayEngine
 
         return RayEngine(options.ray_address, options.threads)
-    from whereof.retrain.local import LocalEngine
-
     return LocalEngine(options.threads)
 
 

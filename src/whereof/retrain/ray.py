@@ -8,20 +8,28 @@ import threading
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cached_property, lru_cache
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from whereof._extras import need
-from whereof.errors import Interrupted, WhereofError
+from whereof.errors import WhereofError
 from whereof.predict.standing import Predictions
-from whereof.retrain.engine import Engine, Job, Result, Results, Stop
-from whereof.retrain.local import machine_identity, processor_name
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import (
+    LOOK_SECONDS,
+    Engine,
+    Job,
+    Recipe,
+    Result,
+    Results,
+    Stop,
+    machine_identity,
+    processor_name,
+    run_jobs,
+)
 from whereof.training.results import Parameters
 
-_LOOK_SECONDS, _REACH_SECONDS, _CANCEL_SECONDS = 0.2, 5.0, 10.0
+_REACH_SECONDS, _CANCEL_SECONDS = 5.0, 10.0
 _RETRIES = 20
 """How often a retraining is tried again after its worker dies."""
 
@@ -78,19 +86,17 @@ class RayEngine(Engine):
         self, recipe: Recipe, jobs: Sequence[Job], predictions: Predictions | None, stop: Stop
     ) -> Results:
         task, machine = self._task(_retrain), self._machine
-        shared = [self._ray.put((recipe, predictions))]
-        waiting, running = iter(enumerate(jobs)), dict[Any, int]()
+        shared, running = [self._ray.put((recipe, predictions))], dict[Any, int]()
         try:
-            while True:
-                for number, job in islice(waiting, self._in_flight - len(running)):
-                    running[task.remote(shared, job, machine)] = number
-                if not running:
-                    return
-                done, _ = self._ray.wait([*running], timeout=_LOOK_SECONDS)
-                for reference in done:
-                    yield running.pop(reference), self._result(reference)
-                if stop():
-                    raise Interrupted("retraining was interrupted")
+            for number, reference in run_jobs(
+                running,
+                len(jobs),
+                self._in_flight,
+                lambda number: task.remote(shared, jobs[number], machine),
+                lambda: self._ray.wait([*running], timeout=LOOK_SECONDS)[0],
+                stop,
+            ):
+                yield number, self._result(reference)
         finally:
             self._cancel([*running])
 

@@ -13,9 +13,8 @@ from whereof.events import Advanced, Events, Note, Planned
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Trained
 from whereof.predict.standing import Predictions, Standings
-from whereof.retrain.engine import Engine, Job, Result
+from whereof.retrain.engine import Engine, Job, Recipe, Result
 from whereof.retrain.journal import Journal
-from whereof.retrain.recipe import Recipe
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 

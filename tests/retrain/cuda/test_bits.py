@@ -20,7 +20,7 @@ from retrain.cuda.helpers import (
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.retrain.cuda.layout import Sizes, plan_layout, share_memory
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import Recipe
 
 SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "adam", "inverse": True, "constraint": "unit"},

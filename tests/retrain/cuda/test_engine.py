@@ -17,10 +17,8 @@ from whereof.errors import Diverged, Interrupted
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.engine import _SCORE_BYTES, CudaEngine
 from whereof.retrain.cuda.memory import Memory
-from whereof.retrain.engine import Engine, Job
+from whereof.retrain.engine import Engine, Job, LocalEngine, Recipe
 from whereof.retrain.journal import Journal, open_journal
-from whereof.retrain.local import LocalEngine
-from whereof.retrain.recipe import Recipe
 from whereof.retrain.retrainer import Outcomes
 from whereof.training.results import Parameters
 

@@ -16,8 +16,7 @@ from retrain.helpers import Subject, make_subject, never
 from whereof.retrain.cuda.card import Card, Grid
 from whereof.retrain.cuda.engine import CudaEngine
 from whereof.retrain.cuda.fleet import Fleet, make_waves, prefix_lengths
-from whereof.retrain.engine import Job
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import Job, Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 

@@ -5,16 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import Diverged, Interrupted, WhereofError
+from whereof.errors import Interrupted, WhereofError
 from whereof.predict.standing import STANDING, Predictions, Standings
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet, SharedPrefix, make_waves, prefix_lengths
 from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.cuda.source import model_source
-from whereof.retrain.engine import Engine, Job, Results, Stop
-from whereof.retrain.local import machine_identity, processor_name
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import (
+    Engine,
+    Job,
+    Recipe,
+    Results,
+    Stop,
+    diverged,
+    machine_identity,
+    processor_name,
+)
 from whereof.training.problem import Problem
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
@@ -132,7 +139,7 @@ def _results(
             yield number, _stand(fleet, model, jobs[number], predictions)
     if len(models) < len(wave):
         job = jobs[int(wave[~finite].min())]
-        raise Diverged(f"training without {len(job.removed)} facts diverged; choose a lower rate")
+        raise diverged(job.removed)
 
 
 def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Standings:

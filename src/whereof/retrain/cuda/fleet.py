@@ -13,7 +13,7 @@ from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.layout import Layout, Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import chunk_size, place
 from whereof.retrain.cuda.source import make_source
-from whereof.retrain.recipe import Recipe
+from whereof.retrain.engine import Recipe
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.types import FactIds
