@@ -64,7 +64,7 @@ def measure(path: Path) -> None:
     start = began = time.perf_counter()
     table = read_facts(path, ReadOptions(), "train")
     began = said("read, by column and code", began)
-    dataset = build_dataset("facts", table)
+    dataset = build_dataset("facts", {"train": table})
     began = said("ids, duplicates dropped", began)
     hold_out(dataset, 0.05, 0.05, seed=0)
     said("a tenth held out", began)

@@ -3,26 +3,19 @@
 import dataclasses
 import hashlib
 import struct
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
+from tables import build, fact_table
 
-from whereof.data.build import build_dataset
-from whereof.data.columns import FactTable, as_arrow
+from whereof.data.columns import FactTable
 from whereof.data.dataset import Dataset, ratings_as_objects
 from whereof.data.read import read_dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 
-
-def encode(texts: Sequence[str]) -> Any:
-    return as_arrow(texts).dictionary_encode()
-
-
 TRAIN = (["b", "a"], ["knows", "likes"], ["a", "a"])
-SMALL = build_dataset("small", TRAIN, test=(["a"], ["knows"], ["b"]))
+SMALL = build("small", TRAIN, test=(["a"], ["knows"], ["b"]))
 
 
 def test_sizes_and_names() -> None:
@@ -53,9 +46,7 @@ def test_hash_is_that_of_the_documented_bytes() -> None:
 
 
 def test_hash_ignores_name_and_labels() -> None:
-    other = build_dataset(
-        "other", TRAIN, test=(["a"], ["knows"], ["b"]), entity_labels={"a": "Ada"}
-    )
+    other = build("other", TRAIN, test=(["a"], ["knows"], ["b"]), entity_labels={"a": "Ada"})
     assert other.entities.label(0) == "Ada"
     assert other.hash == SMALL.hash
 
@@ -63,10 +54,10 @@ def test_hash_ignores_name_and_labels() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        build_dataset("small", TRAIN),
-        build_dataset("small", TRAIN, valid=(["a"], ["knows"], ["b"])),
-        build_dataset("small", (["c", "a"], TRAIN[1], TRAIN[2]), test=(["a"], ["knows"], ["c"])),
-        build_dataset("small", [column[::-1] for column in TRAIN], test=(["a"], ["knows"], ["b"])),
+        build("small", TRAIN),
+        build("small", TRAIN, valid=(["a"], ["knows"], ["b"])),
+        build("small", (["c", "a"], TRAIN[1], TRAIN[2]), test=(["a"], ["knows"], ["c"])),
+        build("small", [column[::-1] for column in TRAIN], test=(["a"], ["knows"], ["b"])),
     ],
     ids=["no test", "valid for test", "a name", "order"],
 )
@@ -109,15 +100,11 @@ def test_object_ids_of_two_way_data_start_after_the_users() -> None:
 
 def table(*rows: tuple[str, str, float]) -> FactTable:
     users, items, ratings = zip(*rows, strict=True)
-    columns = {
-        "subject": encode(users),
-        "object": encode(items),
-    }
-    return FactTable(columns | {"rating": np.array(ratings, np.float32)})
+    return fact_table(users, items, rating=np.array(ratings, np.float32))
 
 
 def rated() -> Dataset:
-    return build_dataset(
+    return build(
         "films",
         table(("4", "x", 10), ("4", "y", 3.5), ("5", "x", 4), ("5", "y", 10)),
         test=table(("5", "y", 4), ("4", "x", 2)),
@@ -128,8 +115,9 @@ def rated() -> Dataset:
 def test_ratings_become_objects_before_facts_are_held_out() -> None:
     users, items = np.divmod(np.arange(100), 10)
     table = {"user": users, "item": items, "rating": [*[1, 2] * 49, 3, 4]}
+    column = "column 'rating' taken as the rating of each fact"
     noted = "ratings taken as objects: facts are (user, item, rating)"
-    for option, notes in (("ratings_as_objects", ()), ("objects_if_rated", (noted,))):
+    for option, notes in (("ratings_as_objects", (column,)), ("objects_if_rated", (column, noted))):
         dataset = read_dataset(table, test_fraction=0.5, **{option: True})
         assert (dataset.n_facts, len(dataset.test), dataset.notes) == (50, 50, notes)
     kept = read_dataset(table, objects_if_rated=True, ratings_as_objects=False)
@@ -161,7 +149,7 @@ def test_a_user_and_a_rating_may_share_a_name_and_labels_stay_where_they_were() 
 
 
 def test_text_of_a_rating_is_the_shortest() -> None:
-    dataset = ratings_as_objects(build_dataset("r", table(("a", "x", 0.1), ("a", "y", -2))))
+    dataset = ratings_as_objects(build("r", table(("a", "x", 0.1), ("a", "y", -2))))
     assert dataset.entities.names[1:] == ("-2", "0.1")
 
 
@@ -171,7 +159,7 @@ def test_data_without_ratings() -> None:
 
 
 def test_a_repeated_pair_keeps_its_first_rating() -> None:
-    dataset = build_dataset("r", table(("a", "x", 1), ("a", "y", 2), ("a", "x", 3)))
+    dataset = build("r", table(("a", "x", 1), ("a", "y", 2), ("a", "x", 3)))
     assert dataset.ratings is not None
     assert dataset.ratings.train.tolist() == [1, 2]
     assert dataset.notes == ("train: 1 duplicate fact dropped, the first rating stays",)
@@ -179,4 +167,4 @@ def test_a_repeated_pair_keeps_its_first_rating() -> None:
 
 def test_all_splits_are_rated_or_none() -> None:
     with pytest.raises(WhereofError, match="some splits have ratings and some have none"):
-        build_dataset("r", table(("a", "x", 1), ("a", "y", 2)), test=(["a"], ["x"]))
+        build("r", table(("a", "x", 1), ("a", "y", 2)), test=(["a"], ["x"]))

@@ -113,9 +113,12 @@ BAD = {
     "dict rating": ({"user": [1], "item": [1], "rating": [{1: 2}]}, "row 1: rating {1: 2} is not"),
     "arrow listed rating": (
         pa.table({"user": [1], "item": [1], "rating": [[1.0, 2.0]]}),
-        "row 1: rating array([1., 2.]) is not a finite",
+        "row 1: rating [1.0, 2.0] is not a finite",
     ),
-    "arrow float": (pa.table({"user": [1.5], "item": [1]}), "column 'user' holds double"),
+    "arrow float": (
+        pa.table({"user": [1.5], "item": [1]}),
+        "column 'user' has 1.5, which is neither",
+    ),
     "rating": ({"user": [1], "item": [1], "rating": [np.nan]}, "row 1: rating nan is not a finite"),
     "text rating": ({"user": [1], "item": [1], "rating": ["?"]}, "row 1: rating '?' is not a"),
     "lengths": ({"user": [1], "item": [1, 2]}, "table: the columns have [1, 2] rows"),

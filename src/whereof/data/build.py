@@ -1,24 +1,21 @@
 """Build a dataset from tables of names; add labels; hold out facts from training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, as_arrow, as_numpy
-from whereof.data.dataset import Dataset, Ratings, Sources
-from whereof.data.labels import Labels, as_labels
+from whereof.data.columns import FactTable, as_numpy, encode
+from whereof.data.dataset import SPLITS, Dataset, Ratings, Sources
 from whereof.data.layout import PLACES
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
-
-Columns: TypeAlias = FactTable | Sequence[Sequence[str]]
-"""A table, or its columns of names: subjects, relations and objects, or subjects and objects."""
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _BUCKETS: Final = 1 << 20
@@ -26,29 +23,18 @@ _BUCKETS: Final = 1 << 20
 
 def build_dataset(
     name: str,
-    train: Columns,
-    valid: Columns = (),
-    test: Columns = (),
-    *,
-    entity_labels: Labels | None = None,
-    relation_labels: Labels | None = None,
+    given: Mapping[str, FactTable],
+    entity_labels: Mapping[str, str] | None = None,
+    relation_labels: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """Build a dataset; ids number the sorted names of the training facts.
+    """Build a dataset from a table per split; ids number the sorted names of the training facts.
 
     Within a split, repeated facts are dropped and the first one stays. Validation and test facts
-    with a name that no training fact has are dropped too. `Dataset.notes` counts both.
-
-    Parameters
-    ----------
-    train, valid, test
-        Two columns (subject, object) or three (subject, relation, object), the same number in all;
-        `()` for a split that does not exist.
-    entity_labels, relation_labels
-        Name -> label; they replace labels in the tables. Labels of unknown names are ignored. In
-        two-way data, if a subject and an object share a name, the label belongs to the object; if
-        there are such names, so do the labels of numbers.
+    with a name that no training fact has are dropped too. `Dataset.notes` counts both. Given
+    labels replace labels in the tables; labels of unknown names are ignored.
     """
-    tables = _tables(name, {"train": train, "valid": valid, "test": test})
+    tables = {split: given.get(split, FactTable({})) for split in SPLITS}
+    _check(name, tables)
     facts = {split: np.zeros((len(table), 3), np.int32) for split, table in tables.items()}
     relations: list[str] = []
     if "relation" in tables["train"].columns:
@@ -61,43 +47,34 @@ def build_dataset(
         entities += _number(facts, tables, "object", start=len(subjects))
         objects = range(len(subjects), len(entities))
     notes: list[str] = []
-    rows = {split: _kept_rows(facts[split], table, split, notes) for split, table in tables.items()}
+    kept = {split: _kept(facts[split], table, split, notes) for split, table in tables.items()}
+    labels = {**tables["test"].labels, **tables["valid"].labels, **tables["train"].labels}
+    train, valid, test = (_filter(facts[split], kept[split]) for split in SPLITS)
     dataset = Dataset(
-        name=name,
-        entities=Vocabulary(tuple(entities)),
-        relations=Vocabulary(tuple(relations), kind="relation"),
-        train=_take(facts["train"], rows["train"]),
-        valid=_take(facts["valid"], rows["valid"]),
-        test=_take(facts["test"], rows["test"]),
-        subjects=subjects,
-        objects=objects,
-        ratings=_ratings(name, tables, rows),
-        sources=_sources(tables["train"].columns.get("source"), rows["train"]),
+        name,
+        Vocabulary(tuple(entities), _known(labels, entities)),
+        Vocabulary(tuple(relations), _known(labels, relations), "relation"),
+        *(train, valid, test, subjects, objects),
+        notes=tuple(notes),
+        ratings=_ratings(name, tables, kept),
+        sources=_sources(tables["train"].columns.get("source"), kept["train"]),
         read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
     )
-    labels: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for table in reversed(tables.values()):
-        labels[0].update(table.entity_labels)
-        labels[1].update(table.relation_labels)
-    dataset, unused = _label(
-        dataset,
-        labels[0] | as_labels(entity_labels, "entity"),
-        labels[1] | as_labels(relation_labels, "relation"),
-    )
-    return replace(dataset, notes=(*notes, *unused))
+    return _label(dataset, entity_labels or {}, relation_labels or {})
 
 
 def add_labels(
-    dataset: Dataset, entities: Labels | None = None, relations: Labels | None = None
+    dataset: Dataset,
+    entities: Mapping[str, str] | None = None,
+    relations: Mapping[str, str] | None = None,
 ) -> Dataset:
     """The dataset with more labels, which replace earlier ones; facts, ids and hash stay the same.
 
     If ratings are objects, items are relations: `entities` then labels users and items.
     """
-    given = as_labels(entities, "entity"), as_labels(relations, "relation")
-    labelled, unused = _label(dataset, *given)
-    if unused:
-        raise WhereofError(f"{unused[0]}; check the column of names")
+    labelled = _label(dataset, entities or {}, relations or {})
+    for unused in labelled.notes[len(dataset.notes) :]:
+        raise WhereofError(f"{unused}; check the column of names")
     return labelled
 
 
@@ -130,7 +107,7 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
     kept = np.ones(n_facts, bool)
     kept[held] = False
     rows = (np.flatnonzero(kept), np.sort(held[:n_valid]), np.sort(held[n_valid:]))
-    train, valid_facts, test_facts = (dataset.train[these] for these in rows)
+    train, valid_facts, test_facts = (dataset.train.take(these, axis=0) for these in rows)
     ratings, sources = dataset.ratings, dataset.sources
     return replace(
         dataset,
@@ -178,34 +155,16 @@ def _first_rows(ids: NDArray[np.int32], n_ids: int) -> NDArray[np.int64]:
     return rows
 
 
-def _tables(name: str, given: Mapping[str, Columns]) -> dict[str, FactTable]:
-    """The splits as tables; refuse different columns, and columns of different lengths."""
-    tables: dict[str, FactTable] = {}
-    for split, columns in given.items():
-        facts = columns.fact_columns if isinstance(columns, FactTable) else columns
-        expected = len(tables["train"].fact_columns) if tables else len(facts)
-        if expected not in PLACES:
-            raise WhereofError(
-                f"dataset {name!r}: train has {expected} columns; "
-                "give 2 (subject, object) or 3 (subject, relation, object)"
-            )
-        if len(facts) not in (0, expected):
-            raise WhereofError(
-                f"dataset {name!r}: {split} has {len(facts)} columns but train has "
-                f"{expected}; give every split the same columns"
-            )
-        lengths = [len(column) for column in facts]
-        if len(set(lengths)) > 1:
-            raise WhereofError(
-                f"dataset {name!r}: the columns of {split} have {lengths} rows; make them equal"
-            )
-        if not isinstance(columns, FactTable):
-            encoded = (as_arrow(column).dictionary_encode() for column in columns)
-            columns = FactTable(dict(zip(PLACES[expected], encoded, strict=False)))
-        tables[split] = columns
+def _check(name: str, tables: Mapping[str, FactTable]) -> None:
     if not len(tables["train"]):
         raise WhereofError(f"dataset {name!r} has no training facts; give at least one")
-    return tables
+    expected = len(tables["train"].fact_columns)
+    for split, table in tables.items():
+        if len(table.fact_columns) not in (0, expected):
+            raise WhereofError(
+                f"dataset {name!r}: {split} has {len(table.fact_columns)} columns but train has "
+                f"{expected}; give every split the same columns"
+            )
 
 
 def _number(
@@ -221,7 +180,7 @@ def _number(
         if table.columns
         for place in places
     ]
-    every = pa.concat_arrays([column.dictionary for _, column in cells]).dictionary_encode()
+    every = encode(pa.concat_arrays([column.dictionary for _, column in cells]))
     codes = as_numpy(every.indices, np.int32)
     # Codes count names in the order in which they first appear: those of training come first.
     n_trained = sum(len(column.dictionary) for _, column in cells[: len(places)])
@@ -230,32 +189,36 @@ def _number(
     ids = np.full(len(every.dictionary), -1, np.int32)
     ids[as_numpy(order, np.uint64)] = np.arange(start, start + len(names))
     bounds = np.cumsum([len(column.dictionary) for _, column in cells])
-    for (target, column), its_codes in zip(cells, np.split(codes, bounds[:-1]), strict=True):
-        target[:] = ids[its_codes][as_numpy(column.indices, np.int32)]
+
+    def write(cell: tuple[Facts, Any], its_codes: NDArray[np.int32]) -> None:
+        cell[0][:] = ids[its_codes].take(as_numpy(cell[1].indices, np.int32))
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, cells, np.split(codes, bounds[:-1])))
     sorted_names: list[str] = names.take(order).to_pylist()
     return sorted_names
 
 
-def _kept_rows(facts: Facts, table: FactTable, split: str, notes: list[str]) -> NDArray[np.int64]:
-    """The rows of facts that stay: all of their names are known, and each fact once."""
+def _kept(facts: Facts, table: FactTable, split: str, notes: list[str]) -> NDArray[np.bool_]:
+    """(n_facts,) whether a fact stays: all of its names are known, and it is the first such."""
     notes += [f"{split}: {note}" for note in table.notes]
-    rows = np.arange(len(facts))
+    kept = np.ones(len(facts), bool)
     if facts.min(initial=0) < 0:
-        rows = np.flatnonzero((facts >= 0).all(axis=1))
+        kept = facts.min(axis=1) >= 0
         notes.append(
-            f"{split}: {len(facts) - len(rows)} of {len(facts)} facts dropped: "
+            f"{split}: {np.count_nonzero(~kept)} of {len(facts)} facts dropped: "
             "they have names that are not in train"
         )
-    repeats = _repeats(_take(facts, rows))
+    repeats = _repeats(_filter(facts, kept))
     if n_repeats := len(repeats):
         stays = ", the first rating stays" if "rating" in table.columns else ""
         notes.append(f"{split}: {n_repeats} duplicate fact{'s' * (n_repeats > 1)} dropped{stays}")
-        rows = np.delete(rows, repeats)
-    return rows
+        kept[np.flatnonzero(kept)[repeats]] = False
+    return kept
 
 
-def _take(facts: Facts, rows: NDArray[np.int64]) -> Facts:
-    return facts[rows] if len(rows) < len(facts) else facts
+def _filter(facts: Facts, kept: NDArray[np.bool_]) -> Facts:
+    return facts if kept.all() else np.compress(kept, facts, axis=0)
 
 
 def _repeats(facts: Facts) -> NDArray[np.int64]:
@@ -270,15 +233,14 @@ def _repeats(facts: Facts) -> NDArray[np.int64]:
     suspicious = np.zeros(_BUCKETS, bool)
     suspicious[ranked[1:][ranked[1:] == ranked[:-1]] % _BUCKETS] = True
     suspects = np.flatnonzero(suspicious[keys % _BUCKETS])
-    order = suspects[np.argsort(keys[suspects], kind="stable")]
-    return np.sort(order[1:][keys[order[1:]] == keys[order[:-1]]])
+    return np.delete(suspects, np.unique(keys[suspects], return_index=True)[1])
 
 
 def _ratings(
-    name: str, tables: Mapping[str, FactTable], rows: Mapping[str, NDArray[np.int64]]
+    name: str, tables: Mapping[str, FactTable], kept: Mapping[str, NDArray[np.bool_]]
 ) -> Ratings | None:
     """The ratings of all splits; either all splits have ratings or none."""
-    rated = {"rating" in tables[split].columns for split in tables if len(rows[split])}
+    rated = {"rating" in tables[split].columns for split in SPLITS if kept[split].any()}
     if rated == {True, False}:
         raise WhereofError(
             f"dataset {name!r}: some splits have ratings and some have none; "
@@ -287,52 +249,62 @@ def _ratings(
     if rated == {False}:
         return None
     empty = np.zeros(0, np.float32)
-    found = (table.columns.get("rating", empty) for table in tables.values())
-    return Ratings(*(ratings[kept] for ratings, kept in zip(found, rows.values(), strict=True)))
+    return Ratings(*(tables[s].columns.get("rating", empty)[kept[s]] for s in SPLITS))
 
 
-def _sources(array: Any, rows: NDArray[np.int64]) -> Sources | None:
+def _sources(array: Any, kept: NDArray[np.bool_]) -> Sources | None:
     if array is None:
         return None
-    return Sources(as_numpy(array.indices, np.int32), array.dictionary.to_pylist()).take(rows)
+    return Sources(as_numpy(array.indices, np.int32), array.dictionary.to_pylist()).take(kept)
 
 
 def _label(
     dataset: Dataset, entity_labels: Mapping[str, str], relation_labels: Mapping[str, str]
-) -> tuple[Dataset, list[str]]:
-    """The dataset with these labels added, and notes on labels that fit no name."""
+) -> Dataset:
+    """The dataset with these labels added, and notes on labels that fit no name.
+
+    In two-way data, if a subject and an object share a name, its label belongs to the object; if
+    there are such names, so do the labels of numbers.
+    """
+    if not (entity_labels or relation_labels):
+        return dataset
     entities, relations = dataset.entities, dataset.relations
     if relation_labels and dataset.two_way:
         raise WhereofError(
             "relation labels given, but two-way data has no relations; leave them out"
         )
-    # If users and items share numbers, labels of numbers belong to the items: the objects, or the
-    # relations if ratings are objects.
+    # Items are the objects, or the relations if ratings are objects.
     items: set[str] = set()
     if dataset.subjects != dataset.objects:
         items = {*(relations.names or entities.names[dataset.objects.start :])}
-    shared = bool(items) and not items.isdisjoint(entities.names[: len(dataset.subjects)])
+    shared = not items.isdisjoint(entities.names[: len(dataset.subjects)])
     fits = {
         name: label
         for name, label in entity_labels.items()
         if not shared or name in items or not name.isdecimal()
     }
     if items and not dataset.two_way:
-        relation_labels = {n: fits[n] for n in fits if n in items} | dict(relation_labels)
-        fits = {n: fits[n] for n in fits if n not in items}
-    known = {n: fits[n] for n in entities.names if n in fits}
-    titled = {n: relation_labels[n] for n in relations.names if n in relation_labels}
+        relation_labels = _known(fits, items) | dict(relation_labels)
+        fits = _known(fits, fits.keys() - items)
+    known, titled = _known(fits, entities.names), _known(relation_labels, relations.names)
     found = {"entity": (entity_labels, known or titled), "relation": (relation_labels, titled)}
-    notes = [
+    unused = tuple(
         f"none of the {len(given)} {kind} labels is for a name in train"
         for kind, (given, fitting) in found.items()
         if given and not fitting
-    ]
+    )
     labelled = entities.labelled
     if items and dataset.two_way:
         labelled = dataset.objects if shared else None
     elif items and known:
         labelled = dataset.subjects
-    entities = replace(entities, labels={**entities.labels, **known}, labelled=labelled)
-    relations = replace(relations, labels={**relations.labels, **titled})
-    return replace(dataset, entities=entities, relations=relations), notes
+    return replace(
+        dataset,
+        entities=replace(entities, labels={**entities.labels, **known}, labelled=labelled),
+        relations=replace(relations, labels={**relations.labels, **titled}),
+        notes=dataset.notes + unused,
+    )
+
+
+def _known(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: labels[name] for name in names if name in labels}

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from whereof.data.vocabulary import nearest
+from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
 
@@ -94,8 +94,7 @@ def find_entry(name: str) -> Entry:
     """The entry with this name, regardless of case."""
     entry = CATALOGUE.get(name.lower())
     if entry is None:
-        near = nearest(name, CATALOGUE)
-        hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
+        hint = did_you_mean(name, CATALOGUE)
         raise WhereofError(f"unknown dataset {name!r}; {hint}there are {', '.join(CATALOGUE)}")
     return entry
 

@@ -4,14 +4,17 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.data.layout import PLACES
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+
+SPLITS: Final = ("train", "valid", "test")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +32,7 @@ class Sources:
     def __iter__(self) -> Iterator[str]:
         return map(self.names.__getitem__, self.codes.tolist())
 
-    def take(self, rows: NDArray[np.integer]) -> "Sources":
+    def take(self, rows: NDArray[np.integer | np.bool_]) -> "Sources":
         """The sources of these rows."""
         codes = self.codes[rows]
         used, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
@@ -91,7 +94,7 @@ class Dataset:
     """What was read: `data`, the given options, and the meaning of the columns."""
 
     def __post_init__(self) -> None:
-        for split in ("train", "valid", "test"):
+        for split in SPLITS:
             self._check(split, getattr(self, split))
         if self.sources is not None and len(self.sources) != self.n_facts:
             raise WhereofError(
@@ -146,11 +149,11 @@ class Dataset:
             parts = (_number(len(text)) + text for text in map(str.encode, names))
             digest.update(_number(len(names)) + b"".join(parts))
         digest.update(_number(len(self.subjects)))
-        for facts in (self.train, self.valid, self.test):
+        for split in SPLITS:
+            facts = getattr(self, split)
             digest.update(_number(len(facts)) + facts.astype("<i4").tobytes())
-        if self.ratings is not None:
-            for ratings in (self.ratings.train, self.ratings.valid, self.ratings.test):
-                digest.update(ratings.astype("<f4").tobytes())
+        for split in SPLITS if self.ratings is not None else ():
+            digest.update(getattr(self.ratings, split).astype("<f4").tobytes())
         return digest.hexdigest()
 
     def fact_names(self, fact: Sequence[int] | Facts) -> tuple[str, ...]:
@@ -168,15 +171,12 @@ class Dataset:
         if not facts.flags.c_contiguous:
             raise WhereofError(f"{where}: facts are not C-contiguous; pass np.ascontiguousarray")
         allowed = (self.subjects, range(self.inverse_offset), self.objects)
-        for column, ids, word in zip(
-            facts.T, allowed, ("subject", "relation", "object"), strict=True
-        ):
-            if len(facts) and not (ids.start <= column.min() and column.max() < ids.stop):
-                bad = column.min() if column.min() < ids.start else column.max()
-                raise WhereofError(
-                    f"{where}: {word} id {bad} is not one of {ids.start} to {ids.stop - 1}"
-                )
-
+        for column, ids, word in zip(facts.T, allowed, PLACES[3], strict=True):
+            for bad in (column.min(), column.max()) if len(facts) else ():
+                if int(bad) not in ids:
+                    raise WhereofError(
+                        f"{where}: {word} id {bad} is not one of {ids.start} to {ids.stop - 1}"
+                    )
         if self.ratings is not None:
             ratings = getattr(self.ratings, split)
             if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
@@ -203,7 +203,7 @@ def ratings_as_objects(dataset: Dataset) -> Dataset:
     scale = np.unique(dataset.ratings.train)
     notes = list(dataset.notes)
     splits: dict[str, Any] = {}
-    for split in ("train", "valid", "test"):
+    for split in SPLITS:
         facts, ratings = getattr(dataset, split), getattr(dataset.ratings, split)
         known = np.isin(ratings, scale)
         users, items = facts[known, SUBJECT], facts[known, OBJECT] - n_users

@@ -1,13 +1,16 @@
 """Read labels (readable text for names) from a file, a frame or a dict."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from numbers import Integral, Real
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from whereof.data.frames import cells_of, column_at, column_names
 from whereof.data.layout import find_column
-from whereof.data.text import FilePath, Row, read_rows
+from whereof.data.text import FilePath, read_rows
 from whereof.errors import WhereofError
+from whereof.settings import plain
+from whereof.units import count
 
 Labels: TypeAlias = Mapping[Any, str] | Any
 """Name -> label, as a dict, a pandas series or a frame of two columns; a name may be a number."""
@@ -15,18 +18,42 @@ Labels: TypeAlias = Mapping[Any, str] | Any
 _LABEL_WORDS: Final = ("label", "title", "name", "text")
 
 
-def as_labels(given: Labels | None, kind: str = "entity") -> dict[str, str]:
-    """Name -> label; rows without a label are skipped."""
+def find_labels(
+    given: Labels | str | Path | None, found: FilePath | None = None, kind: str = "entity"
+) -> dict[str, str] | None:
+    """The given labels, from a file or from Python; else those of the file in the folder.
+
+    A file is given as PATH or PATH:NAMES,LABELS.
+    """
     if given is None:
-        return {}
-    pairs = _frame_pairs(given) if hasattr(given, "columns") else given.items()
+        return read_labels(found) if found is not None else None
+    if not isinstance(given, str | Path):
+        return as_labels(given, kind)
+    path, columns = Path(given), None
+    if not path.exists():
+        before, colon, after = str(given).rpartition(":")
+        if colon and Path(before).exists():
+            path, columns = Path(before), after
+    return read_labels(path, columns)
+
+
+def as_labels(given: Labels, kind: str = "entity") -> dict[str, str]:
+    """Name -> label; rows without a label are skipped."""
+    pairs: Iterable[tuple[Any, Any]]
+    if hasattr(given, "columns"):
+        places, _ = _places([*map(str, column_names(given))], "labels", None)
+        pairs = zip(*(cells_of(column_at(given, at)) for at in places), strict=True)
+    else:
+        pairs = given.items()
     labels: dict[str, str] = {}
     for name, label in pairs:
         if label is None or label != label:  # missing in a frame
             continue
-        if not isinstance(label, str) or not isinstance(name, str | Integral | Real):
+        if not isinstance(label, str) or not isinstance(name, str | Real):
             raise WhereofError(f"{kind} label {label!r} for {name!r}; give both as text")
-        labels[_name(name)] = label
+        number = plain(name)
+        whole = isinstance(number, float) and number.is_integer()
+        labels[str(int(number) if whole else number)] = label  # 5.0 is 5 in a file
     return labels
 
 
@@ -38,9 +65,20 @@ def read_labels(path: FilePath, columns: str | None = None) -> dict[str, str]:
     column holds the labels: label, title, name or text.
     """
     labels: dict[str, str] = {}
+    places: Sequence[int] = ()
     comma = path.name.lower().removesuffix(".gz").endswith(".csv")
-    for row, name, label in _two_columns(path, read_rows(path, comma=comma), columns):
+    for row in read_rows(path, comma=comma):
         where = f"{path}:{row.line}"
+        if not places:
+            width = len(row.cells)
+            places, header = _places(row.cells, where, columns)
+            if header:
+                continue
+        if len(row.cells) != width:
+            raise WhereofError(
+                f"{where}: {count(len(row.cells), 'column')}, expected {width} as above"
+            )
+        name, label = (row.cells[at] for at in places)
         if not (name.strip() and label.strip()):
             word = "name" if label.strip() else "label"
             raise WhereofError(f"{where}: an empty {word}; fill it or delete the line")
@@ -53,41 +91,6 @@ def read_labels(path: FilePath, columns: str | None = None) -> dict[str, str]:
     return labels
 
 
-def find_labels(given: Any, found: FilePath | None = None) -> dict[str, str] | None:
-    """The given labels, from a file or from Python; else those of the file in the folder.
-
-    A file is given as PATH or PATH:NAMES,LABELS.
-    """
-    if given is None:
-        return read_labels(found) if found is not None else None
-    if not isinstance(given, str | Path):
-        return as_labels(given)
-    path, columns = Path(given), None
-    if not path.exists():
-        before, colon, after = str(given).rpartition(":")
-        if colon and Path(before).exists():
-            path, columns = Path(before), after
-    return read_labels(path, columns)
-
-
-def _two_columns(
-    path: FilePath, rows: Iterable[Row], columns: str | None
-) -> Iterator[tuple[Row, str, str]]:
-    """The name and label of every row."""
-    places: Sequence[int] = ()
-    width = 0
-    for row in rows:
-        if not places:
-            width = len(row.cells)
-            places, header = _places(row.cells, f"{path}:{row.line}", columns)
-            if header:
-                continue
-        if len(row.cells) != width:
-            count = "1 column" if len(row.cells) == 1 else f"{len(row.cells)} columns"
-            raise WhereofError(f"{path}:{row.line}: {count}, expected {width} as above")
-        yield row, row.cells[places[0]], row.cells[places[1]]
-
-
 def _places(cells: Sequence[str], where: str, columns: str | None) -> tuple[Sequence[int], bool]:
     """The positions of name and label, and whether the row is a header."""
     if columns is not None:
@@ -97,35 +100,17 @@ def _places(cells: Sequence[str], where: str, columns: str | None) -> tuple[Sequ
                 f"{columns!r} names {len(asked)} columns of labels; give 2, such as movieId,title"
             )
         header = not all(map(str.isdecimal, asked))
-        places = [find_column(text, cells, where, header=header) for text in asked]
-        return places, header
+        return [find_column(text, cells, where, header=header) for text in asked], header
     words = [cell.strip().casefold() for cell in cells]
     titles = [word for word in _LABEL_WORDS if word in words]
     if len(cells) > 2 and titles:
         label = words.index(titles[0])
         ids = [at for at, word in enumerate(words) if word.endswith("id") and at != label]
         return [ids[0] if ids else int(label == 0), label], True
-    if len(cells) != 2:
-        if len(cells) == 1:
-            raise WhereofError(f"{where}: 1 column, expected 2 (name, label)")
-        raise WhereofError(
-            f"{where}: {len(cells)} columns, expected 2 (name, label); "
-            "name two of them after the path, such as FILE:1,2 or FILE:movieId,title"
-        )
-    return (0, 1), False
-
-
-def _frame_pairs(frame: Any) -> Iterator[tuple[Any, Any]]:
-    """Names and labels of a frame of pandas, polars or Arrow."""
-    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
-    places, _ = _places([*map(str, names)], "labels", None)
-    for_name, for_label = (
-        frame.iloc[:, at] if hasattr(frame, "iloc") else frame[names[at]] for at in places
+    if len(cells) == 2:
+        return (0, 1), False
+    remedy = "name two of them after the path, such as FILE:1,2 or FILE:movieId,title"
+    raise WhereofError(
+        f"{where}: {count(len(cells), 'column')}, expected 2 (name, label)"
+        + f"; {remedy}" * (len(cells) > 1)
     )
-    as_list = "to_pylist" if hasattr(for_name, "to_pylist") else "to_list"
-    return zip(getattr(for_name, as_list)(), getattr(for_label, as_list)(), strict=True)
-
-
-def _name(name: Any) -> str:
-    """A name as text; whole numbers without decimals, as in a file."""
-    return str(int(name)) if not isinstance(name, str) and name == int(name) else str(name)

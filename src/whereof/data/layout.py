@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from whereof.data.options import ReadOptions
-from whereof.data.vocabulary import nearest
+from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
+from whereof.units import count
 
 EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
 PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
@@ -30,12 +31,10 @@ class ColumnLayout:
 
     places: Mapping[str, int]
     """The position of each role: subject, relation, object, source, rating, if it is there."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """The name of each role's column in messages."""
+    read_as: Mapping[str, str] = field(default_factory=dict)
+    """The name of each role's column; empty without a header."""
     header: bool = False
     """Whether the first row is a header."""
-    titles: tuple[str, ...] = ()
-    """Names of the columns in the header, if there is one."""
     note: str = ""
     """A note if the detected header could also be a fact."""
 
@@ -44,16 +43,14 @@ class ColumnLayout:
         """The positions of names: those of a fact, and its source."""
         return {role: at for role, at in self.places.items() if role != "rating"}
 
-    @property
-    def read_as(self) -> dict[str, str]:
-        """Column names by role."""
-        roles = [role for role in _WORDS if role in self.places and self.titles]
-        return {role: self.titles[self.places[role]] for role in roles}
+    def column(self, role: str) -> str:
+        """The column of a role in messages, by name or by number."""
+        return f"column {repr(self.read_as[role]) if self.read_as else self.places[role] + 1}"
 
     def empty(self, where: str, role: str) -> WhereofError:
         """The error for an empty cell."""
         return WhereofError(
-            f"{where}: column {self.names[role]} is empty; correct it or leave the row out"
+            f"{where}: {self.column(role)} is empty; correct it or leave the row out"
         )
 
     def bad_rating(self, where: str, cell: Any) -> WhereofError:
@@ -74,18 +71,30 @@ def choose_layout(
 ) -> ColumnLayout:
     """The layout of a table with first row `cells`, which is the column names if `named`."""
     asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
-    row = _Row(cells, where, _header_asked(options, asked, named=named), reads_roles=not asked)
+    # Asking for a column by name says that there is a header.
+    texts = (*asked, options.rating or "1", options.source or "1")
+    header = named or options.header
+    if header is None and not all(map(str.isdecimal, texts)):
+        header = True
+    row = _Row(cells, where, header, reads_roles=not asked)
     rating = row.find(options.rating) if options.rating else row.role("rating")
     source = row.find(options.source) if options.source else row.role("source")
     columns = tuple(map(row.find, asked)) or row.fact(rating, source)
-    if len(columns) == 3 and not options.rating:
-        rating = None
-    places = _places(columns, rating, source, where)
+    if len(columns) not in PLACES:
+        raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
+    if len(columns) == 3 and options.rating:
+        raise WhereofError(
+            f"{where}: ratings require 2 columns, user and item; name them with columns"
+        )
+    others = {"source": source, "rating": rating if len(columns) == 2 else None}
+    places = dict(zip(PLACES[len(columns)], columns, strict=True))
+    places |= {role: at for role, at in others.items() if at is not None}
+    if len({*places.values()}) < len(places):
+        raise WhereofError(f"{where}: one column is used twice; choose different columns")
     return ColumnLayout(
         places,
-        names={role: repr(cells[at]) if row.header else str(at + 1) for role, at in places.items()},
+        read_as={role: row.cells[places[role]] for role in _WORDS if role in places and row.header},
         header=row.header and not named,
-        titles=tuple(row.cells) if row.header else (),
         note=row.note(places.values()),
     )
 
@@ -107,41 +116,32 @@ def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) ->
         return found[0]
     if found:
         raise WhereofError(f"{where}: {len(found)} columns named {text!r}; give its number, from 1")
-    near = nearest(text, names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(text, names, 1)
     raise WhereofError(f"{where}: no column {text!r}; {hint}there are {', '.join(names)}")
 
 
-def roles_of(cells: Sequence[str]) -> list[str]:
+def _roles_of(cells: Sequence[str]) -> list[str]:
     """The role of each cell's word; "" for an unknown word."""
     words = [*map(_word, cells)]
     known = _ROLES | _EDGE if _EDGE.keys() <= set(words) else _ROLES
     return [known.get(word, "") for word in words]
 
 
-def is_header(cells: Sequence[str]) -> bool:
-    """Whether a first row is a header: two roles or more; if single letters, only roles."""
-    roles = roles_of(cells)
-    ends = {"subject", "object"} <= set(roles)
-    return is_clear(cells) or (ends and all(roles) and len(set(roles)) == len(roles))
-
-
-def is_clear(cells: Sequence[str]) -> bool:
+def _is_clear(cells: Sequence[str]) -> bool:
     """Whether at least two roles are given by whole words, not letters."""
-    pairs = zip(cells, roles_of(cells), strict=True)
+    pairs = zip(cells, _roles_of(cells), strict=True)
     return len({role for cell, role in pairs if role and len(_word(cell)) > 1}) > 1
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    """Whether a first row is a header: two roles or more; if single letters, only roles."""
+    roles = _roles_of(cells)
+    ends = {"subject", "object"} <= set(roles)
+    return _is_clear(cells) or (ends and all(roles) and len(set(roles)) == len(roles))
 
 
 def _word(cell: str) -> str:
     return cell.strip().casefold().replace("_", "").removesuffix("id")
-
-
-def _header_asked(options: ReadOptions, asked: Sequence[str], *, named: bool) -> bool | None:
-    """Whether the options say that there is a header; asking for a column by name does."""
-    if named or options.header is not None:
-        return named or bool(options.header)
-    texts = (*asked, options.rating or "1", options.source or "1")
-    return None if all(map(str.isdecimal, texts)) else True
 
 
 class _Row:
@@ -152,9 +152,9 @@ class _Row:
     ) -> None:
         self.cells = [cell.strip() for cell in cells]
         self.where = where
-        self.guessed = header is None and is_header(cells)
+        self.guessed = header is None and _is_header(cells)
         self.header = header or self.guessed
-        self.roles = roles_of(cells) if self.header and reads_roles else [""] * len(cells)
+        self.roles = _roles_of(cells) if self.header and reads_roles else [""] * len(cells)
 
     def role(self, role: str) -> int | None:
         """The position of the column with this role in the header."""
@@ -171,10 +171,10 @@ class _Row:
         return find_column(text, self.cells, self.where, header=self.header)
 
     def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
-        """The columns of a fact: by their roles, else the remaining columns."""
+        """The columns of a fact: by their roles, else the remaining columns in order."""
         taken = (rating, source)
         free = [at for at, word in enumerate(self.roles) if not word and at not in taken]
-        ends = {end: self.role(end) for end in ("subject", "object")}
+        ends = {end: self.role(end) for end in PLACES[2]}
         missing = [end for end, at in ends.items() if at is None]
         if len(missing) == 1 and len(free) == 1:
             ends[missing[0]] = free.pop()
@@ -186,60 +186,37 @@ class _Row:
         return (subject, target) if relation is None else (subject, relation, target)
 
     def _remaining(self, rating: int | None, source: int | None) -> tuple[int, ...]:
-        """The remaining columns, in order."""
-        taken = (rating, source)
         columns = tuple(
-            at for at, word in enumerate(self.roles) if word != "time" and at not in taken
+            at
+            for at, word in enumerate(self.roles)
+            if word != "time" and at not in (rating, source)
         )
         # Ratings follow user and item; a column after them is probably a time.
         if rating is not None and not any(self.roles) and columns[1:2] < (rating,) < columns[2:3]:
             columns = columns[:2]
         rated = rating is not None and any(self.roles)
-        order = ("subject", "relation", "object")[:: 2 if rated or len(columns) == 2 else 1]
-        fits = len(columns) == len(order) and all(
-            self.roles[at] in ("", role) for at, role in zip(columns, order, strict=True)
-        )
-        if not fits:
-            raise self._unclear()
-        return columns
-
-    def _unclear(self) -> WhereofError:
+        order = PLACES[2 if rated or len(columns) == 2 else 3]
+        roles = [self.roles[at] or role for at, role in zip(columns, order, strict=False)]
+        if len(columns) == len(order) and roles == [*order]:
+            return columns
         if any(self.roles):
-            return WhereofError(
+            raise WhereofError(
                 f"{self.where}: cannot tell subject and object among {', '.join(self.cells)}; "
                 "name them with columns" + (", or say --no-header" if self.guessed else "")
             )
-        count = "1 column" if len(self.cells) == 1 else f"{len(self.cells)} columns"
         remedy = "separate them by TAB, or by comma in .csv files"
         if len(self.cells) > 1:
             remedy = "say which with columns, such as 1,2,3 or head,relation,tail"
-        return WhereofError(f"{self.where}: {count}, expected {EXPECTED}; {remedy}")
+        n_columns = count(len(self.cells), "column")
+        raise WhereofError(f"{self.where}: {n_columns}, expected {EXPECTED}; {remedy}")
 
     def note(self, used: Collection[int]) -> str:
         """A note for a header of single letters or with unknown words."""
         known = all(self.roles) or not any(self.roles)
-        if not self.guessed or (known and is_clear(self.cells)):
+        if not self.guessed or (known and _is_clear(self.cells)):
             return ""
         unread = [
             cell for at, cell in enumerate(self.cells) if not self.roles[at] and at not in used
         ]
         lost = f"; not read: {', '.join(unread)}" if unread and any(self.roles) else ""
         return f"taken as the header: {', '.join(self.cells)}{lost}"
-
-
-def _places(
-    columns: tuple[int, ...], rating: int | None, source: int | None, where: str
-) -> dict[str, int]:
-    """The position of each role."""
-    if len(columns) not in (2, 3):
-        raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
-    if rating is not None and len(columns) == 3:
-        raise WhereofError(
-            f"{where}: ratings require 2 columns, user and item; name them with columns"
-        )
-    found = dict(zip(PLACES[len(columns)], columns, strict=True))
-    others = {"source": source, "rating": rating}
-    found |= {role: at for role, at in others.items() if at is not None}
-    if len({*found.values()}) < len(found):
-        raise WhereofError(f"{where}: one column is used twice; choose different columns")
-    return found

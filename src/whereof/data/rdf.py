@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from whereof._extras import need
-from whereof.data.columns import FactTable, Part, as_arrow, gather
+from whereof.data.columns import FactTable, Part, as_array, gather
 from whereof.data.layout import PLACES, ColumnLayout
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, read_lines
@@ -31,14 +31,15 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
     options.refuse(chosen, f"{path}: RDF has no columns to choose from")
     rdf = need("pyoxigraph", "rdf", "reading RDF")
     formats = {"ntriples": rdf.RdfFormat.N_TRIPLES, "turtle": rdf.RdfFormat.TURTLE}
-    triples = _Triples(rdf, "" if split == "train" else split)
+    parse = partial(rdf.parse, format=formats[form])
     with open_bytes(path) as file:
+        triples = _Triples(rdf, parse(file), "" if split == "train" else split)
         try:
-            table = triples.read(rdf.parse(file, formats[form]))
+            table = gather(triples.parts(), _LAYOUT)
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
             reason = reason.replace("Quads must", "A triple must")
-            line = _faulty_line(path, error.lineno or 1, partial(rdf.parse, format=formats[form]))
+            line = _faulty_line(path, error.lineno or 1, parse)
             raise WhereofError(f"{path}:{line}: {reason}; correct the line") from None
         except MemoryError:
             raise WhereofError(
@@ -46,7 +47,10 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
             ) from None
     if not len(table):
         raise WhereofError(f"{path}: no facts; expected triples whose object is not a literal")
-    return table
+    labels = {name: label for name, (_, label) in triples.labels.items()}
+    n = triples.n_left_out
+    notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
+    return replace(table, labels=labels, notes=notes if n else ())
 
 
 def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
@@ -63,52 +67,38 @@ def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[A
 class _Triples:
     """Converts triples to facts and collects labels."""
 
-    def __init__(self, rdf: Any, scope: str) -> None:
-        self._named, self._blank, self._literal = rdf.NamedNode, rdf.BlankNode, rdf.Literal
+    def __init__(self, rdf: Any, triples: Iterable[Any], scope: str) -> None:
+        self._named, self._literal = rdf.NamedNode, rdf.Literal
+        self._places = (rdf.NamedNode, rdf.BlankNode)
+        self._triples = triples
         self._scope = scope
         self._blanks: dict[str, str] = {}
-        self._labels: dict[str, str] = {}
-        self._foreign: set[str] = set()
-        self._n_left_out = 0
+        self.labels: dict[str, tuple[bool, str]] = {}
+        """Name -> whether its label is in a foreign language, and the label."""
+        self.n_left_out = 0
 
-    def read(self, triples: Iterable[Any]) -> FactTable:
-        table = gather(self._parts(triples), _LAYOUT)
-        subjects, relations, objects = (c.dictionary.to_pylist() for c in table.fact_columns)
-        entities = dict.fromkeys([*subjects, *objects])
-        n = self._n_left_out
-        notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
-        return replace(
-            table,
-            entity_labels={n: self._labels[n] for n in entities if n in self._labels},
-            relation_labels={n: self._labels[n] for n in relations if n in self._labels},
-            notes=notes if n else (),
-        )
-
-    def _parts(self, triples: Iterable[Any]) -> Iterator[Part]:
-        facts = self._facts(triples)
+    def parts(self) -> Iterator[Part]:
+        facts = self._facts()
         while some := list(islice(facts, _N_ROWS)):
             columns = zip(PLACES[3], zip(*some, strict=True), strict=True)
-            yield {place: [as_arrow(names)] for place, names in columns}
+            yield {place: [as_array(place, names)] for place, names in columns}
 
-    def _facts(self, triples: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
-        for triple in triples:
+    def _facts(self) -> Iterator[tuple[str, str, str]]:
+        for triple in self._triples:
             target = triple.object
-            if isinstance(target, (self._named, self._blank)):
+            if isinstance(target, self._places):
                 yield self._name(triple.subject), triple.predicate.value, self._name(target)
             elif isinstance(target, self._literal) and triple.predicate.value in _LABELS:
-                self._label(self._name(triple.subject), target)
+                # The first label in English or without a language, else the first label.
+                foreign = not (target.language or "en").startswith("en")
+                label = self.labels.setdefault(self._name(triple.subject), (foreign, target.value))
+                if label[0] and not foreign:
+                    self.labels[self._name(triple.subject)] = (foreign, target.value)
             else:
-                self._n_left_out += 1
+                self.n_left_out += 1
 
     def _name(self, node: Any) -> str:
         if isinstance(node, self._named):
             name: str = node.value
             return name
         return self._blanks.setdefault(node.value, f"_:{self._scope}{len(self._blanks) + 1}")
-
-    def _label(self, name: str, literal: Any) -> None:
-        """Keep the first label in English or without a language, else the first label."""
-        foreign = literal.language is not None and not literal.language.startswith("en")
-        if name not in self._labels or (name in self._foreign and not foreign):
-            self._labels[name] = literal.value
-            (self._foreign.add if foreign else self._foreign.discard)(name)

@@ -1,7 +1,7 @@
 """Read a dataset from a file, a folder, a catalogue name or a table in Python."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -9,12 +9,12 @@ from typing import Any, Final
 from whereof.data.build import build_dataset, hold_out
 from whereof.data.catalogue import CATALOGUE, find_folder
 from whereof.data.columns import FactTable
-from whereof.data.dataset import Dataset, ratings_as_objects
+from whereof.data.dataset import SPLITS, Dataset, ratings_as_objects
 from whereof.data.frames import read_frame, read_parquet
 from whereof.data.labels import as_labels, find_labels
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, read_text
-from whereof.data.vocabulary import nearest
+from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.settings import plain
@@ -30,11 +30,30 @@ _FORMATS: Final = {
     ".nt": "ntriples",
     ".ttl": "turtle",
 }
-_FACTS: Final = tuple(end + packed for packed in ("", ".gz") for end in _FORMATS)
-_LABELS: Final = tuple(e + p for p in ("", ".gz") for e in (".txt", ".tsv", "", ".csv"))
+_TEXT: Final = (".txt", ".tsv", "", ".csv")
+
+
+def _names(stems: str, ends: Iterable[str] = _FORMATS) -> list[str]:
+    return [stem + end + packed for stem in stems.split() for packed in ("", ".gz") for end in ends]
+
+
+_TRIPLES: Final = {
+    "train": _names("train"),
+    "valid": _names("valid validation dev"),
+    "test": _names("test"),
+    "entity": _names("entity2text entity2label entity_labels", _TEXT),
+    "relation": _names("relation2text relation2label relation_labels", _TEXT),
+}
+"""The possible names of the files in a folder, by purpose."""
+_MOVIELENS: Final = {
+    "train": _names("ua.base", [""]),
+    "test": _names("ua.test", [""]),
+    "titles": _names("u.item", [""]),
+}
 _N_VALID: Final = 5000
 """The paper validates on the first lines of MovieLens' ua.test."""
-_MOVIELENS: Final = ReadOptions(format="tsv", header=False, columns="1,2", rating="3")
+_RATED: Final = ReadOptions(format="tsv", header=False, columns="1,2", rating="3")
+"""How to read the ratings of MovieLens."""
 
 
 def read_dataset(
@@ -62,11 +81,14 @@ def read_dataset(
     """
     chosen = ReadOptions.from_dict(options | _as_options(options))
     dataset = _read(source, chosen, events)
+    read_as, notes = dataset.read.get("read_as", {}), dataset.notes
+    for role in ("rating", "source"):
+        if role in read_as and getattr(chosen, role) is None:
+            notes += (f"column {read_as[role]!r} taken as the {role} of each fact",)
     if chosen.ratings_as_objects is None and objects_if_rated and dataset.ratings is not None:
         chosen = chosen.replace(ratings_as_objects=True)
-        note = "ratings taken as objects: facts are (user, item, rating)"
-        dataset = replace(dataset, notes=(*dataset.notes, note))
-    dataset = replace(dataset, read={**_about(source, chosen), **dataset.read})
+        notes += ("ratings taken as objects: facts are (user, item, rating)",)
+    dataset = replace(dataset, notes=notes, read={**_about(source, chosen), **dataset.read})
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
     if chosen.held_out:
@@ -110,46 +132,50 @@ def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
         value = getattr(options, item.name)
         if value != item.default:
             about[item.name] = "given" if isinstance(value, dict) else value
-    return {
-        # Bytes of a path that are not UTF-8 are escaped.
-        name: str(value).encode(errors="backslashreplace").decode()
-        if isinstance(value, (str, os.PathLike))
-        else value
-        for name, value in about.items()
-    }
+    for name, value in about.items():
+        if isinstance(value, (str, os.PathLike)):
+            # Bytes of a path that are not UTF-8 are escaped.
+            about[name] = str(value).encode(errors="backslashreplace").decode()
+    return about
 
 
 def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
-    """Read an existing path, else a catalogue name."""
-    if not isinstance(source, (str, os.PathLike)):
-        return build_dataset(
-            options.name or "table",
-            read_frame(source, options),
-            entity_labels=find_labels(options.entity_labels),
-            relation_labels=find_labels(options.relation_labels),
-        )
-    text = _STDIN if str(source) == "-" else str(source)
-    path = Path(text)
-    entry = CATALOGUE.get(text.lower())
+    files: dict[str, FilePath] = {}
+    if isinstance(source, (str, os.PathLike)):
+        name, files = _find_files(str(source), options, events)
+        tables = _read_files(name, files, options)
+    else:
+        name, tables = "table", {"train": read_frame(source, options)}
+    entities = find_labels(options.entity_labels, files.get("entity"))
+    if entities is None and "titles" in files:
+        entities = _read_titles(files["titles"])
+    relations = find_labels(options.relation_labels, files.get("relation"))
+    return build_dataset(options.name or name, tables, entities, relations)
+
+
+def _find_files(
+    source: str, options: ReadOptions, events: Events | None
+) -> tuple[str, dict[str, FilePath]]:
+    """The name and the files of an existing path, else of a catalogue name."""
+    text = _STDIN if source == "-" else source
+    path, entry = Path(text), CATALOGUE.get(text.lower())
     # Path refuses impossible names, such as one with a NUL; os.path says that there is none.
     exists = os.path.exists(text)  # noqa: PTH110
     if exists and not path.is_dir():  # a file, or a pipe
         name = path.name.removesuffix(".gz").removesuffix(_extension(path.name))
-        return _read_files(name, {"train": path}, options)
-    if exists and (entry is None or _pick(path, ("train",), _FACTS)):
+        return name, {"train": path}
+    if exists and (entry is None or any((path / name).is_file() for name in _TRIPLES["train"])):
         name = path.name if path.name not in ("", "..") else path.resolve().name
-        return _read_files(name, _folder_files(path), options)
-    if entry is not None:
-        folder = find_folder(entry, options.data_dir, events)
-        if entry.layout == "movielens":
-            return _read_movielens(entry.name, folder, options)
-        return _read_files(entry.name, _folder_files(folder), options)
-    near = nearest(text, CATALOGUE)
-    hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
-    raise WhereofError(
-        f"{text!r} is neither a file, a folder nor a catalogue name; {hint}"
-        f"the catalogue has {', '.join(CATALOGUE)}"
-    )
+        return name, _folder_files(path, _TRIPLES, "train")
+    if entry is None:
+        raise WhereofError(
+            f"{text!r} is neither a file, a folder nor a catalogue name; "
+            f"{did_you_mean(text, CATALOGUE)}the catalogue has {', '.join(CATALOGUE)}"
+        )
+    folder = find_folder(entry, options.data_dir, events)
+    if entry.layout == "movielens":
+        return entry.name, _folder_files(folder, _MOVIELENS, *_MOVIELENS)
+    return entry.name, _folder_files(folder, _TRIPLES, "train")
 
 
 def _extension(name: str) -> str:
@@ -157,89 +183,53 @@ def _extension(name: str) -> str:
     return next((end for end in _FORMATS if end and name.endswith(end)), "")
 
 
-def _folder_files(folder: FilePath) -> dict[str, FilePath]:
-    """The files of a dataset in a folder by purpose, found by name."""
-    labels = ("2text", "2label", "_labels")
-    found = {
-        "train": _pick(folder, ("train",), _FACTS),
-        "valid": _pick(folder, ("valid", "validation", "dev"), _FACTS),
-        "test": _pick(folder, ("test",), _FACTS),
-        "entity": _pick(folder, tuple(f"entity{end}" for end in labels), _LABELS),
-        "relation": _pick(folder, tuple(f"relation{end}" for end in labels), _LABELS),
-    }
-    if found["train"] is None:
-        raise WhereofError(
-            f"{folder}: no train file in this folder; expected train.txt, .tsv, .csv, .parquet, "
-            ".nt or .ttl, plain or .gz, and optionally valid and test beside it"
-        )
-    return {what: path for what, path in found.items() if path is not None}
+def _folder_files(
+    folder: FilePath, purposes: Mapping[str, list[str]], *needed: str
+) -> dict[str, FilePath]:
+    """The files of a folder by purpose, found by name."""
+    files: dict[str, FilePath] = {}
+    for purpose, names in purposes.items():
+        try:
+            found = [path for path in map(folder.joinpath, names) if path.is_file()]
+        except OSError as error:
+            raise WhereofError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        if len(found) > 1:
+            listed = ", ".join(path.name for path in found)
+            raise WhereofError(
+                f"{folder}: {len(found)} files for {purpose}: {listed}; keep one of them"
+            )
+        if not found and purpose in needed:
+            listed = ", ".join(name for name in names if not name.endswith(".gz"))
+            raise WhereofError(
+                f"{folder}: no {purpose} file in this folder; expected {listed}, plain or .gz"
+            )
+        if found:
+            files[purpose] = found[0]
+    return files
 
 
-def _pick(folder: FilePath, stems: tuple[str, ...], extensions: tuple[str, ...]) -> FilePath | None:
-    """The one file of the folder with such a name; None if there is none."""
-    candidates = [folder.joinpath(stem + end) for stem in stems for end in extensions]
-    try:
-        found = [candidate for candidate in candidates if candidate.is_file()]
-    except OSError as error:
-        raise WhereofError(f"{folder}: cannot be read: {error.strerror or error}") from None
-    if len(found) > 1:
-        names = ", ".join(candidate.name for candidate in found)
-        raise WhereofError(
-            f"{folder}: {len(found)} files for {stems[0]}: {names}; keep one of them"
-        )
-    return found[0] if found else None
-
-
-def _read_files(name: str, files: dict[str, FilePath], options: ReadOptions) -> Dataset:
+def _read_files(
+    name: str, files: dict[str, FilePath], options: ReadOptions
+) -> dict[str, FactTable]:
     if options.held_out and (there := files.get("valid") or files.get("test")):
         raise WhereofError(
             f"{there} contains held-out facts already; leave out valid_fraction and test_fraction, "
             f"or give {files['train']} alone"
         )
-    tables = {
-        split: read_facts(files[split], options, split)
-        for split in ("train", "valid", "test")
-        if split in files
-    }
-    return build_dataset(
-        options.name or name,
-        tables["train"],
-        tables.get("valid", ()),
-        tables.get("test", ()),
-        entity_labels=find_labels(options.entity_labels, files.get("entity")),
-        relation_labels=find_labels(options.relation_labels, files.get("relation")),
-    )
-
-
-def _read_movielens(name: str, folder: FilePath, options: ReadOptions) -> Dataset:
-    """Read the original files of MovieLens 100k: ua.base, ua.test and u.item, plain or gzipped."""
-    if options.held_out:
-        raise WhereofError(
-            f"{name} has validation and test facts; leave out valid_fraction and test_fraction"
-        )
-    chosen = ("format", "columns", "header", "rating", "source")
-    options.refuse(chosen, f"the files of {name} have a fixed format")
-    held_out = read_facts(_find(folder, "ua.test"), _MOVIELENS, "test")
-    titles = _read_titles(_find(folder, "u.item"))
-    return build_dataset(
-        options.name or name,
-        read_facts(_find(folder, "ua.base"), _MOVIELENS, "train"),
-        held_out.take(slice(_N_VALID)),
-        held_out.take(slice(_N_VALID, None)),
-        entity_labels=find_labels(options.entity_labels) or titles,
-        relation_labels=find_labels(options.relation_labels),
-    )
-
-
-def _find(folder: FilePath, name: str) -> FilePath:
-    """A file of a folder, or its gzipped copy."""
-    for candidate in (folder.joinpath(name), folder.joinpath(name + ".gz")):
-        if candidate.is_file():
-            return candidate
-    raise WhereofError(f"{folder}: no {name} in this folder; put {name} or {name}.gz there")
+    movielens = "titles" in files
+    if movielens:
+        chosen = ("format", "columns", "header", "rating", "source")
+        options.refuse(chosen, f"the files of {name} have a fixed format")
+        options = _RATED
+    tables = {str(s): read_facts(files[s], options, s) for s in SPLITS if s in files}
+    if movielens:
+        both = tables["test"]
+        tables |= {"valid": both.take(slice(_N_VALID)), "test": both.take(slice(_N_VALID, None))}
+    return tables
 
 
 def _read_titles(path: FilePath) -> dict[str, str]:
+    """The titles of MovieLens."""
     with open_bytes(path) as file:
         # The titles are in Latin-1, although the README does not say so.
         lines = file.read().decode("latin-1").replace("\r\n", "\n").split("\n")

@@ -8,11 +8,11 @@ line of the fault.
 import csv
 import gzip
 import io
-import math
 import zlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
@@ -20,19 +20,20 @@ from typing import IO, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from whereof.data.columns import FactTable, Part, as_arrow, as_numpy, gather
+from whereof.data import columns
+from whereof.data.columns import FactTable, Part
 from whereof.data.layout import EXPECTED, ColumnLayout, choose_layout
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
+from whereof.units import count
 
 FilePath: TypeAlias = Path | Traversable
 """Where a file is: on disk, or in an installed package."""
 
-BLOCK: Final = 1 << 26
+BLOCK: Final = 1 << 24
 """The bytes that are read at a time."""
-_PARALLEL: Final = 1 << 22
+_PARALLEL: Final = 1 << 21
 """The bytes that one thread parses at a time."""
 _LONGEST_LINE: Final = 1 << 20
 _LONGEST_CELL: Final = 1 << 25
@@ -63,9 +64,8 @@ def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
         raise WhereofError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """Whole lines of UTF-8 text, each ending in a newline."""
+class _Lines(NamedTuple):
+    """Whole rows of UTF-8 text, each ending in a newline."""
 
     data: bytes
     line: int
@@ -73,13 +73,6 @@ class _Lines:
 
     def lines(self) -> Iterator[str]:
         return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="\n")
-
-    def below(self, line: int) -> "_Lines":
-        """The block from this line on."""
-        start = 0
-        for _ in range(self.line, line):
-            start = self.data.index(b"\n", start) + 1
-        return _Lines(self.data[start:], line)
 
 
 class Row(NamedTuple):
@@ -94,83 +87,95 @@ class Row(NamedTuple):
 
 def read_lines(path: FilePath) -> Iterator[str]:
     """The lines of a text file, each with its newline."""
-    for block in _read_blocks(path):
+    for block in _blocks(path, comma=False):
         yield from block.lines()
 
 
 def read_rows(path: FilePath, *, comma: bool) -> Iterator[Row]:
     """The rows of a text file that are not blank."""
-    for block in _blocks(path, comma):
+    for block in _blocks(path, comma=comma):
         yield from _rows(path, block, comma)
 
 
 def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable:
     """The facts of a text file."""
-    blocks = _blocks(path, comma)
+    blocks = _ahead(_blocks(path, comma=comma))
     first, block = _first_row(path, blocks, comma)
     where = f"{path}:{first.line}"
     layout = choose_layout(first.cells, where, options)
     if options.header is None and not layout.header and "rating" in layout.places:
         cell = first.cells[layout.places["rating"]]
-        if to_rating(cell) is None:
+        if columns.to_rating(cell) is None:
             # Most likely the name of the column.
             raise WhereofError(
                 f"{where}: rating {cell!r} is not a finite number; correct it, "
                 f"or say --header if line {first.line} names the columns"
             )
     if layout.header:
-        block = block.below(first.stop)
+        block = _Lines(block.data.split(b"\n", first.stop - block.line)[-1], first.stop)
     parts = (
         _read_in_parallel(block.data, layout, len(first.cells), comma)
         or _read_slowly(path, _rows(path, block, comma), layout, first)
         for block in chain([block], blocks)
     )
-    table = gather(parts, layout)
+    table = columns.gather(parts, layout)
     if not len(table):
         raise WhereofError(f"{path}: no facts below the header; add some")
     notes = (f"line {first.line} {layout.note}",) if layout.note else ()
     return replace(table, notes=notes)
 
 
-def to_rating(cell: Any) -> float | None:
-    """A rating as a number; None if it is not a number, or not finite in single precision."""
-    try:
-        with np.errstate(over="ignore"):
-            value = float(np.float32(cell)) if np.ndim(cell) == 0 else math.nan
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return value if math.isfinite(value) else None
+def _blocks(path: FilePath, *, comma: bool) -> Iterator[_Lines]:
+    """The checked text of a file, without Windows line ends and byte order mark.
 
-
-def _read_blocks(path: FilePath) -> Iterator[_Lines]:
-    """The checked text of a file, without Windows line ends and byte order mark."""
+    A block that ends within quotes is joined with the next. One that grows too large is passed on,
+    so that its error is found.
+    """
     line = 1
+    rest = _Lines(b"", line)
     with open_bytes(path) as file:
         data = file.read(BLOCK).removeprefix(_BOM)
         while data:
             data += file.readline(_LONGEST_LINE + 1)
             data = data if data.endswith(b"\n") else data + b"\n"
             _check(path, data, line)
-            n_lines = data.count(b"\n")
-            yield _Lines(data.replace(b"\r\n", b"\n") if b"\r" in data else data, line)
-            line += n_lines
+            line += data.count(b"\n")
+            data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
+            rest = _Lines(rest.data + data if rest.data else data, rest.line)
+            odd = comma and rest.data.count(b'"') % 2
+            if not odd or len(rest.data) >= BLOCK + _LONGEST_CELL:
+                yield rest
+                rest = _Lines(b"", line)
             data = file.read(BLOCK)
+    if rest.data:
+        yield rest
+
+
+def _ahead(blocks: Iterator[_Lines]) -> Iterator[_Lines]:
+    """The same blocks; another thread reads the next one meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = pool.submit(next, blocks, None)
+            yield block
 
 
 def _check(path: FilePath, data: bytes, line: int) -> None:
     """Raise an error for binary data, very long lines, and text that is not UTF-8."""
+
+    def where(at: int) -> str:
+        n_before = data.count(b"\n", 0, at)
+        return f"{path}:{line + n_before}"
+
     if (at := data.find(b"\0")) >= 0:
-        raise WhereofError(
-            f"{path}:{_line_at(at, data, line)}: a NUL byte: this is binary data; "
-            "expected UTF-8 text"
-        )
+        raise WhereofError(f"{where(at)}: a NUL byte: this is binary data; expected UTF-8 text")
     start = 0
     while start < len(data):
         end = data.rfind(b"\n", start, start + _LONGEST_LINE) + 1
         if not end:
             raise WhereofError(
-                f"{path}:{_line_at(start, data, line)}: a line of more than "
-                f"{_LONGEST_LINE >> 20} MiB; expected one fact on each line"
+                f"{where(start)}: a line of more than {_LONGEST_LINE >> 20} MiB; "
+                "expected one fact on each line"
             )
         start = end
     bounds = pa.py_buffer(np.array([0, len(data)], np.int64))
@@ -182,29 +187,9 @@ def _check(path: FilePath, data: bytes, line: int) -> None:
             data.decode()  # says where
         except UnicodeDecodeError as error:
             raise WhereofError(
-                f"{path}:{_line_at(error.start, data, line)}: not UTF-8 "
+                f"{where(error.start)}: not UTF-8 "
                 f"(byte {data[error.start]:#04x}); save the file as UTF-8"
             ) from None
-
-
-def _line_at(at: int, data: bytes, line: int) -> int:
-    return line + data.count(b"\n", 0, at)
-
-
-def _blocks(path: FilePath, comma: bool) -> Iterator[_Lines]:
-    """Blocks of whole rows: one that ends within quotes is joined with the next.
-
-    A block that grows too large is passed on, so that its error is found.
-    """
-    rest: _Lines | None = None
-    for block in _read_blocks(path):
-        whole = _Lines(rest.data + block.data, rest.line) if rest else block
-        odd = comma and whole.data.count(b'"') % 2 and len(whole.data) < BLOCK + _LONGEST_CELL
-        rest = whole if odd else None
-        if rest is None:
-            yield whole
-    if rest is not None:
-        yield rest
 
 
 def _first_row(path: FilePath, blocks: Iterable[_Lines], comma: bool) -> tuple[Row, _Lines]:
@@ -247,9 +232,7 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
     if not data or b"\r" in data or (quoted and not _is_well_quoted(data)):
         return None
     names = [*map(str, range(width))]
-    types = {names[at]: pa.string() for at in layout.texts.values()}
-    if (rating := layout.places.get("rating")) is not None:
-        types[names[rating]] = pa.float64()
+    types = {names[at]: columns.type_of(role) for role, at in layout.places.items()}
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(data),
@@ -267,21 +250,7 @@ def _read_in_parallel(data: bytes, layout: ColumnLayout, width: int, comma: bool
         )
     except pa.ArrowInvalid:
         return None
-    part = {role: table[names[at]].chunks for role, at in layout.texts.items()}
-    if any(_has_blank(chunk) for chunks in part.values() for chunk in chunks):
-        return None
-    if rating is not None:
-        with np.errstate(over="ignore"):
-            ratings = [as_numpy(chunk, np.float64) for chunk in table[names[rating]].chunks]
-            part["rating"] = [each.astype(np.float32) for each in ratings]
-        if not all(np.isfinite(each).all() for each in part["rating"]):
-            return None
-    return part
-
-
-def _has_blank(names: Any) -> bool:
-    empty = len(names) and pc.min(pc.binary_length(names)).as_py() == 0
-    return bool(empty or pc.any(pc.utf8_is_space(names)).as_py())
+    return columns.checked({role: table[names[at]] for role, at in layout.places.items()})
 
 
 def _is_well_quoted(data: bytes) -> bool:
@@ -297,24 +266,19 @@ def _is_well_quoted(data: bytes) -> bool:
 
 def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, first: Row) -> Part:
     """The used columns of some rows; an error names the line of the first bad row."""
-    columns: dict[str, list[Any]] = {role: [] for role in layout.places}
+    part: dict[str, list[Any]] = {role: [] for role in layout.places}
     for row in rows:
         where, cells = f"{path}:{row.line}", row.cells
         if len(cells) != len(first.cells):
-            count = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
             raise WhereofError(
-                f"{where}: {count}, expected {len(first.cells)} as on line {first.line}"
+                f"{where}: {count(len(cells), 'column')}, expected {len(first.cells)} "
+                f"as on line {first.line}"
             )
-        for role, at in layout.texts.items():
-            if not cells[at].strip():
+        for role, at in layout.places.items():
+            cell = columns.to_rating(cells[at]) if role == "rating" else cells[at]
+            if cell is None:
+                raise layout.bad_rating(where, cells[at])
+            if role != "rating" and not cells[at].strip():
                 raise layout.empty(where, role)
-            columns[role].append(cells[at])
-        if "rating" in columns:
-            cell = cells[layout.places["rating"]]
-            rating = to_rating(cell)
-            if rating is None:
-                raise layout.bad_rating(where, cell)
-            columns["rating"].append(rating)
-    return {
-        role: [cells if role == "rating" else as_arrow(cells)] for role, cells in columns.items()
-    }
+            part[role].append(cell)
+    return {role: [columns.as_array(role, cells)] for role, cells in part.items()}

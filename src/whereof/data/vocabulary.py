@@ -54,14 +54,8 @@ class Vocabulary:
     def find(self, text: str, among: range | None = None) -> int:
         """The id of a name, else of a unique label, else of either ignoring case.
 
-        A whole number is found with or without decimals: 5 and 5.0 are the same.
-
-        Parameters
-        ----------
-        text
-            A name or a label.
-        among
-            The only ids to search, such as `Dataset.subjects`.
+        A whole number is found with or without decimals: 5 and 5.0 are the same. `among` are the
+        only ids to search, such as `Dataset.subjects`.
         """
         ids = self.matches(text, among)
         if len(ids) == 1:
@@ -116,11 +110,9 @@ class Vocabulary:
     def _ambiguous(self, text: str, ids: list[int]) -> WhereofError:
         names = [self.names[i] for i in ids]
         shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
-        remedy = (
-            "give the name of the one that is meant"
-            if len(set(names)) == len(names)
-            else "say whether the subject or the object is meant"
-        )
+        remedy = "give the name of the one that is meant"
+        if len(set(names)) < len(names):
+            remedy = "say whether the subject or the object is meant"
         return WhereofError(f"{text!r} matches {len(ids)} {self._plural}: {shown}; {remedy}")
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
@@ -139,6 +131,12 @@ class Vocabulary:
             hint = f"nothing like it among the {len(ids)} {self._plural}"
             hint += f", such as {self.label(ids[0])!r}" if ids else ""
         return WhereofError(f"unknown {self.kind} {text!r}; {hint}")
+
+
+def did_you_mean(text: str, candidates: Iterable[str], limit: int = 3) -> str:
+    """The beginning of a remedy that offers the nearest candidates; empty if none is near."""
+    near = nearest(text, candidates, limit)
+    return f"did you mean {', '.join(map(repr, near))}? " if near else ""
 
 
 def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
