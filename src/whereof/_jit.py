@@ -8,7 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -19,8 +19,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import errors, event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 from numba.misc.appdirs import AppDirs
@@ -35,6 +36,7 @@ _OPTIONS: dict[str, Any] = {
 # Kernels do not allocate memory, so they need no reference counting, which would double a step's
 # time.
 _BARE = _OPTIONS | {"_nrt": False}
+_VERSION = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
 # A kernel gets a model as a pair of function pointers, which numba calls experimental.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
@@ -86,61 +88,46 @@ class _KernelCache(NullCache):
         self._function = function
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        return self._files(sig).load_overload(sig, target_context)
+        target_context.refresh()
+        file, rebuild = self._file(sig), CompileResult._rebuild
+        found = file and file.load((sig, target_context.codegen().magic_tuple()))
+        return found and rebuild(target_context, *found)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        self._files(sig).save_overload(sig, data)
+        file = self._file(sig)
+        # Code that contains an address is good for this process only.
+        if file is not None and not data.lifted and not data.library.has_dynamic_globals:
+            self._remove_others(Path(file._cache_path))
+            file.save((sig, data.codegen.magic_tuple()), data._reduce())
 
-    def _files(self, signature: Any) -> Any:
+    def _file(self, signature: Any) -> Any:
+        """The files for one signature; None if there is no folder for them."""
         folder = _cache_folder(os.environ.get("NUMBA_CACHE_DIR"))
-        if folder is None:
-            return NullCache()
         # The index contains the argument classes by name: it cannot be read after they move.
         classes = _hash([*map(_classes, getattr(signature, "args", signature))])
-        locator = _Locator(self._function, folder, classes)
-        located = type("_Located", (CompileResultCacheImpl,), {"_locator_classes": [locator]})
-        return type("_Located", (_Files,), {"_impl_class": located})(self._function)
+        stamp = f"{_hash(self._function.__module__)}-{self._digest}-{classes}"
+        name = f"{self._name}-{stamp}.{_VERSION}"
+        return folder and IndexDataCacheFile(str(folder), name, stamp)  # type: ignore[no-untyped-call]
 
-
-class _Files(FunctionCache):
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """The key without numba's hash of the bytecode, which changes with a docstring."""
-        return sig, codegen.magic_tuple()
-
-
-class _Locator(_CacheLocator):
-    """Names the files of a kernel by its module, its digest and the classes of its arguments."""
-
-    def __init__(self, function: Callable[..., Any], folder: Path, classes: str) -> None:
-        self._py_file = function.__code__.co_filename  # numba's warnings name it
-        self._folder, self._function = folder, function
-        self._module = _hash(function.__module__)
-        options = [(name, sorted(it) if name == "fastmath" else it) for name, it in _BARE.items()]
-        self._digest = _hash(code_digest(function), numba.__version__, options)
-        self._name = f"{self._module}-{self._digest}-{classes}"
-
-    def from_function(self, py_func: Any, py_file: Any) -> "_Locator":  # type: ignore[override]
-        return self
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return self._name
-
-    def get_disambiguator(self) -> str:
-        return self._name
-
-    def ensure_cache_path(self) -> None:
-        """Called before machine code is saved: removes that of other versions of the kernel."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+    def _remove_others(self, folder: Path) -> None:
+        """Remove the machine code of other versions of the kernel."""
+        folder.mkdir(parents=True, exist_ok=True)
         if os.environ.get("NUMBA_CACHE_DIR"):
             return  # which several versions may share
-        version = f"py{sys.version_info[0]}{sys.version_info[1]}"
-        name = f"*.{self._function.__qualname__}-{self._module}-*.{version}*"
-        for file in self._folder.glob(name):
+        module = _hash(self._function.__module__)
+        for file in folder.glob(f"{self._name}-{module}-*.{_VERSION}*"):
             if self._digest not in file.name:
                 file.unlink(missing_ok=True)
+
+    @cached_property
+    def _name(self) -> str:
+        name = self._function.__qualname__.replace("<", "").replace(">", "")
+        return f"{Path(self._function.__code__.co_filename).stem}.{name}"
+
+    @cached_property
+    def _digest(self) -> str:
+        options = [(name, sorted(it) if name == "fastmath" else it) for name, it in _BARE.items()]
+        return _hash(code_digest(self._function), numba.__version__, options)
 
 
 @lru_cache
