@@ -7,72 +7,53 @@ from whereof._version import __version__
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
-    from whereof.api import Retrained, Run, resume, train
-    from whereof.data.dataset import Dataset
-    from whereof.data.options import ReadOptions
-    from whereof.data.read import read_dataset as read
-    from whereof.evaluate.evaluation import Evaluation
-    from whereof.evaluate.options import EvaluateOptions
-    from whereof.events import Events
-    from whereof.explain.explanation import Explanation
-    from whereof.explain.options import ExplainOptions
-    from whereof.predict.answers import Failed
-    from whereof.retrain.options import EngineOptions, VerifyOptions
-    from whereof.retrain.verify import Verdict
-    from whereof.training import MachineOptions, TrainConfig
+    from whereof.api import Retrained as Retrained
+    from whereof.api import Run as Run
+    from whereof.api import resume as resume
+    from whereof.api import train as train
+    from whereof.data.dataset import Dataset as Dataset
+    from whereof.data.options import ReadOptions as ReadOptions
+    from whereof.data.read import read_dataset
+    from whereof.evaluate.evaluation import Evaluation as Evaluation
+    from whereof.evaluate.options import EvaluateOptions as EvaluateOptions
+    from whereof.events import Events as Events
+    from whereof.explain.explanation import Explanation as Explanation
+    from whereof.explain.options import ExplainOptions as ExplainOptions
+    from whereof.predict.answers import Failed as Failed
+    from whereof.retrain.options import EngineOptions as EngineOptions
+    from whereof.retrain.options import VerifyOptions as VerifyOptions
+    from whereof.retrain.verify import Verdict as Verdict
+    from whereof.training import MachineOptions as MachineOptions
+    from whereof.training import TrainConfig as TrainConfig
 
-__all__ = [
-    "Dataset",
-    "EngineOptions",
-    "EvaluateOptions",
-    "Evaluation",
-    "Events",
-    "ExplainOptions",
-    "Explanation",
-    "Failed",
-    "MachineOptions",
-    "ReadOptions",
-    "Retrained",
-    "Run",
-    "TrainConfig",
-    "Verdict",
-    "VerifyOptions",
-    "WhereofError",
-    "__version__",
-    "read",
-    "resume",
-    "train",
-]
+    read = read_dataset
 
-_HOMES = {
-    "Dataset": "whereof.data.dataset",
-    "EngineOptions": "whereof.retrain.options",
-    "EvaluateOptions": "whereof.evaluate.options",
-    "Evaluation": "whereof.evaluate.evaluation",
-    "Events": "whereof.events",
-    "ExplainOptions": "whereof.explain.options",
-    "Explanation": "whereof.explain.explanation",
-    "Failed": "whereof.predict.answers",
-    "MachineOptions": "whereof.training",
-    "ReadOptions": "whereof.data.options",
-    "Retrained": "whereof.api",
-    "Run": "whereof.api",
-    "TrainConfig": "whereof.training",
-    "Verdict": "whereof.retrain.verify",
-    "VerifyOptions": "whereof.retrain.options",
-    "read": "whereof.data.read:read_dataset",
-    "resume": "whereof.api",
-    "train": "whereof.api",
+# Imported on first use, so that `--help` stays fast.
+_MODULES = {
+    "api": "Retrained Run resume train",
+    "data.dataset": "Dataset",
+    "data.options": "ReadOptions",
+    "data.read": "read",
+    "evaluate.evaluation": "Evaluation",
+    "evaluate.options": "EvaluateOptions",
+    "events": "Events",
+    "explain.explanation": "Explanation",
+    "explain.options": "ExplainOptions",
+    "predict.answers": "Failed",
+    "retrain.options": "EngineOptions VerifyOptions",
+    "retrain.verify": "Verdict",
+    "training": "MachineOptions TrainConfig",
 }
-"""The module of each public name that is imported on first use, so that `--help` stays fast."""
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = [*_HOMES, "WhereofError", "__version__"]
 
 if not TYPE_CHECKING:  # where every name is known
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module, _, attribute = _HOMES[name].partition(":")
-        return getattr(import_module(module), attribute or name)
+        home = import_module(f"whereof.{_HOMES[name]}")
+        return getattr(home, "read_dataset" if name == "read" else name)
 
 
 def __dir__() -> list[str]:

@@ -13,15 +13,22 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+import whereof
 from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
 from whereof.settings import Settings
 from whereof.training.defaults import CHOSEN
 
+
+class _OpenedRun(click.Path):
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        return whereof.Run.open(Path(value))
+
+
 RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
 FILE = click.Path(path_type=Path)
-run_argument = click.argument("run", type=RUN)
+run_argument = click.argument("run", type=_OpenedRun(file_okay=False, path_type=Path))
 file_option = partial(click.option, type=FILE, metavar="FILE")
 new_run = click.option(
     "-o", "--out", type=FILE, help="Folder of the run  [default: a new one in runs/]"

@@ -47,7 +47,6 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
 
 
 def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:
-    """Everything about a dataset: its entry and its place."""
     from whereof.data.catalogue import locate
 
     place = locate(entry, data_dir)
@@ -76,11 +75,10 @@ def _show(about: dict[str, Any]) -> None:
         "homepage": about["homepage"],
         "here": f"{about['here']}, in {about['folder']}" if about["folder"] else about["here"],
     }
+    text = [f"{word:<9} {line}" for word, line in lines.items()]
+    for file in about["files"]:
+        known = file["sha256"] or "recorded at the first download"
+        text += [f"{file['name']} from {file['url']}", f"{'':<9} SHA-256 {known}"]
     out = console()
     out.print(about["title"], style="bold")
-    for word, text in lines.items():
-        out.print(f"{word:<9} {text}", soft_wrap=True)
-    for file in about["files"]:
-        out.print(f"{file['name']} from {file['url']}", soft_wrap=True)
-        known = file["sha256"] or "recorded at the first download"
-        out.print(f"{'':<9} SHA-256 {known}", soft_wrap=True)
+    out.print("\n".join(text), soft_wrap=True)

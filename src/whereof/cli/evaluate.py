@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
@@ -15,7 +16,9 @@ from whereof.retrain.options import EngineOptions
 @_options.run_argument
 @_options.file_option("-o", "--out", help="Also write all retrainings as rows.")
 @_options.flag("--force", help="Overwrite FILE if it exists.")
-def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings: Any) -> None:
+def command(
+    run: "whereof.Run", out: Path | None, force: bool, as_json: bool, **settings: Any
+) -> None:
     """Measure how well methods explain a run: remove facts and retrain.
 
     For every prediction, each method names the most important facts. Whereof retrains the model
@@ -31,7 +34,6 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
     stopped. The ending of the file for -o is its format: .parquet, or .jsonl, .tsv, .txt or .csv,
     each also with .gz.
     """
-    from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
     from whereof.present.files import check_file
     from whereof.present.report import show_evaluation
@@ -41,9 +43,8 @@ def command(run: Path, out: Path | None, force: bool, as_json: bool, **settings:
         check_file(out, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
-    opened = Run.open(run)
     with TerminalEvents() as events:
-        found = opened.evaluate(events=events, **_options.given(settings))
+        found = run.evaluate(events=events, **_options.given(settings))
     if out is not None:  # first, because the reader of the tables may stop early
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.explain.options import ExplainOptions
@@ -46,7 +47,7 @@ class _BulkOptions(Settings):
 @_options.file_option("--svg", help="Also write the graph alone.")
 @_options.flag("--force", help="Overwrite files that exist; with --predictions, start again.")
 def command(
-    run: Path, prediction: tuple[str, ...], everything: bool, as_json: bool, **options: Any
+    run: "whereof.Run", prediction: tuple[str, ...], everything: bool, as_json: bool, **options: Any
 ) -> None:
     r"""Rank the training facts that made the model predict something.
 
@@ -65,7 +66,6 @@ def command(
     or .csv, each also with .gz, or .parquet. After an interruption, run the same command again to
     continue.
     """
-    from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
 
     tables = (_BulkOptions, EngineOptions, ExplainOptions)
@@ -82,14 +82,13 @@ def command(
         settings["top"] = None
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
-    opened, force = Run.open(run), options["force"]
     with TerminalEvents() as events:
         if not prediction:
-            written = opened.explain_file(**bulk, **settings, force=force, events=events)
+            written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
             _report(bulk["predictions"], written, as_json)
             return
         more = engine | {"events": events} if retrains else {}
-        _explain_one(opened, prediction, settings, more, as_json, options)
+        _explain_one(run, prediction, settings, more, as_json, options)
 
 
 def _retrains(settings: dict[str, Any]) -> bool:
@@ -136,7 +135,7 @@ def _candidates(wanted: str | list[str]) -> str | list[str]:
 
 
 def _explain_one(
-    run: Any,
+    run: "whereof.Run",
     names: tuple[str, ...],
     settings: dict[str, Any],
     more: dict[str, Any],

@@ -1,9 +1,8 @@
 """`whereof label`."""
 
-from pathlib import Path
-
 import click
 
+import whereof
 from whereof.cli import _options
 
 
@@ -12,7 +11,7 @@ from whereof.cli import _options
 @click.option("--entity-labels", metavar="FILE", help="Labels of entities.")
 @click.option("--relation-labels", metavar="FILE", help="Labels of relations.")
 def command(
-    run: Path, entity_labels: str | None, relation_labels: str | None, as_json: bool
+    run: "whereof.Run", entity_labels: str | None, relation_labels: str | None, as_json: bool
 ) -> None:
     """Add labels to a finished run.
 
@@ -21,17 +20,14 @@ def command(
     movies.csv:movieId,title or movies.csv:1,2. A label replaces an earlier one of the same name.
     Facts, parameters and the hash of the data stay the same.
     """
-    from whereof.api import Run
-
-    opened = Run.open(run)
-    opened.add_labels(entity_labels, relation_labels)
-    entities, relations = opened.dataset.entities, opened.dataset.relations
+    run.add_labels(entity_labels, relation_labels)
+    entities, relations = run.dataset.entities, run.dataset.relations
     n_entities, n_relations = len(entities.labels), len(relations.labels)
     if as_json:
         counts = {"n_entity_labels": n_entities, "n_relation_labels": n_relations}
-        _options.print_json({"run": str(run), **counts})
+        _options.print_json({"run": str(run.path), **counts})
     else:
         click.echo(
-            f"{run}: {n_entities} of {len(entities)} entities and "
+            f"{run.path}: {n_entities} of {len(entities)} entities and "
             f"{n_relations} of {len(relations)} relations have labels"
         )

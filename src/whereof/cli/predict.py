@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.settings import Settings, choice, number
@@ -24,7 +25,7 @@ class _PredictOptions(Settings):
 @_options.file_option("-o", "--out", help="The file for the answers.")
 @_options.flag("--force", help="Overwrite a file that exists.")
 def command(
-    run: Path,
+    run: "whereof.Run",
     query: tuple[str, ...],
     queries: Path | None,
     out: Path | None,
@@ -43,7 +44,6 @@ def command(
     lines are checked first. The ending of the output is its format: .tsv, .txt, .csv or .jsonl,
     each also with .gz, or .parquet.
     """
-    from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
 
     if bool(query) == (queries is not None):
@@ -52,16 +52,15 @@ def command(
         raise WhereofError("--queries requires -o FILE, and -o requires --queries")
     chosen = _PredictOptions(**_options.given(settings))
     asked: Any = {"top": None if chosen.top == "all" else chosen.top, "new": chosen.new}
-    opened = Run.open(run)
     with TerminalEvents() as events:
         if queries is None or out is None:
-            _show(opened, opened.predict(*query, **asked), as_json)
+            _show(run, run.predict(*query, **asked), as_json)
         else:
-            written = opened.predict_file(queries, out, force=force, events=events, **asked)
+            written = run.predict_file(queries, out, force=force, events=events, **asked)
             _report(written, as_json)
 
 
-def _show(run: Any, found: Any, as_json: bool) -> None:
+def _show(run: "whereof.Run", found: Any, as_json: bool) -> None:
     from whereof.present.run import answers_table, query_text
     from whereof.present.terminal import console, show
 
@@ -76,12 +75,12 @@ def _show(run: Any, found: Any, as_json: bool) -> None:
         out.print("nothing new: every answer is known from training or validation")
 
 
-def _scale(run: Any) -> tuple[float, float] | None:
+def _scale(run: "whereof.Run") -> tuple[float, float] | None:
     """The range of the training ratings, for a rating model."""
-    if run.config.loss != "squared":
+    ratings = run.dataset.ratings
+    if run.config.loss != "squared" or ratings is None:
         return None
-    ratings = run.dataset.ratings.train
-    return float(ratings.min()), float(ratings.max())
+    return float(ratings.train.min()), float(ratings.train.max())
 
 
 def _report(written: Any, as_json: bool) -> None:

@@ -1,9 +1,11 @@
 """`whereof report`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+import whereof
 from whereof.cli import _options
 
 
@@ -27,23 +29,17 @@ from whereof.cli import _options
     help="Number of predictions to explain.",
 )
 @_options.flag("--force", help="Overwrite a file that exists.")
-def command(
-    run: Path, out: Path, evaluations: tuple[Path, ...], examples: int, force: bool, as_json: bool
-) -> None:
+def command(run: "whereof.Run", out: Path, as_json: bool, **options: Any) -> None:
     """Write one HTML page about a run and its evaluations.
 
     The page has the data, settings and metrics, all evaluations with charts, and some predictions
     explained. Evaluations by `whereof evaluate` are in the run's folder; --evaluation adds others.
     The page is one file without links to others.
     """
-    from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
 
-    opened = Run.open(run)
     with TerminalEvents() as events:
-        path = opened.report(
-            out, evaluations=evaluations, examples=examples, force=force, events=events
-        )
+        path = run.report(out, events=events, **options)
     if as_json:
         _options.print_json({"report": str(path)})
     else:

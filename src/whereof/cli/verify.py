@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.retrain.options import EngineOptions, VerifyOptions
@@ -16,7 +17,7 @@ from whereof.retrain.options import EngineOptions, VerifyOptions
 @_options.file_option("--html", help="Also write the verdict as a page.")
 @_options.flag("--force", help="Overwrite FILE if it exists.")
 def command(
-    run: Path,
+    run: "whereof.Run",
     prediction: tuple[str, ...],
     html: Path | None,
     force: bool,
@@ -36,7 +37,6 @@ def command(
     Finished retrainings are kept in the run: after an interruption the same command continues
     where it stopped, and asking again costs nothing.
     """
-    from whereof.api import Run
     from whereof.cli.progress import TerminalEvents
     from whereof.present.terminal import console
     from whereof.present.verdict import show_verdict, verdict_page
@@ -50,9 +50,8 @@ def command(
         check_free(html, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with --html")
-    opened = Run.open(run)
     with TerminalEvents() as events:
-        verdict = opened.verify(*prediction, events=events, **given)
+        verdict = run.verify(*prediction, events=events, **given)
     if html is not None:
         write_text(html, verdict_page(verdict), force=force)
         click.echo(f"{html} is written", err=True)
