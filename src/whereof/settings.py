@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
 
 from whereof.errors import WhereofError
+from whereof.registry import names
 
 _LIMITS = {
     "least": (operator.ge, "{} or more"),
@@ -20,14 +21,17 @@ _LIMITS = {
 }
 
 
-def choice(default: Any, about: str, group: str, choices: str = "", **typed: str) -> Any:
+def choice(default: Any, about: str, group: str, choices: str = "", **more: str) -> Any:
     """A field for a word, a path or yes and no. If there are choices, the value is one of them.
 
-    typed: how it is typed in a command: `metavar`; `several`, the metavar of an option that may be
-    repeated; `short`, such as -o.
+    more: how it is typed in a command: `metavar`; `several`, the metavar of an option that may be
+    repeated; `short`, such as -o. `registry`: the group of names to choose from. `excludes`: names
+    of settings that cannot be combined with it, for a `reason`.
     """
-    named = {"about": about, "group": group, "choices": tuple(choices.split())}
-    return field(default=default, metadata=named | typed)
+    words = names(more["registry"]) if "registry" in more else tuple(choices.split())
+    return field(
+        default=default, metadata={"about": about, "group": group, "choices": words} | more
+    )
 
 
 def number(
@@ -54,10 +58,14 @@ class Settings:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = plain(getattr(self, item.name))
-            self.check(item, value)
+            if value is not item.default:
+                self.check(item, value)
             if isinstance(value, int | float) and float in self.types()[item.name]:
                 value = _float(item.name, value)
             object.__setattr__(self, item.name, value)
+            others = item.metadata.get("excludes", "").split() if value is not None else ()
+            if any(getattr(self, name) for name in others):
+                raise WhereofError(f"{item.metadata['reason']}; leave out {', '.join(others)}")
 
     @classmethod
     @cache
@@ -77,7 +85,7 @@ class Settings:
         fits = isinstance(value, (*types, int) if float in types else types)
         if not fits or (isinstance(value, bool) and bool not in types):
             raise WhereofError(f"{name} is {value!r}; give {_words(types)}")
-        choices = about.get("choices")
+        choices = names(about["registry"]) if "registry" in about else about.get("choices")
         if choices and value is not None and value not in choices:
             raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
         limits, word = about.get("limits", {}), about.get("word")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import whereof
 from explain.helpers import names_of, random_asks, random_run, rollback_of, sets_of, with_facts
 from explain.oracle import Ask
-from whereof.explain.method import Sets, rank_influences
+from whereof.explain.method import Aim, Context, Sets, rank_influences
 from whereof.explain.methods.rollback import Rollback, search
 from whereof.models import MODELS
 
@@ -26,6 +26,10 @@ worlds = st.fixed_dictionaries(
     }
 )
 """Settings of random runs: traces tiny, of all sizes, or as large as the rows themselves."""
+
+
+def asking(top: int | str | None, **more: bool) -> Context:
+    return Context(Aim("probability"), top=top, **more)
 
 
 def _world(n_entities: int = 1500, **world: object) -> whereof.Run:
@@ -96,8 +100,9 @@ def test_searching_is_ranking_all(
     scored = rollback.scored
     subject, relation, object_ = scored.prediction.triple
     sets = Sets.each(scored.trained.adjacency.adjacent([subject, object_], relation))
-    found = search(rollback, sets, top, opposing=opposing)
-    wanted = rank_influences(rollback.remove(sets).influences, top, opposing=opposing)
+    context = asking(top, opposing=opposing)
+    found = search(rollback, sets, context)
+    wanted = rank_influences(rollback.remove(sets).influences, context)
     assert found.chosen.tolist() == wanted.chosen.tolist()
     assert found.influences.tolist() == wanted.influences.tolist()
 
@@ -179,20 +184,24 @@ def test_pairs_are_searched_like_facts(model: str) -> None:
     rollback = rollback_of(run, names_of(run, ask), "probability")
     pairs = np.random.default_rng(0).integers(0, 800, (300, 2)).tolist()
     sets = sets_of(pairs)
-    found = search(rollback, sets, 5)
-    wanted = search(rollback, sets, 5, exhaustive=True)
+    found = search(rollback, sets, asking(5))
+    wanted = search(rollback, sets, asking(5, exhaustive=True))
     assert found.chosen.tolist() == wanted.chosen.tolist()
     assert found.influences.tolist() == wanted.influences.tolist()
 
 
 def test_rank_takes_the_asked_sign_and_number() -> None:
     influences = np.array([0.0, 2.0, -1.0, 2.0, -3.0, 1.0])
-    assert rank_influences(influences, None, opposing=False).chosen.tolist() == [1, 3, 5, 0, 2, 4]
-    assert rank_influences(influences, None, opposing=True).chosen.tolist() == [4, 2, 0, 5, 1, 3]
-    assert rank_influences(influences, "all", opposing=False).chosen.tolist() == [1, 3, 5]
-    assert rank_influences(influences, "all", opposing=True).chosen.tolist() == [4, 2]
-    assert rank_influences(influences, 1, opposing=False).chosen.tolist() == [1]
-    assert rank_influences(influences, 9, opposing=True).influences.tolist() == [-3.0, -1.0]
+    for top, supporting, opposing in (
+        (None, [1, 3, 5, 0, 2, 4], [4, 2, 0, 5, 1, 3]),
+        ("all", [1, 3, 5], [4, 2]),
+        (1, [1], [4]),
+        (9, [1, 3, 5], [4, 2]),
+    ):
+        assert rank_influences(influences, asking(top)).chosen.tolist() == supporting
+        ranked = rank_influences(influences, asking(top, opposing=True))
+        assert ranked.chosen.tolist() == opposing
+        assert ranked.influences.tolist() == influences[opposing].tolist()
 
 
 @pytest.mark.parametrize("heaviest", [5.0, 8.0, 12.0, 16.0])

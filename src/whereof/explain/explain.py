@@ -19,14 +19,22 @@ from whereof.explain.explanation import (
     Contrast,
     ExplainedFact,
     Explanation,
-    Graph,
     Joint,
     NamedPrediction,
 )
-from whereof.explain.facts import find_facts
+from whereof.explain.facts import find_all, find_facts
 from whereof.explain.graph import find_graph
-from whereof.explain.method import Aim, Context, Ranked, Sets, able_method, get_method, prepare
-from whereof.explain.options import ExplainOptions, as_list
+from whereof.explain.method import (
+    Aim,
+    Context,
+    Method,
+    Ranked,
+    Sets,
+    able_method,
+    get_method,
+    prepare,
+)
+from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained
@@ -53,8 +61,7 @@ def explain(
     start = time.perf_counter()
     scored = find_scored(trained, names, options)
     prepared = prepare(get_method(options.method), trained, [scored.prediction], events)
-    found = Explainer(scored, options, retrainer, prepared).explanation()
-    return replace(found, seconds=time.perf_counter() - start)
+    return Explainer(scored, options, retrainer, prepared).explanation(start)
 
 
 def find_scored(
@@ -92,27 +99,32 @@ class Explainer:
         retrainer: Any = None,
         prepared: Arrays | None = None,
     ) -> None:
-        self.start, self.scored, self.trained = time.perf_counter(), scored, scored.trained
-        self.options, self.method = options, get_method(options.method)
-        self.method.check(self.trained)
+        self.scored, self.trained, self.options = scored, scored.trained, options
+        self.method = _checked_method(self.trained, options)
+        self.remover = able_method("groups", options.method)
         self.aim = Aim.of_options(scored, options.of, options.instead_of)
         if prepared is None:
             prepared = prepare(self.method, self.trained, [scored.prediction])
-        self.context = Context(self.aim, options.seed, options.exhaustive, prepared, retrainer)
-        self.remover = able_method("groups", options.method)
-        self.remover_context = self.context
-        if self.remover is not self.method:
-            prepared = prepare(self.remover, self.trained, [scored.prediction])
-            self.remover_context = replace(self.context, prepared=prepared)
+        self.context = Context(
+            self.aim,
+            options.seed,
+            options.exhaustive,
+            prepared,
+            retrainer,
+            options.top,
+            options.opposing,
+        )
 
-    def explanation(self) -> Explanation:
+    def explanation(self, start: float | None = None) -> Explanation:
         """The facts with their names, and what else the options ask for."""
+        start = start or time.perf_counter()
         options, adjacent = self.options, self._adjacent()
-        nothing = options.without is None
-        group = np.zeros(0, np.int64) if nothing else find_facts(self.trained, options.without)
-        wanted = group if len(group) else self._filtered(adjacent)
-        top = None if len(group) else options.top
-        ranked = self._rank(wanted, top, opposing=options.opposing)
+        named = options.without is not None
+        group = find_facts(self.trained, options.without) if named else np.zeros(0, np.int64)
+        if len(group):
+            fact_ids, ranked = self._rank(group, top=None)
+        else:
+            fact_ids, ranked = self._rank(self._filtered(adjacent))
         if any(getattr(options, name) is not None for name in _FILTERS):
             ranked = replace(ranked, totals=None)  # others support the prediction too
         return Explanation(
@@ -120,31 +132,47 @@ class Explainer:
             method=options.method,
             of=self.aim.of,
             n_adjacent=len(adjacent),
-            facts=self._named(wanted[ranked.chosen], ranked),
+            facts=self.name_facts(fact_ids, ranked),
             contrast=self._contrast(),
             without=self._remove(group) if len(group) else None,
             stability=self._stability(adjacent) if options.stability else None,
-            graph=find_graph(self.scored, self.method, self.context, self._named)
+            graph=find_graph(self.scored, self.method, self.context, self.name_facts)
             if options.graph
             else None,
             notes=(*self._notes(), *ranked.notes),
-            seconds=time.perf_counter() - self.start,
+            seconds=time.perf_counter() - start,
         )
 
     def ranking(self) -> RankedFacts:
         """The facts without their names, which take longer than ranking."""
-        wanted = self._filtered(self._adjacent())
-        ranked = self._rank(wanted, self.options.top, opposing=self.options.opposing)
-        notes = (*self._notes(), *ranked.notes)
-        return RankedFacts(wanted[ranked.chosen], ranked.influences, notes)
+        fact_ids, ranked = self._rank(self._filtered(self._adjacent()))
+        return RankedFacts(fact_ids, ranked.influences, (*self._notes(), *ranked.notes))
 
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         """Records of these facts, even if they share nothing with the prediction."""
-        ranked = self._rank(np.sort(fact_ids), None)
-        return self._named(np.sort(fact_ids)[ranked.chosen], replace(ranked, totals=None))
+        chosen, ranked = self._rank(np.sort(fact_ids), top=None, opposing=False)
+        return self.name_facts(chosen, replace(ranked, totals=None))
 
-    def _named(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
-        return name_facts(self.scored, fact_ids, ranked, self.aim.rival)
+    def name_facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+        """Ranked facts with names, influence, and the parts they share with the prediction."""
+        trained, totals, after, found = self.trained, ranked.totals, ranked.standings, []
+        shared = shared_parts(trained, self.scored.prediction, fact_ids, self.aim.rival).tolist()
+        standings = [None] * len(shared) if after is None else name_standings(trained, after)
+        top = self.scored.top if ranked.top_before is None else ranked.top_before
+        for index, (fact_id, stands) in enumerate(zip(fact_ids.tolist(), standings, strict=True)):
+            fields, parts = describe_fact(trained.dataset, fact_id), compress(PARTS, shared[index])
+            fields["labels"]["top_answer_without"] = None if stands is None else stands.top_label
+            if after is not None and stands is not None:
+                fields["probability_without"] = stands.probability
+                fields["score_without"] = stands.score
+                fields["top_answer_without"] = stands.top_answer
+                fields["top_answer_changes"] = bool(after["top"][index] != top)
+            influence = float(ranked.influences[index])
+            share = None if totals is None else influence / (totals[influence <= 0] or 1.0)
+            fields["parts"] = names = tuple(parts)
+            fields["role"] = "several" if len(names) > 1 else "".join(names) or "none"
+            found.append(ExplainedFact(**fields, influence=influence, rank=index + 1, share=share))
+        return tuple(found)
 
     def _adjacent(self) -> FactIds:
         adjacent = find_adjacent(self.trained, self.scored.prediction, self.aim.rival)
@@ -153,9 +181,8 @@ class Explainer:
         return adjacent
 
     def _filtered(self, adjacent: FactIds) -> FactIds:
-        wanted = filter_facts(
-            self.trained, self.scored.prediction, adjacent, self.options, self.aim.rival
-        )
+        asked = self.scored.prediction
+        wanted = filter_facts(self.trained, asked, adjacent, self.options, self.aim.rival)
         if not len(wanted):
             raise WhereofError(
                 f"none of the {len(adjacent)} adjacent facts passes the filters; "
@@ -163,30 +190,33 @@ class Explainer:
             )
         return wanted
 
-    def _rank(self, fact_ids: FactIds, top: int | str | None, *, opposing: bool = False) -> Ranked:
-        return self.method.rank(self.scored, fact_ids, self.context, top, opposing=opposing)
+    def _rank(self, fact_ids: FactIds, **changes: Any) -> tuple[FactIds, Ranked]:
+        """The strongest of these facts; changes: fields of the context."""
+        context = replace(self.context, **changes) if changes else self.context
+        ranked = self.method.rank(self.scored, Sets.each(fact_ids), context)
+        return fact_ids[ranked.chosen], ranked
 
     def _stability(self, adjacent: FactIds) -> tuple[Joint, ...]:
         """The prediction without its strongest supporting facts."""
-        fact_ids = self._filtered(adjacent)
-        best = fact_ids[self._rank(fact_ids, max(_STEPS)).chosen]
+        best, _ = self._rank(self._filtered(adjacent), top=max(_STEPS), opposing=False)
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
     def _remove(self, fact_ids: FactIds) -> Joint:
         """The prediction without these facts together."""
+        context = self.context
+        if self.remover is not self.method:
+            prepared = prepare(self.remover, self.trained, [self.scored.prediction])
+            context = replace(context, prepared=prepared)
         sets = Sets.of([fact_ids, *fact_ids[:, None]])
-        after = self.remover.remove(self.scored, sets, self.remover_context)
+        after = self.remover.remove(self.scored, sets, context)
         (stands,) = name_standings(self.trained, after.standings[:1])
         return Joint(
             **vars(stands),
-            fact_ids=tuple(map(int, fact_ids)),
+            fact_ids=tuple(fact_ids.tolist()),
             influence=float(after.influences[0]),
             sum_of_single=float(after.influences[1:].sum()),
             top_answer_changes=bool(after.standings["top"][0] != self.scored.top),
         )
-
-    def _graph(self) -> Graph:
-        return find_graph(self.scored, self.method, self.context, self._named)
 
     def _contrast(self) -> Contrast | None:
         rival, entities = self.aim.rival, self.trained.dataset.entities
@@ -208,52 +238,32 @@ class Explainer:
         return notes
 
 
-def explain_many(
-    trained: Trained,
-    predictions: Iterable[Listed],
-    options: ExplainOptions,
-    threads: int | None = None,
-) -> Iterator[Explanation | Failed]:
-    """Explain predictions in order; an error in one does not stop the others.
-
-    Options that fit no prediction are refused immediately.
-    """
-    return _explain_each(Explainer.explanation, trained, predictions, options, threads)
-
-
-def rank_many(
-    trained: Trained,
-    predictions: Iterable[Listed],
-    options: ExplainOptions,
-    threads: int | None = None,
-) -> Iterator[RankedFacts | Failed]:
-    """Like `explain_many`, but returns only the ids of the facts."""
-    return _explain_each(Explainer.ranking, trained, predictions, options, threads)
-
-
-def _explain_each(
+def explain_each(
     answer: Callable[[Explainer], _Answer],
     trained: Trained,
     predictions: Iterable[Listed],
     options: ExplainOptions,
-    threads: int | None,
+    threads: int | None = None,
 ) -> Iterator[_Answer | Failed]:
+    """What explainers answer for predictions, in order; an error in one does not stop the others.
+
+    Options that fit no prediction are refused immediately.
+    """
     _check(trained, options, threads)
     data, method = trained.dataset, get_method(options.method)
-    find = partial(Listed.find, trained=trained, asks=options.asks)
     prepared: Arrays = {}
     if method.prepares is not None:  # only then are all predictions read in advance
         predictions, found = list(predictions), []
         for listed in predictions:
             with suppress(WhereofError):  # reported when it is explained
-                found.append(find(listed))
+                found.append(listed.find(trained, asks=options.asks))
         prepared = prepare(method, trained, found)
     # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
     candidates_of = lru_cache(64)(partial(find_candidates, trained, wanted=options.candidates))
 
     def explain_one(listed: Listed) -> _Answer | Failed:
         try:
-            asked = find(listed)
+            asked = listed.find(trained, asks=options.asks)
             relation = asked.relation if options.candidates == "seen" else 0
             scored = score_answer(trained, asked, candidates_of(asked.asks, relation))
             return answer(Explainer(scored, options, prepared=prepared))
@@ -263,25 +273,38 @@ def _explain_each(
     return in_order(explain_one, predictions, threads)
 
 
+explain_many = partial(explain_each, Explainer.explanation)
+"""Explain predictions, as `explain_each` does."""
+rank_many = partial(explain_each, Explainer.ranking)
+"""The same, but with only the ids of the facts."""
+
+
+def _checked_method(trained: Trained, options: ExplainOptions) -> Method:
+    method = get_method(options.method)
+    method.check(trained)
+    if options.graph and "groups" not in method.can:
+        able = able_method("groups").name
+        raise WhereofError(f"graph requires method {able}, not {options.method}")
+    return method
+
+
 def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
     """Look up all names in the options, so that an error appears only once."""
     if threads is not None and threads < 1:
         raise WhereofError(f"threads is {threads}; give a number from 1 on")
-    method, data = get_method(options.method), trained.dataset
-    if "retraining" in method.needs:
+    data = trained.dataset
+    if "retraining" in get_method(options.method).needs:
         raise WhereofError(
             f"method {options.method} explains one prediction at a time; choose another for many"
         )
-    method.check(trained)
+    _checked_method(trained, options)
     if options.stability or options.without is not None:
         able_method("groups", options.method).check(trained)
     if not data.two_way:
-        for name in as_list(options.relation):
-            data.relations.find(str(name))
-    for name in [*as_list(options.entity), *as_list(options.instead_of)]:
-        data.entities.find(str(name))
-    if options.without is not None:
-        find_facts(trained, options.without)
+        find_all(data.relations, options.relation)
+    find_all(data.entities, options.entity)
+    find_all(data.entities, options.instead_of)
+    find_facts(trained, options.without)
     find_candidates(trained, options.asks, 0, options.candidates)
 
 
@@ -336,8 +359,7 @@ def filter_facts(
 ) -> FactIds:
     """The facts that pass the filters by method, role, relation and entity."""
     data = trained.dataset
-    relations, entities = as_list(options.relation), as_list(options.entity)
-    if relations and data.two_way:
+    if options.relation and data.two_way:
         raise WhereofError("two-way data has no relations to choose from; leave out relation")
     if get_method(options.method).same_answer:
         column = SUBJECT if prediction.asks == "subject" else OBJECT
@@ -347,11 +369,11 @@ def filter_facts(
         several = options.role == "several"
         keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
         fact_ids = fact_ids[keep]
-    if relations:
-        ids = [data.relations.find(str(name)) for name in relations]
+    if options.relation:
+        ids = find_all(data.relations, options.relation)
         fact_ids = fact_ids[np.isin(data.train[fact_ids, RELATION], ids)]
-    if entities:
-        ids = [data.entities.find(str(name)) for name in entities]
+    if options.entity:
+        ids = find_all(data.entities, options.entity)
         fact_ids = fact_ids[np.isin(data.train[fact_ids][:, [SUBJECT, OBJECT]], ids).any(axis=1)]
     return fact_ids
 
@@ -364,41 +386,6 @@ def name_prediction(scored: ScoredPrediction) -> NamedPrediction:
         asks=scored.prediction.asks,
         n_candidates=len(scored.candidates.ids),
     )
-
-
-def name_facts(
-    scored: ScoredPrediction, fact_ids: FactIds, ranked: Ranked, rival: int | None = None
-) -> tuple[ExplainedFact, ...]:
-    """Ranked facts with names, influence, and the parts they share with the prediction."""
-    trained, totals = scored.trained, ranked.totals
-    shared = shared_parts(trained, scored.prediction, fact_ids, rival)
-    found = []
-    for index, fact_id in enumerate(fact_ids.tolist()):
-        named, after = describe_fact(trained.dataset, fact_id), _without(scored, ranked, index)
-        named["labels"]["top_answer_without"] = after.pop("label", None)
-        parts = tuple(compress(PARTS, shared[index]))
-        role = "several" if len(parts) > 1 else "".join(parts) or "none"
-        influence = float(ranked.influences[index])
-        share = None if totals is None else influence / (totals[influence <= 0] or 1.0)
-        ranks = {"influence": influence, "rank": index + 1, "share": share}
-        fields: dict[str, Any] = named | after | ranks
-        found.append(ExplainedFact(**fields, role=role, parts=parts))
-    return tuple(found)
-
-
-def _without(scored: ScoredPrediction, ranked: Ranked, index: int) -> dict[str, Any]:
-    """The fields of the standing without a fact, if the method computes it."""
-    if ranked.standings is None:
-        return {}
-    (stands,) = name_standings(scored.trained, ranked.standings[index : index + 1])
-    before = scored.top if ranked.top_before is None else ranked.top_before
-    return {
-        "probability_without": stands.probability,
-        "score_without": stands.score,
-        "top_answer_without": stands.top_answer,
-        "top_answer_changes": bool(ranked.standings["top"][index] != before),
-        "label": stands.labels["top_answer"],
-    }
 
 
 def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:

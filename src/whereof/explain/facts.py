@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from whereof.data.dataset import Dataset
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.explain.options import as_list
 from whereof.predict.scored import Trained
 from whereof.types import FactIds
 
 _MOST_PARTS = 12
 """A text with more commas is not split at every choice of them."""
+
+
+def find_all(vocabulary: Vocabulary, wanted: Any) -> list[int]:
+    """The ids of the given names: none, one or several."""
+    return [vocabulary.find(str(name)) for name in _as_list(wanted)]
 
 
 def find_facts(trained: Trained, wanted: Any) -> FactIds:
@@ -26,10 +31,16 @@ def find_facts(trained: Trained, wanted: Any) -> FactIds:
 def _split_ids(wanted: Any) -> list[Any]:
     """Split a text of several ids, separated by commas or spaces."""
     texts: list[Any] = []
-    for item in as_list(wanted):
+    for item in _as_list(wanted):
         parts = str(item).replace(",", " ").split()
         texts += parts if parts and all(part.isdecimal() for part in parts) else [item]
     return texts
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _find_fact(trained: Trained, text: Any) -> int:

@@ -24,6 +24,7 @@ _SHOWN = 5
 
 def find_graph(scored: ScoredPrediction, method: Method, context: Context, name: Name) -> Graph:
     """The supporting facts of each kind, strongest first, by a method that removes groups."""
+    context = replace(context, top=_SHOWN, opposing=False, exhaustive=False)
     subject, relation, object_ = scored.prediction.triple
     index, ends = scored.trained.adjacency, {subject, object_}
     adjacent = index.adjacent(ends, relation)
@@ -34,7 +35,7 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
     same_relation = index.facts_of_relation(relation).astype(np.int64)
 
     def strongest(fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
-        ranked = method.rank_sets(scored, Sets.each(fact_ids), context, _SHOWN)
+        ranked = method.rank(scored, Sets.each(fact_ids), context)
         return name(fact_ids[ranked.chosen], replace(ranked, totals=None))
 
     def path(pair: FactIds, influence: float, after: Standings) -> Path:
@@ -53,7 +54,7 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
         )
 
     pairs = _find_pairs(scored)
-    ranked = method.rank_sets(scored, Sets.of(pairs), context, _SHOWN)
+    ranked = method.rank(scored, Sets.of(pairs), context)
     assert ranked.standings is not None
     return Graph(
         between=strongest(adjacent[joins]),

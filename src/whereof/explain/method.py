@@ -89,6 +89,10 @@ class Context:
     """What `prepare` returned."""
     retrainer: Any = None
     """A `whereof.retrain` Case, for a method that needs retraining."""
+    top: int | str | None = None
+    """Number of facts to rank, "all" with the right sign, or None for any."""
+    opposing: bool = False
+    """Whether to rank opposing facts first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,33 +184,15 @@ class Method:
         """(n_facts,) influence of each fact on the quantity that `context.aim` names."""
         raise NotImplementedError
 
-    def rank(
-        self,
-        scored: ScoredPrediction,
-        fact_ids: FactIds,
-        context: Context,
-        top: int | str | None,
-        *,
-        opposing: bool = False,
-    ) -> Ranked:
-        """The strongest facts; see `rank_influences`."""
-        return rank_influences(self.estimate(scored, fact_ids, context), top, opposing=opposing)
+    def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
+        """The strongest facts; with the ability `groups`, the strongest sets of facts."""
+        if "groups" in self.can:
+            return rank_removed(self.remove(scored, sets, context), context)
+        return rank_influences(self.estimate(scored, sets.fact_ids, context), context)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The effect of removing each set of facts; only methods with the ability `groups`."""
         raise NotImplementedError
-
-    def rank_sets(
-        self,
-        scored: ScoredPrediction,
-        sets: Sets,
-        context: Context,
-        top: int | str | None,
-        *,
-        opposing: bool = False,
-    ) -> Ranked:
-        """The strongest sets of facts, with the standing of the prediction without each."""
-        return rank_removed(self.remove(scored, sets, context), top, opposing=opposing)
 
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
@@ -268,8 +254,8 @@ def prepare(
     )
 
 
-def rank_influences(influences: Numbers, top: int | str | None, *, opposing: bool) -> Ranked:
-    """Order of influences: the `top` strongest, "all" with the right sign, None for any.
+def rank_influences(influences: Numbers, context: Context) -> Ranked:
+    """Order of influences, as the context asks for it.
 
     Facts are in the order of their ids, so ties go to the lower id.
     """
@@ -278,18 +264,18 @@ def rank_influences(influences: Numbers, top: int | str | None, *, opposing: boo
             "influences are not finite: the parameters or the trace contain NaN, infinity or "
             "numbers that are too large"
         )
-    signed = -influences if opposing else influences
+    signed = -influences if context.opposing else influences
     order = np.argsort(-signed, kind="stable")
-    if top is not None:
+    if context.top is not None:
         order = order[signed[order] > 0]
-    if isinstance(top, int):
-        order = order[:top]
+    if isinstance(context.top, int):
+        order = order[: context.top]
     supports = influences > 0
     totals = float(influences[supports].sum()), float(influences[~supports].sum())
     return Ranked(order, influences[order], totals)
 
 
-def rank_removed(removed: Removed, top: int | str | None, *, opposing: bool) -> Ranked:
+def rank_removed(removed: Removed, context: Context) -> Ranked:
     """Order of the influences, with the standing of the prediction without each set."""
-    ranked = rank_influences(removed.influences, top, opposing=opposing)
+    ranked = rank_influences(removed.influences, context)
     return replace(ranked, standings=removed.standings[ranked.chosen])

@@ -1,31 +1,19 @@
 """Options of an explanation, in one table for command options, docs and checks."""
 
-from dataclasses import Field, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from whereof.errors import WhereofError
-from whereof.registry import METHODS, names
+from whereof.registry import METHODS
 from whereof.settings import Settings, choice, number
 
-_METHODS = " ".join(names(METHODS))
 ROLES = "subject relation object several"
 """Values of `role`: what a fact shares with the prediction."""
 
 
-class MethodSettings(Settings):
-    """Settings with a `method`, which may also come from a plugin or from `register`."""
-
-    @classmethod
-    def check(cls, item: "Field[Any]", value: Any) -> None:
-        if item.name != "method" or value not in names(METHODS):
-            super().check(item, value)
-
-
 @dataclass(frozen=True)
-class ExplainOptions(MethodSettings):
+class ExplainOptions(Settings):
     """How to explain a prediction and which facts to list. Values are checked on creation."""
 
-    method: str = choice("rollback", "how to estimate influence", "Method", _METHODS)
+    method: str = choice("rollback", "how to estimate influence", "Method", registry=METHODS)
     of: str | None = choice(
         None,
         "what influence is measured on  [default: probability; score for a rating model]",
@@ -39,7 +27,11 @@ class ExplainOptions(MethodSettings):
         "Method",
     )
     instead_of: str | None = choice(
-        None, "explain why the prediction and not this answer", "Method"
+        None,
+        "explain why the prediction and not this answer",
+        "Method",
+        excludes="of",
+        reason="instead_of always measures the log of the ratio",
     )
     exhaustive: bool = choice(False, "score every fact against every candidate (slow)", "Method")
     seed: int = number(0, "seed for methods that draw at random", "Method", 0)
@@ -60,31 +52,11 @@ class ExplainOptions(MethodSettings):
         "show the prediction without these facts: ids, or names separated by commas",
         "Facts",
         several="FACT",
+        excludes="role relation entity opposing",
+        reason="without already names the facts",
     )
 
     stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
     graph: bool = choice(
         False, "show facts and paths that connect the prediction's entities", "More"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.instead_of is not None and self.of is not None:
-            raise WhereofError("instead_of always measures the log of the ratio; leave out of")
-        if self.graph and not self._removes_groups():
-            raise WhereofError(f"graph requires method rollback, not {self.method}")
-        others = ("role", "relation", "entity", "opposing")
-        if self.without is not None and any(getattr(self, name) for name in others):
-            raise WhereofError(f"without already names the facts; leave out {', '.join(others)}")
-
-    def _removes_groups(self) -> bool:
-        from whereof.explain.method import get_method  # compiled code is loaded when needed
-
-        return "groups" in get_method(self.method).can
-
-
-def as_list(value: Any) -> list[Any]:
-    """A list of the given values: none, one or several."""
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 from whereof.errors import WhereofError
-from whereof.explain.options import ROLES, MethodSettings
-from whereof.registry import METHODS, names
+from whereof.explain.options import ROLES
+from whereof.registry import METHODS
 from whereof.settings import Settings, choice, number
 
 
 @dataclass(frozen=True)
-class VerifyOptions(MethodSettings):
+class VerifyOptions(Settings):
     """Which facts to remove, and with how many seeds. Values are checked on creation."""
 
     method: str = choice(
-        "rollback", "method that finds the facts to remove", "Facts", " ".join(names(METHODS))
+        "rollback", "method that finds the facts to remove", "Facts", registry=METHODS
     )
     top: int | str = number(10, "number of facts, or all: every supporting fact", "Facts", 1, "all")
     role: str | None = choice(
@@ -24,6 +24,8 @@ class VerifyOptions(MethodSettings):
         "remove these facts instead: ids, or names separated by commas; repeatable",
         "Facts",
         several="FACT",
+        excludes="role",
+        reason="facts already names the facts to remove",
     )
     asks: str = choice("object", "the part that the model predicts", "Facts", "object subject")
     seed: int = number(0, "seed for methods that draw at random", "Facts", 0)
@@ -32,11 +34,6 @@ class VerifyOptions(MethodSettings):
     seeds: int = number(
         1, "number of seeds: also train and verify runs with the next seeds", "Retraining", 1
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.facts is not None and self.role is not None:
-            raise WhereofError("facts already names the facts to remove; leave out role")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from trained import train
 import whereof
 from whereof.explain.explain import explain_many, find_scored
 from whereof.explain.explanation import Explanation
-from whereof.explain.method import Removed, Sets
+from whereof.explain.method import Aim, Context, Removed, Sets
 from whereof.explain.methods.rollback import Rollback, search
 from whereof.explain.options import ExplainOptions
 from whereof.models import MODELS
@@ -171,14 +171,13 @@ def test_the_strongest_are_found_without_bounds(opposing: bool, backing: Backing
     run = random_run("distmult", n_entities=600, n_facts=900, spread=3)
     card = replace(run._trained, backing=backing(1 << 22))
     sets = Sets.each(np.arange(900))
+    context = Context(Aim("probability"), top=5, opposing=opposing)
     for ask in random_asks(run, 4):
         options: dict[str, Any] = {"asks": ask.asks}
         on_card = rolled_back(card, names_of(run, ask), **options)
         assert on_card.scoring.is_quick
-        found = search(on_card, sets, 5, opposing=opposing)
-        wanted = search(
-            rolled_back(run._trained, names_of(run, ask), **options), sets, 5, opposing=opposing
-        )
+        found = search(on_card, sets, context)
+        wanted = search(rolled_back(run._trained, names_of(run, ask), **options), sets, context)
         assert found.chosen.tolist() == wanted.chosen.tolist()
 
 

@@ -59,31 +59,11 @@ class RollbackMethod(Method):
         """(n_facts,) the quantity now minus the quantity after the fact is rolled back."""
         return self.remove(scored, Sets.each(fact_ids), context).influences
 
-    def rank(
-        self,
-        scored: ScoredPrediction,
-        fact_ids: FactIds,
-        context: Context,
-        top: int | str | None,
-        *,
-        opposing: bool = False,
-    ) -> Ranked:
-        return self.rank_sets(scored, Sets.each(fact_ids), context, top, opposing=opposing)
+    def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
+        return search(Rollback(scored, context.aim.of, context.aim.rival), sets, context)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         return Rollback(scored, context.aim.of, context.aim.rival).remove(sets)
-
-    def rank_sets(
-        self,
-        scored: ScoredPrediction,
-        sets: Sets,
-        context: Context,
-        top: int | str | None,
-        *,
-        opposing: bool = False,
-    ) -> Ranked:
-        rollback = Rollback(scored, context.aim.of, context.aim.rival)
-        return search(rollback, sets, top, opposing=opposing, exhaustive=context.exhaustive)
 
 
 class SameAnswerRollback(RollbackMethod):
@@ -310,32 +290,26 @@ def _readable(trace: NDArray[Any], fact_ids: FactIds) -> tuple[NDArray[Any], Fac
     return view, fact_ids
 
 
-def search(
-    rollback: Rollback,
-    sets: Sets,
-    top: int | str | None,
-    *,
-    opposing: bool = False,
-    exhaustive: bool = False,
-) -> Ranked:
+def search(rollback: Rollback, sets: Sets, context: Context) -> Ranked:
     """The strongest sets of facts, by the fastest exact way."""
     if rollback.is_direct:
-        ranked = rank_influences(rollback.direct(sets), top, opposing=opposing)
+        ranked = rank_influences(rollback.direct(sets), context)
         return replace(ranked, standings=rollback.remove(sets.take(ranked.chosen)).standings)
     scores = rollback.scored.scores
     few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
-    exhaustive |= few or rollback.scoring.is_quick or bool(np.ptp(scores) > _FAR)
-    if not isinstance(top, int) or exhaustive:
-        return rank_removed(rollback.remove(sets), top, opposing=opposing)
-    return _find_strongest(rollback, sets, top, opposing=opposing)
+    score_all = few or context.exhaustive or rollback.scoring.is_quick
+    if score_all or not isinstance(context.top, int) or np.ptp(scores) > _FAR:
+        return rank_removed(rollback.remove(sets), context)
+    return _find_strongest(rollback, sets, context, context.top)
 
 
-def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool) -> Ranked:
+def _find_strongest(rollback: Rollback, sets: Sets, context: Context, top: int) -> Ranked:
     """The same result as ranking all exact influences, but few of them are computed.
 
     Sets are scored in the order of their upper bounds, until no remaining set can reach the `top`
     best so far.
     """
+    opposing = context.opposing
     queue, upper = _queue(rollback, sets, top, opposing=opposing)
     scored, parts = list[NDArray[np.int64]](), list[Removed]()
     for start in range(0, max(len(queue), 1), _BATCH):
@@ -347,7 +321,7 @@ def _find_strongest(rollback: Rollback, sets: Sets, top: int, *, opposing: bool)
     chosen = np.concatenate(scored)
     in_order = np.argsort(chosen)
     joined = Removed(*(np.concatenate(part)[in_order] for part in zip(*parts, strict=True)))
-    ranked = rank_removed(joined, top, opposing=opposing)
+    ranked = rank_removed(joined, context)
     totals = ranked.totals if len(chosen) == len(sets) else None
     return replace(ranked, chosen=chosen[in_order][ranked.chosen], totals=totals)
 

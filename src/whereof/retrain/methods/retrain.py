@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.method import Context, Method, Ranked, rank_influences
+from whereof.explain.method import Context, Method, Ranked, Sets, rank_influences
 from whereof.predict.scored import ScoredPrediction
 from whereof.predict.standing import Standings, stand_alike
 from whereof.retrain.retrainer import Case
@@ -30,20 +30,12 @@ class Retrain(Method):
     can = frozenset({"contrast", "standings", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        ranked = self.rank(scored, fact_ids, context, None)
+        ranked = self.rank(scored, Sets.each(fact_ids), replace(context, top=None))
         influences = np.empty(len(fact_ids))
         influences[ranked.chosen] = ranked.influences
         return influences
 
-    def rank(
-        self,
-        scored: ScoredPrediction,
-        fact_ids: FactIds,
-        context: Context,
-        top: int | str | None,
-        *,
-        opposing: bool = False,
-    ) -> Ranked:
+    def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         case, aim, asks = context.retrainer, context.aim, scored.prediction.asks
         if not isinstance(case, Case):
             raise WhereofError("method retrain needs to retrain the run; use Run.explain")
@@ -54,11 +46,11 @@ class Retrain(Method):
         asked = [scored.prediction]
         asked += [] if aim.rival is None else [scored.prediction.answered(aim.rival)]
         predictions = case.predictions(asked)
-        found = case.leave_out(predictions, fact_ids)
+        found = case.leave_out(predictions, sets.fact_ids)
         without, sigmoid = np.stack(found.jobs), scored.trained.config.loss == "sigmoid"
         control = _quantity(aim.of, found.control, sigmoid)
         influences = control - _quantity(aim.of, without, sigmoid)
-        ranked = rank_influences(influences, top, opposing=opposing)
+        ranked = rank_influences(influences, context)
         same = stand_alike(found.control, case.stand(predictions))
         return replace(
             ranked,
