@@ -16,8 +16,8 @@ from whereof.data.indexes import Adjacency
 from whereof.data.read import read_dataset
 from whereof.models.scoring import Scorer
 from whereof.predict.prediction import Prediction
+from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Trained
-from whereof.predict.standing import Predictions
 from whereof.retrain.engine import Job, LocalEngine, Recipe
 from whereof.training import TrainConfig, preset_settings
 from whereof.training.problem import Problem

@@ -10,7 +10,7 @@ import trained
 import whereof
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
-from whereof.predict.standing import Predictions
+from whereof.predict.predictions import Predictions
 from whereof.retrain.engine import Engine, Job, Recipe, Results, Stop
 from whereof.retrain.journal import Journal
 from whereof.retrain.retrainer import Retrainer

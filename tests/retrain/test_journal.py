@@ -17,7 +17,7 @@ from listening import Recorded
 import whereof
 from retrain.helpers import Counting, Subject, make_subject, retrainer, subject_of
 from whereof.errors import Interrupted
-from whereof.predict.standing import STANDING
+from whereof.predict.scored import STANDING
 from whereof.retrain.engine import Engine, Job, LocalEngine
 from whereof.retrain.journal import Journal, open_journal, recipe_key
 

@@ -21,7 +21,7 @@ from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
-    from whereof.predict.standing import Standing
+    from whereof.predict.scored import Standing
     from whereof.retrain.engine import Engine
     from whereof.retrain.retrainer import Case
     from whereof.types import FactIds
@@ -121,7 +121,7 @@ def retrain(
     """See `Run.retrain`."""
     from whereof.explain.explain import find_scored
     from whereof.explain.options import ExplainOptions
-    from whereof.predict.standing import name_standings
+    from whereof.predict.scored import name_standings
     from whereof.retrain.engine import Job
 
     removed = [(), *(tuple(facts.tolist()) for facts in sets)]

@@ -21,7 +21,7 @@ from whereof.evaluate.sample import Retraining, Sample, Task, pick
 from whereof.evaluate.statistics import mean_size
 from whereof.events import Foreseen
 from whereof.explain.method import get_method
-from whereof.predict.standing import stand_alike
+from whereof.predict.predictions import stand_alike
 from whereof.retrain.retrainer import Case
 from whereof.table import Column, Table
 from whereof.units import count, show

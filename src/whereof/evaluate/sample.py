@@ -26,8 +26,8 @@ from whereof.explain.explain import (
 from whereof.explain.method import Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
-from whereof.predict.scored import Trained
-from whereof.predict.standing import Predictions, Standings, name_standings
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import Standings, Trained, name_standings
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers

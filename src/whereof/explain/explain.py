@@ -37,8 +37,7 @@ from whereof.explain.method import (
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
-from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained
-from whereof.predict.standing import name_standings
+from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained, name_standings
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 PARTS = ("subject", "relation", "object", "rival")

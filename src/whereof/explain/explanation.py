@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whereof._extras import need
-from whereof.predict.standing import Standing
+from whereof.predict.scored import Standing
 from whereof.registry import render
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from whereof.explain.explanation import ExplainedFact, Graph, Path
 from whereof.explain.method import Context, Method, Ranked, Sets
-from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import Standings
+from whereof.predict.scored import ScoredPrediction, Standings
 from whereof.types import OBJECT, SUBJECT, FactIds
 
 Name = Callable[[FactIds, Ranked], tuple[ExplainedFact, ...]]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import Arrays, ScoredPrediction, Trained
-from whereof.predict.standing import Standings
+from whereof.predict.scored import Arrays, ScoredPrediction, Standings, Trained
 from whereof.registry import METHODS, add, load, names
 from whereof.types import FactIds, Numbers
 

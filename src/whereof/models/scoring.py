@@ -1,8 +1,8 @@
 """Scores of candidates with trained rows, shared by evaluation, prediction and explanation."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whereof._jit import kernel, row_function
 from whereof.models.match import MATCH_IDS, match, score_rows
 from whereof.models.model import Model
-from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Rows
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,42 @@ class Scorer:
         real = scores.dtype.type
         return np.asarray(scores * real(self.scale) + real(self.offset))
 
-    @cached_property
+    @property
     def query_width(self) -> int:
         """The width of a query: that of a row, plus one if queries have an offset."""
-        widths = self.model.widths(2)
-        return int(self.entity_rows.shape[1] + widths.query - widths.entity)
+        return int(self.entity_rows.shape[1]) + _n_offsets(self.model)
+
+
+@lru_cache
+def _n_offsets(model: Model) -> int:
+    widths = model.widths(2)
+    return widths.query - widths.entity
+
+
+class Softmax(NamedTuple):
+    """The softmax of scores, row by row; a probability is an exponential over its total."""
+
+    exponentials: Numbers
+    """(n, n_candidates) e^(score - the largest score of the row)."""
+    totals: Numbers
+    """(n,)"""
+
+
+def score_all(model: Model, queries: Rows, rows: Rows, spans: NDArray[np.int64]) -> Numbers:
+    """(n, most candidates) scores of the rows from spans[i, 0] to spans[i, 1], by each query."""
+    n_candidates = int(np.diff(spans).max(initial=0))
+    out = np.empty((len(queries), n_candidates))
+    view = np.asarray(rows).view()
+    view.flags.writeable = False  # one compiled kernel for rows in memory and memory-mapped rows
+    _score(MATCH_IDS[model.match], queries, view, np.arange(len(rows)), spans, out)
+    return out
+
+
+def softmax(scores: Numbers, sizes: NDArray[np.int64]) -> Softmax:
+    """The softmax of the first sizes[i] scores of each row."""
+    found = Softmax(np.empty_like(scores), np.empty(len(scores)))
+    _exponentials(scores, sizes, found.exponentials, found.totals)
+    return found
 
 
 @kernel
@@ -73,3 +104,24 @@ def _fill_queries(query, given, relations, out):
 def _score_facts(kind, queries, rows, objects, out):
     for i in range(out.shape[0]):
         out[i] = match(kind, queries[i], rows[objects[i]], rows.shape[1])
+
+
+@kernel
+def _score(kind, queries, rows, ids, spans, out):
+    for i in range(queries.shape[0]):
+        first, last = spans[i, 0], spans[i, 1]
+        scores = out[i, : last - first]
+        score_rows(kind, queries[i], rows, ids[first:last], rows.shape[1], scores)
+
+
+@kernel
+def _exponentials(scores, sizes, out, totals):
+    for i in range(scores.shape[0]):
+        top = scores[i, 0]
+        for j in range(sizes[i]):
+            top = max(top, scores[i, j])
+        total = 0.0
+        for j in range(sizes[i]):
+            out[i, j] = np.exp(scores[i, j] - top)
+            total += out[i, j]
+        totals[i] = total

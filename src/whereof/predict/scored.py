@@ -1,4 +1,8 @@
-"""A trained run, and its predictions with the scores of all their candidates."""
+"""A trained run, and its predictions with the scores of all their candidates.
+
+Every probability comes from the kernels in `models.scoring`, in double precision: so all commands
+agree on a prediction to the last bit.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,9 +16,8 @@ from numpy.typing import NDArray
 from whereof.data.dataset import Dataset
 from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
-from whereof.models.scoring import Scorer
+from whereof.models.scoring import Scorer, score_all, softmax
 from whereof.predict.prediction import Prediction
-from whereof.predict.standing import STANDING, Standing, name_standings, score_all, softmax
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
@@ -23,6 +26,18 @@ SPLITS = ("train", "valid", "test")
 
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name."""
+
+
+STANDING = np.dtype(
+    [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
+    align=True,
+)
+"""The standing of one prediction; `top` is the id of the top answer. Rank and top answer skip what
+is known from training and validation, removed facts too, other than the prediction. `top_released`
+is the top answer if an answer that only a removed fact had counts as new."""
+
+Standings = NDArray[np.void]
+"""(n,) of STANDING."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +219,46 @@ class Trained:
         return ScoredPrediction(
             self, prediction, candidates or self.all_candidates(prediction.asks)
         )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Probability, score, rank and top answer of a prediction under some parameters."""
+
+    probability: float | None
+    """None for a rating model: its score is the rating."""
+    score: float
+    rank: int
+    """Skips answers known from training and validation, except this one."""
+    top_answer: str
+    """The best new answer: not known from training or validation, or the prediction itself."""
+    labels: dict[str, str | None]
+    """The label of the top answer, or its name."""
+
+    @property
+    def top_label(self) -> str:
+        """The label of the top answer."""
+        return str(self.labels["top_answer"])
+
+    @property
+    def value(self) -> float:
+        """The probability; for a model of ratings, the rating."""
+        return self.score if self.probability is None else self.probability
+
+
+def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ...]:
+    """Standings with names in place of ids."""
+    rated, entities = trained.learned_ratings, trained.dataset.entities
+    return tuple(
+        Standing(
+            None if rated else probability,
+            score,
+            rank,
+            entities.name(top),
+            {"top_answer": entities.label(top)},
+        )
+        for probability, score, rank, top, _ in standings.tolist()
+    )
 
 
 _SHARED = ("query", "plain_scores", "scores", "_softmax", "log_probabilities", "splits", "new")

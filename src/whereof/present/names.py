@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
-from whereof.predict.standing import Standing
+from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
 from whereof.units import count, show
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from whereof.predict.standing import Standing
+from whereof.predict.scored import Standing
 from whereof.present import names
 from whereof.present.names import fact_text, output_noun, output_unit, top_cell
 from whereof.present.terminal import heading, on_one_line, show

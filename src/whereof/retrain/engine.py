@@ -19,7 +19,8 @@ from llvmlite.binding import get_host_cpu_name
 from numpy.typing import ArrayLike, NDArray
 
 from whereof.errors import Diverged, Interrupted, WhereofError
-from whereof.predict.standing import Predictions, Standings
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import Standings
 from whereof.retrain.options import EngineOptions
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters

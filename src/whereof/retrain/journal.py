@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import code_digest
-from whereof.predict.standing import STANDING, Standings
+from whereof.predict.scored import STANDING, Standings
 from whereof.retrain.engine import Engine, Recipe, removed_key
 from whereof.training.step import STEP_VERSION
 from whereof.types import FactIds

@@ -14,7 +14,7 @@ import numpy as np
 
 from whereof._extras import need
 from whereof.errors import WhereofError
-from whereof.predict.standing import Predictions
+from whereof.predict.predictions import Predictions
 from whereof.retrain.engine import (
     LOOK_SECONDS,
     Engine,

@@ -11,8 +11,8 @@ import numpy as np
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import Trained
-from whereof.predict.standing import Predictions, Standings
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import Standings, Trained
 from whereof.retrain.engine import Engine, Job, Recipe, Result
 from whereof.retrain.journal import Journal
 from whereof.training.results import Parameters

@@ -15,8 +15,8 @@ from whereof.explain.facts import find_facts
 from whereof.explain.method import Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import Standing, name_standings, stand_alike
+from whereof.predict.predictions import stand_alike
+from whereof.predict.scored import ScoredPrediction, Standing, name_standings
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions

@@ -26,8 +26,7 @@ from whereof.explain.method import (
     rank_removed,
 )
 from whereof.models.match import DOT, MATCH_IDS
-from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import STANDING
+from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.types import FactIds, Numbers
 
 __all__ = ["Changes"]

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import Interrupted, WhereofError
-from whereof.predict.standing import STANDING, Predictions, Standings
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import STANDING, Standings
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet, SharedPrefix, make_waves, prefix_lengths
 from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout

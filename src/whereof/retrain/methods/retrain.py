@@ -6,8 +6,8 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.explain.method import Context, Method, Ranked, Sets, rank_influences
-from whereof.predict.scored import ScoredPrediction
-from whereof.predict.standing import Standings, stand_alike
+from whereof.predict.predictions import stand_alike
+from whereof.predict.scored import ScoredPrediction, Standings
 from whereof.retrain.retrainer import Case
 from whereof.types import FactIds, Numbers
 

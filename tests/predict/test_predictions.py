@@ -12,7 +12,8 @@ from whereof.explain.explain import find_scored
 from whereof.explain.options import ExplainOptions
 from whereof.models import MODELS
 from whereof.predict.prediction import Prediction
-from whereof.predict.standing import Predictions, name_standings
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import name_standings
 from whereof.training.results import Parameters
 
 THREE_WAY = [name for name, model in MODELS.items() if not model.two_way]
@@ -81,7 +82,7 @@ def test_some_positions_may_be_asked_in_any_order(
     predictions = Predictions.of(run._trained, asked)
     whole, some = predictions.stand(rows_of(run)), predictions.stand(rows_of(run), [3, 1])
     assert some.tolist() == [whole[3].item(), whole[1].item()]
-    monkeypatch.setattr("whereof.predict.standing._CELLS", 30)  # two at a time
+    monkeypatch.setattr("whereof.predict.predictions._CELLS", 30)  # two at a time
     assert predictions.stand(rows_of(run)).tolist() == whole.tolist()
 
 

@@ -1,81 +1,20 @@
-"""Score, probability, rank and top answer of predictions under given parameters.
-
-Every probability of the project comes from the kernels in this file, in double precision: so all
-commands agree on a prediction to the last bit.
-"""
+"""Score, probability, rank and top answer of many predictions under given parameters."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof._jit import kernel
 from whereof.models import Model
-from whereof.models.match import MATCH_IDS, score_rows
-from whereof.models.scoring import Scorer
+from whereof.models.scoring import Scorer, score_all, softmax
 from whereof.predict.prediction import Prediction
+from whereof.predict.scored import STANDING, Standings, Trained
 from whereof.training.results import Parameters
-from whereof.types import FactIds, Numbers, Rows
-
-if TYPE_CHECKING:
-    from whereof.predict.scored import Trained
+from whereof.types import FactIds, Numbers
 
 _CELLS = 1 << 20
 """Number of scores to keep in memory at a time."""
-
-STANDING = np.dtype(
-    [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
-    align=True,
-)
-"""The standing of one prediction; `top` is the id of the top answer. Rank and top answer skip what
-is known from training and validation, removed facts too, other than the prediction. `top_released`
-is the top answer if an answer that only a removed fact had counts as new."""
-
-Standings = NDArray[np.void]
-"""(n,) of STANDING."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Probability, score, rank and top answer of a prediction under some parameters."""
-
-    probability: float | None
-    """None for a rating model: its score is the rating."""
-    score: float
-    rank: int
-    """Skips answers known from training and validation, except this one."""
-    top_answer: str
-    """The best new answer: not known from training or validation, or the prediction itself."""
-    labels: dict[str, str | None]
-    """The label of the top answer, or its name."""
-
-    @property
-    def top_label(self) -> str:
-        """The label of the top answer."""
-        return str(self.labels["top_answer"])
-
-    @property
-    def value(self) -> float:
-        """The probability; for a model of ratings, the rating."""
-        return self.score if self.probability is None else self.probability
-
-
-def name_standings(trained: "Trained", standings: Standings) -> tuple[Standing, ...]:
-    """Standings with names in place of ids."""
-    rated, entities = trained.learned_ratings, trained.dataset.entities
-    return tuple(
-        Standing(
-            None if rated else probability,
-            score,
-            rank,
-            entities.name(top),
-            {"top_answer": entities.label(top)},
-        )
-        for probability, score, rank, top, _ in standings.tolist()
-    )
-
 
 _ALIKE = 1e-9
 """Engines may sum a score in another order; a training that rounds differently differs more."""
@@ -86,32 +25,6 @@ def stand_alike(one: Standings, other: Standings) -> bool:
     exact = all((one[name] == other[name]).all() for name in ("rank", "top", "top_released"))
     near = (np.isclose(one[name], other[name], _ALIKE, 0) for name in ("probability", "score"))
     return bool(exact and all(each.all() for each in near))
-
-
-class Softmax(NamedTuple):
-    """The softmax of scores, row by row; a probability is an exponential over its total."""
-
-    exponentials: Numbers
-    """(n, n_candidates) e^(score - the largest score of the row)."""
-    totals: Numbers
-    """(n,)"""
-
-
-def score_all(model: Model, queries: Rows, rows: Rows, spans: NDArray[np.int64]) -> Numbers:
-    """(n, most candidates) scores of the rows from spans[i, 0] to spans[i, 1], by each query."""
-    n_candidates = int(np.diff(spans).max(initial=0))
-    out = np.empty((len(queries), n_candidates))
-    view = np.asarray(rows).view()
-    view.flags.writeable = False  # one compiled kernel for rows in memory and memory-mapped rows
-    _score(MATCH_IDS[model.match], queries, view, np.arange(len(rows)), spans, out)
-    return out
-
-
-def softmax(scores: Numbers, sizes: NDArray[np.int64]) -> Softmax:
-    """The softmax of the first sizes[i] scores of each row."""
-    found = Softmax(np.empty_like(scores), np.empty(len(scores)))
-    _exponentials(scores, sizes, found.exponentials, found.totals)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +46,7 @@ class Predictions:
         return len(self.places)
 
     @classmethod
-    def of(cls, trained: "Trained", predictions: Iterable[Prediction]) -> "Predictions":
+    def of(cls, trained: Trained, predictions: Iterable[Prediction]) -> "Predictions":
         """Predictions of a trained run; each has a target."""
         predictions, data = list(predictions), trained.dataset
         rows = [(p.given, p.relation_row(data), p.target) for p in predictions]
@@ -197,29 +110,8 @@ class Predictions:
             yield chosen[start : start + size]
 
 
-def _known(trained: "Trained", prediction: Prediction) -> NDArray[np.int64]:
+def _known(trained: Trained, prediction: Prediction) -> NDArray[np.int64]:
     """(n, 2) places of known answers except the prediction's own, and the fact of each."""
     known = trained.known(prediction)
     known = known[(known[:, 1] >= -1) & (known[:, 0] != prediction.target)]
-    return known - [prediction.candidates(trained.dataset).start, 0]
-
-
-@kernel
-def _score(kind, queries, rows, ids, spans, out):
-    for i in range(queries.shape[0]):
-        first, last = spans[i, 0], spans[i, 1]
-        scores = out[i, : last - first]
-        score_rows(kind, queries[i], rows, ids[first:last], rows.shape[1], scores)
-
-
-@kernel
-def _exponentials(scores, sizes, out, totals):
-    for i in range(scores.shape[0]):
-        top = scores[i, 0]
-        for j in range(sizes[i]):
-            top = max(top, scores[i, j])
-        total = 0.0
-        for j in range(sizes[i]):
-            out[i, j] = np.exp(scores[i, j] - top)
-            total += out[i, j]
-        totals[i] = total
+    return np.asarray(known - [prediction.candidates(trained.dataset).start, 0])
