@@ -1,12 +1,7 @@
-"""The interface of protocols: what they need, what they cost, and how results are shown.
-
-Protocols are found by name through `whereof.registry`, in the group `whereof.protocols`. Commands,
-pages and documents treat all protocols in the same way.
-"""
+"""The interface of protocols: what they need, what they cost, and how results are shown."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
-from functools import reduce
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_origin, get_type_hints
 
@@ -45,12 +40,9 @@ class SampleSize(NamedTuple):
 class Retrainings(NamedTuple):
     """The largest number of retrainings that one model needs, by what they remove."""
 
-    adjacent: int = 0
-    """One fact that is adjacent to a prediction."""
-    single: int = 0
-    """Any one fact."""
-    sets: int = 0
-    """Several facts."""
+    adjacent: int = 0  # one fact that is adjacent to a prediction
+    single: int = 0  # any one fact
+    sets: int = 0  # several facts
 
 
 class Protocol:
@@ -154,26 +146,22 @@ def table_of(
 
     Titles and the note may contain {quantity} and {quantities}: probability or rating.
     """
-    columns = dict(_columns(type(records[0])))
     words = {"quantity": found.quantity, "quantities": found.quantities}
-    shown = [
-        replace(each, name=path[-1], title=each.title.format(**words))
-        for path, each in columns.items()
-    ]
-    rows = [[_value(row, path, each.pair) for path, each in columns.items()] for row in records]
-    return Table(name, title, shown, rows, note.format(**words))
+    columns, values = [], []
+    for path, column in _columns(type(records[0])):
+        named = {"name": path.split(".")[-1], "title": column.title.format(**words)}
+        columns.append(replace(column, **named))
+        deviation = (path.replace("_mean", "_std"),) if column.pair == "deviation" else ()
+        values.append(attrgetter(path, *deviation))
+    rows = [[value(row) for value in values] for row in records]
+    return Table(name, title, columns, rows, note.format(**words))
 
 
-def _columns(kind: type) -> Iterator[tuple[tuple[str, ...], Column]]:
-    """The columns of a dataclass, by the path of attributes that leads to each."""
+def _columns(kind: type) -> Iterator[tuple[str, Column]]:
+    """The columns of a dataclass, by the dotted path of attributes that leads to each."""
     for name, hint in get_type_hints(kind, include_extras=True).items():
-        if is_dataclass(hint) and isinstance(hint, type):
-            yield from (((name, *path), column) for path, column in _columns(hint))
+        if isinstance(hint, type) and is_dataclass(hint):
+            yield from ((f"{name}.{path}", column) for path, column in _columns(hint))
         for part in getattr(hint, "__metadata__", ()):
             if isinstance(part, Column):
-                yield (name,), part
-
-
-def _value(row: Any, path: tuple[str, ...], pair: str) -> Any:
-    value = reduce(getattr, path, row)
-    return (value, getattr(row, path[0].replace("_mean", "_std"))) if pair == "deviation" else value
+                yield name, part

@@ -256,18 +256,17 @@ class Task:
         variants = [sample for mine in self.variants.values() for sample in mine]
         return variants or list(self.seeds)
 
-    def record(
+    def retrain(
         self,
         sample: Sample,
-        jobs: Iterable[Job],
-        outcomes: Outcomes,
+        jobs: Sequence[Job],
         method: str,
         k: Size,
         sets: Iterable[FactIds] = (),
         predicted: Iterable[float | None] = (),
-    ) -> None:
-        """Add a row for every prediction of every job; sets: facts in the method's order."""
-        trained = sample.case.trained
+    ) -> Outcomes:
+        """Ask, and add a row for every prediction of every job; sets: facts as the method ranks."""
+        trained, outcomes = sample.case.trained, sample.ask(jobs)
         control = name_standings(trained, outcomes.control)
         for job, found, facts, output in zip_longest(jobs, outcomes.jobs, sets, predicted):
             named, tops = name_standings(trained, found), found["top_released"].tolist()
@@ -289,6 +288,7 @@ class Task:
                     top_released=trained.dataset.entities.name(top),
                 )
                 self.retrainings.append(row)
+        return outcomes
 
 
 def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sample:

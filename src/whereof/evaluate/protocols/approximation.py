@@ -101,10 +101,10 @@ class ApproximationProtocol(Protocol):
     def _points(self, sample: Sample, task: Task) -> Numbers:
         """(n, 3) original, predicted and actual probability of one seed."""
         jobs = self.jobs(sample, task.options)
-        outcomes, numbers = sample.ask(jobs), [int(job.which[0]) for job in jobs]
+        numbers = [int(job.which[0]) for job in jobs]
         removed = zip(numbers, jobs, strict=True)
         predicted = [float(sample.without(number, [job.removed])[0]) for number, job in removed]
-        task.record(sample, jobs, outcomes, _METHOD, 1, predicted=predicted)
+        outcomes = task.retrain(sample, jobs, _METHOD, 1, predicted=predicted)
         original = sample.outputs(outcomes.control)[numbers]
         actual = [sample.outputs(standings)[0] for standings in outcomes.jobs]
         return np.array([original, predicted, actual], np.float64).T

@@ -1,9 +1,4 @@
-"""Linear datamodelling score: how well sums of influences predict training on random halves.
-
-Many models are trained on random halves of the facts. For every prediction, the outputs of these
-models are compared by rank with what the method predicts: the sum of the influences of the facts
-that were kept.
-"""
+"""Linear datamodelling score: how well sums of influences predict training on random halves."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -67,9 +62,7 @@ class DatamodellingProtocol(Protocol):
         """
         options, scores = task.options, {method: list[Numbers]() for method in task.options.methods}
         for sample in task.seeds:
-            jobs = self.jobs(sample, options)
-            outcomes = sample.ask(jobs)
-            task.record(sample, jobs, outcomes, "", "half")
+            outcomes = task.retrain(sample, self.jobs(sample, options), "", "half")
             actual = np.array([sample.outputs(each) for each in outcomes.jobs])
             kept = ~draw_halves(sample.n_facts, options.subsets, options.seed)
             for method, mine in scores.items():
@@ -91,11 +84,7 @@ PROTOCOL = DatamodellingProtocol()
 
 
 def draw_halves(n_facts: int, n_subsets: int, seed: int) -> NDArray[np.bool_]:
-    """(n_subsets, n_facts) which facts are removed: half of them, drawn for each subset.
-
-    A subset depends only on the seed and its number, so a larger number of subsets starts with
-    the same ones.
-    """
+    """(n_subsets, n_facts) which facts are removed: half of them, drawn by seed and subset."""
     removed = np.zeros((n_subsets, n_facts), bool)
     for number, row in enumerate(removed):
         order = np.random.default_rng((seed, number)).permutation(n_facts)

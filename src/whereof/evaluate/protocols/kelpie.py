@@ -1,11 +1,7 @@
-"""The Kelpie protocol: all explanations removed together, and how far the answers fall.
-
-For necessary explanations of predictions that the model ranks first: the facts of every
-explanation are removed together and the model is retrained once.
-"""
+"""The Kelpie protocol: all explanations removed together, and how far the answers fall."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, ClassVar
 
@@ -61,10 +57,9 @@ class KelpieProtocol(Protocol):
         return Retrainings(sets=len(options.methods) * len(options.sizes))
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        """The mean over seeds of the fall of Hits@1 and MRR, for every method and size.
+        """Take the first predictions of each seed that the control ranks first.
 
-        The first 100 predictions that the control ranks first are taken from each seed. A seed
-        without any is left out, and so is a size whose explanations leave no fact to train on.
+        A seed without any is left out, and so is a size that leaves no fact to train on.
         """
         options = task.options
         falls = {cell: list[_Fall]() for cell in product(options.methods, options.sizes)}
@@ -75,11 +70,11 @@ class KelpieProtocol(Protocol):
                 job = Job.of(np.concatenate([sets[number] for number in which]), which)
                 if len(job.removed) < sample.n_facts:
                     jobs[cell] = job
-            outcomes = sample.ask([*jobs.values()])
-            for (cell, job), after in zip(jobs.items(), outcomes.jobs, strict=True):
+            sample.ask([*jobs.values()])  # in one batch
+            for cell, job in jobs.items():
+                (after,) = task.retrain(sample, [job], *cell).jobs
                 ranks = np.stack([control["rank"][which], after["rank"]])
                 falls[cell].append((len(job.removed), ranks))
-                task.record(sample, [job], replace(outcomes, jobs=(after,)), *cell)
         return {"kelpie": tuple(_row(*cell, found) for cell, found in falls.items() if found)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:

@@ -1,8 +1,4 @@
-"""Leave-one-out: compare estimated with true influence, for every training or adjacent fact.
-
-The journal of a run keeps every retraining, so true influences are measured once and judge any
-method later.
-"""
+"""Leave-one-out: compare estimated with true influence, for every training or adjacent fact."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -204,10 +200,7 @@ PROTOCOL = LeaveOneOutProtocol()
 
 
 def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> list[Order]:
-    """How a method orders the adjacent facts of every prediction that has some.
-
-    estimates: for every prediction, those of its adjacent facts.
-    """
+    """How a method orders the adjacent facts of predictions, by its estimates of them."""
     orders = []
     for number, mine in enumerate(estimates):
         if not len(mine):

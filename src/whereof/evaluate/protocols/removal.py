@@ -120,9 +120,8 @@ class RemovalProtocol(protocol.Protocol):
         options, found = task.options, dict[protocol.MethodAndSize, list[_Effects]]()
         for sample in task.seeds:
             for (method, k), sets in sample.cells(options).items():
-                jobs, predicted = _jobs(sets), sample.predicted(method, sets)
-                outcomes = sample.ask(jobs)
-                task.record(sample, jobs, outcomes, method, k, sets, predicted)
+                predicted = sample.predicted(method, sets)
+                outcomes = task.retrain(sample, _jobs(sets), method, k, sets, predicted)
                 found.setdefault((method, k), []).append(_Effects.of(sample, sets, outcomes))
         rows = [_row(method, k, mine, options.seed) for (method, k), mine in found.items()]
         queries = [[made.answered(None) for made in sample.predictions] for sample in task.seeds]

@@ -48,12 +48,10 @@ class SteadinessProtocol(Protocol):
         """The interval draws seeds, and removals within each."""
         changed, moved = [], []
         for sample in task.seeds:
-            jobs = self.jobs(sample, task.options)
-            outcomes = sample.ask(jobs)
+            outcomes = task.retrain(sample, self.jobs(sample, task.options), "random", 1)
             after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
             changed.append((after["top"] != control["top"]).mean(axis=1))
             moved.append(np.abs(sample.outputs(after) - sample.outputs(control)).mean(axis=1))
-            task.record(sample, jobs, outcomes, "random", 1)
         share = measured(changed, task.options.seed)
         return {"steadiness": Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))}
 

@@ -138,11 +138,7 @@ class TheoryProtocol(Protocol):
         return [Job.of([fact_id], [number]) for number, ids in chosen for fact_id in ids]
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        """Constants, bounds, errors and normaliser.
-
-        Over several seeds, the largest constants and the longest training, so that the bounds hold
-        for all of them. The normaliser is that of the first seed.
-        """
+        """The largest constants and the longest training, so that the bounds hold for all seeds."""
         cases = [sample.case for sample in task.seeds]
         problem = cases[0].retrainer.recipe.problem
         rates = max((_rates(case.retrainer) for case in cases), key=len)
