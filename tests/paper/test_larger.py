@@ -5,8 +5,8 @@ import pytest
 from listening import Recorded
 
 from whereof.events import Advanced, Note
+from whereof.paper.budget import Budget
 from whereof.paper.plan import PaperOptions
-from whereof.paper.runs import Budget
 from whereof.paper.write import Paper, reproduce
 
 N_ENTITIES, N_FACTS = 510, 100

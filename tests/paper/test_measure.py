@@ -15,6 +15,7 @@ from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.options import EvaluateOptions
 from whereof.explain.methods.rollback import CoreScoring
+from whereof.paper.budget import make_budget
 from whereof.paper.measure import (
     Measuring,
     PartResult,
@@ -23,12 +24,8 @@ from whereof.paper.measure import (
     fallen,
     rank_by_other_trace,
 )
-from whereof.paper.plan import PaperOptions, Part
-from whereof.paper.published import DATASETS
-from whereof.paper.runs import Runs, make_budget
+from whereof.paper.plan import DATASETS, PaperOptions, Part
 from whereof.predict.scored import ScoredPrediction
-from whereof.retrain.engine import choose_engine
-from whereof.retrain.options import EngineOptions
 
 EXAMPLES = DATASETS["fb15k-237"].examples
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "fb15k-237"
@@ -147,8 +144,8 @@ Measured = tuple[PartResult, Measuring, Recorded]
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     options = PaperOptions(models=("distmult",), seeds=2, out=tmp_path_factory.mktemp("truth"))
     events = Recorded()
-    with closing(choose_engine(EngineOptions())) as engine:
-        measuring = Measuring(Runs(options, events), engine)
+    measuring = Measuring(options, events)
+    with closing(measuring.engine):
         return measuring.measure(TRUTH), measuring, events
 
 
@@ -166,7 +163,7 @@ def test_both_credits_are_compared_with_the_same_retrainings(measured: Measured)
     assert [each.rho for each in step] != [each.rho for each in source.orders]
     assert sum(events.n_planned) == 1 + source.n_facts
     # The order by step is that of a run with that credit.
-    run = measuring.runs.sibling(measuring.runs.open(TRUTH), credit="step")
+    run = measuring.sibling(measuring.open(TRUTH), credit="step")
     assert run.config.credit == "step"
     for order in step:
         facts = run.explain(order.subject, order.relation, order.object, top=None).facts
@@ -177,7 +174,7 @@ def test_both_credits_are_compared_with_the_same_retrainings(measured: Measured)
 
 def test_the_other_credit_is_explained_on_the_device_of_the_run(measured: Measured) -> None:
     result, measuring, events = measured
-    run, credits = measuring.runs.open(TRUTH), set[str]()
+    run, credits = measuring.open(TRUTH), set[str]()
 
     def backing(scored: ScoredPrediction) -> CoreScoring:
         credits.add(scored.trained.config.credit)
@@ -185,7 +182,7 @@ def test_the_other_credit_is_explained_on_the_device_of_the_run(measured: Measur
 
     with open_case(run, measuring.engine, events) as case:
         elsewhere = replace(case, trained=replace(case.trained, backing=backing))
-        other = measuring.runs.sibling(run, credit="step")
+        other = measuring.sibling(run, credit="step")
         orders = rank_by_other_trace(elsewhere, other, TRUTH.options)
     assert "step" in credits
     assert tuple(orders) == result.other_credit
@@ -193,7 +190,7 @@ def test_the_other_credit_is_explained_on_the_device_of_the_run(measured: Measur
 
 def test_a_trace_of_other_parameters_is_refused(measured: Measured) -> None:
     _, measuring, events = measured
-    run = measuring.runs.open(TRUTH)
+    run = measuring.open(TRUTH)
     check_same_rows(run, sibling(run, events, credit="step"))
     with pytest.raises(WhereofError, match=r"seed-43 has other parameters than .*; remove .* both"):
         check_same_rows(run, sibling(run, events, seed=43))
@@ -201,11 +198,11 @@ def test_a_trace_of_other_parameters_is_refused(measured: Measured) -> None:
 
 def test_the_budget_is_an_upper_bound(measured: Measured, tmp_path: Path) -> None:
     _, measuring, events = measured
-    (cost,) = make_budget([TRUTH], [], measuring.runs, measuring.engine).parts
+    (cost,) = make_budget([TRUTH], [], measuring).parts
     assert sum(events.n_planned) <= cost.n_retrainings == 1 + 2 * 420
     assert (cost.n_trainings, cost.training_seconds) == (0, 0)  # both credits are there
-    elsewhere = Runs(replace(measuring.runs.options, out=tmp_path), events)
-    (cost,) = make_budget([TRUTH], [], elsewhere, measuring.engine).parts
+    elsewhere = Measuring(replace(measuring.options, out=tmp_path), events)
+    (cost,) = make_budget([TRUTH], [], elsewhere).parts
     assert cost.n_trainings == 2
     assert cost.seconds > cost.retraining_seconds > 0
     assert [*tmp_path.iterdir()] == []

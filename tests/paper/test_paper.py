@@ -13,8 +13,9 @@ from pyarrow.parquet import read_table
 import whereof
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Event, Events, Note, StageStarted
+from whereof.paper.budget import Budget, Deadline, make_budget
+from whereof.paper.measure import Measuring
 from whereof.paper.plan import PaperOptions, plan
-from whereof.paper.runs import Budget, Deadline, Runs, make_budget
 from whereof.paper.write import Paper, reproduce
 from whereof.retrain.engine import LocalEngine
 from whereof.run.folder import RunFolder
@@ -99,22 +100,21 @@ def test_every_training_is_in_the_budget_once(whole: tuple[Paper, Notes]) -> Non
 def test_a_run_that_is_there_is_not_counted(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     options = PaperOptions(**FEW, out=tmp_path)
     first, *_ = plan(options)
-    runs = Runs(options, Notes())
-    assert len(runs.missing(first)) == 2
+    measuring = Measuring(options, Notes())
+    assert len(measuring.missing(first)) == 2
     shutil.copytree(
         whole[0].results.options.folder / "runs" / "distmult", tmp_path / "runs" / "distmult"
     )
-    assert runs.missing(first) == []
+    assert measuring.missing(first) == []
     shutil.rmtree(tmp_path / "runs" / "distmult" / "siblings" / "seed-43")
-    (missing,) = runs.missing(first)
+    (missing,) = measuring.missing(first)
     assert missing.name == "seed-43"
 
 
 def test_all_predictions_are_at_most_as_many_as_queries(tmp_path: Path) -> None:
     options = PaperOptions(models=("complex",), seeds=1, out=tmp_path)
     queries = {(s, r) for s, r, _ in whereof.read("nations").test.tolist()}
-    engine, runs = LocalEngine(), Runs(options, Notes())
-    budget = make_budget(plan(options), [], runs, engine)
+    budget = make_budget(plan(options), [], Measuring(options, Notes()))
     assert {cost.n_retrainings for cost in budget.parts} == {len(queries) * 6 + 20 + 1}
     assert [*tmp_path.iterdir()] == []
 
@@ -130,16 +130,16 @@ def test_the_cheapest_part_is_done_first(whole: tuple[Paper, Notes]) -> None:
 
 def test_parts_that_have_begun_come_first(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     options = PaperOptions(models=("distmult",), seeds=1, limit=2, out=tmp_path)
-    engine, runs, parts = LocalEngine(), Runs(options, Notes()), plan(options)
+    measuring, parts = Measuring(options, Notes()), plan(options)
     named = {part.name: part for part in parts}
     for name in ("criage", "removal-distmult"):
         run = named[name].run
         shutil.copytree(whole[0].results.options.folder / "runs" / run, tmp_path / "runs" / run)
     assert named["removal-distmult"] == parts[0]
     assert named["theory"].run == parts[0].run
-    budget = make_budget(parts[1:], parts[:1], runs, engine)
+    budget = make_budget(parts[1:], parts[:1], measuring)
     assert budget.parts[0].part.name == "criage"
-    assert (budget.n_kept, budget.at_once) == (1, engine.at_once)
+    assert (budget.n_kept, budget.at_once) == (1, measuring.engine.at_once)
 
 
 def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
@@ -381,7 +381,7 @@ def test_an_unfinished_run_of_other_settings_is_not_continued(tmp_path: Path) ->
 def test_an_unfinished_run_is_continued(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     _interrupted(tmp_path / "runs" / "distmult")
     options = PaperOptions(**FEW, out=tmp_path)
-    run = Runs(options, Notes()).open(plan(options)[0])
+    run = Measuring(options, Notes()).open(plan(options)[0])
     same = whereof.Run.open(whole[0].results.options.folder / "runs" / "distmult")
     assert run.entity_rows.tobytes() == same.entity_rows.tobytes()
 

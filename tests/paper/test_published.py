@@ -3,7 +3,7 @@
 import pytest
 
 from whereof.paper.figures import Figure
-from whereof.paper.published import DATASETS
+from whereof.paper.plan import DATASETS
 
 TABLE_1 = """
 nations   distmult random   54 66 82   18 36 70

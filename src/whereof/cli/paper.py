@@ -5,8 +5,7 @@ from typing import Any
 import click
 
 from whereof.cli import _options
-from whereof.paper.plan import PaperOptions
-from whereof.paper.published import DATASETS
+from whereof.paper.plan import DATASETS, PaperOptions
 from whereof.retrain.options import EngineOptions
 
 

@@ -1,4 +1,4 @@
-"""The paper's tables, made from the results of finished parts."""
+"""The paper's tables, made from the results of finished parts, and what they say in sentences."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,12 +7,17 @@ from itertools import cycle, product
 
 import numpy as np
 
+from whereof import units
 from whereof.evaluate.protocol import protocols
 from whereof.evaluate.protocols.leave_one_out import Order
 from whereof.paper.figures import Comparison, Count, Figure, Row, counts_text
 from whereof.paper.measure import PartResult, Results
-from whereof.paper.published import CRIAGE_SIZES, METRICS, RANKINGS, SIZES, TABLES
-from whereof.units import is_number
+from whereof.paper.plan import CRIAGE_SIZES, METRICS, RANKINGS, SIZES, TABLES
+
+_COMPARED = {"table1": "Table 1", "criage": "CRIAGE table", "models": "Model table"}
+_NAMED = 6
+"""The most figures outside our range that a sentence names."""
+_LEVEL = 0.05
 
 
 def compare(results: Results) -> list[Comparison]:
@@ -158,7 +163,7 @@ def _truth(mine: PartResult) -> Iterator[Row]:
 
 
 def _mean(values: Iterable[float | None]) -> Figure:
-    known = [value for value in values if value is not None and is_number(value)]
+    known = [value for value in values if value is not None and units.is_number(value)]
     return Figure(float(np.mean(known)) if known else None, n_predictions=len(known))
 
 
@@ -207,3 +212,106 @@ _ROWS: Mapping[str, Callable[[PartResult], Iterator[Row]]] = {
     "qualitative": _qualitative,
 }
 """By table: the rows that a part gives."""
+
+
+def summarise(results: Results, tables: Sequence[Comparison]) -> list[str]:
+    """Sentences: what is missing, where the paper's figures lie, whether its claims hold."""
+    found, said = {table.name: table for table in tables}, list[str]()
+    if titles := [part.title for part in results.missing]:
+        which = f"{len(titles)} of {len(titles) + len(results.finished)} parts"
+        missing = f"Not finished: {which} are missing ({'; '.join(titles)})."
+        said.append(f"{missing} Run the same command again to continue.")
+    if limit := results.options.limit:
+        per_seed = f"{limit} predictions per seed, drawn at random (--limit)"
+        said.append(f"A trial: {per_seed}. The paper uses more.")
+    said += [each for name in _COMPARED if name in found for each in _where_it_lies(found[name])]
+    if "table1" in found:
+        said += _distances(found["table1"])
+    if "criage" in found:
+        said.append(_against_criage(found["criage"], found["criage-p"]))
+    for mine in results.find("approximation theory"):
+        for protocol in protocols(mine.part.options.protocols):
+            said += [*protocol.headlines(mine.evaluation)] or protocol.sentences(mine.evaluation)
+    for mine in results.find("truth"):
+        said += _about_truth(mine, found["truth"])
+    return said
+
+
+def _where_it_lies(table: Comparison) -> Iterator[str]:
+    """Where the paper's figures lie in our range of seeds; it does not print differences."""
+    title, apart = _COMPARED[table.name], list[float]()
+    sides: dict[str, list[str]] = {"inside": [], "below": [], "above": []}
+    for row in table.rows:
+        for column, it in zip(table.columns, row.figures, strict=True):
+            if it and it.paper_is and it.unit != "points":
+                ranges = f"(paper {it.paper_text}, ours {it.seeds_text})"
+                sides[it.paper_is].append(f"{' '.join(row.names)} {column} {ranges}")
+                apart.append(100 * abs((it.mean or 0) - (it.paper or 0)))
+    beside = f"{title}, the paper's {len(apart)} figures beside"
+    n_seeds = max((row.count.n_seeds for row in table.rows if row.count), default=0)
+    if not apart:
+        return
+    if n_seeds == 1:
+        yield f"{beside} our one seed: {sum(apart) / len(apart):.1f} points apart on average."
+        return
+    counts = ", ".join(f"{side} {len(texts)}" for side, texts in sides.items())
+    yield f"{beside} the range of our {n_seeds} seeds: {counts}."
+    for side in ("below", "above"):
+        if texts := sides[side]:
+            more = f", and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+            yield f"{title}, the paper's {side} ours: {'; '.join(texts[:_NAMED])}{more}."
+
+
+def _distances(table: Comparison) -> Iterator[str]:
+    """Rollback against random removals, without the first fact and in all columns."""
+    for row in table.rows:
+        points, who = row.figures[0], ", ".join(row.names[:-1])
+        share = table.figures(*row.names[:-1], "rollback")[0]
+        if row.names[-1] != "difference" or not (points and share):
+            continue
+        ours = points.mean or 0
+        yield (
+            f"{who}: without the fact that rollback ranks first, the probability falls in "
+            f"{units.show(share.mean, 'percent')} of predictions, {units.points(ours)} "
+            f"{'more' if ours >= 0 else 'less'} than without a random fact "
+            f"(paper {points.paper_text})."
+        )
+        both = zip(table.columns, row.figures, strict=True)
+        known = [(name, it.mean, it.paper) for name, it in both if it and it.paper is not None]
+        columns = [name for name, mean, paper in known if (mean or 0) > (paper or 0)]
+        named = f" ({', '.join(columns)})" if columns else ""
+        yield (
+            f"{who}: rollback's distance to random is larger than the paper's in {len(columns)} of "
+            f"{len(known)} columns{named}."
+        )
+
+
+def _against_criage(table: Comparison, p_values: Comparison) -> str:
+    def means(table: Comparison, method: str) -> list[float]:
+        figures = (table.figures(method, metric) for metric in METRICS.values())
+        return [it.mean or 0.0 for mine in figures for it in mine if it]
+
+    mine, theirs = means(table, "rollback"), means(table, "criage")
+    at_least = sum(a >= b for a, b in zip(mine, theirs, strict=True))
+    apart = means(p_values, "rollback, criage")
+    return (
+        f"CRIAGE table: rollback is at or above criage in {at_least} of {len(mine)} figures; "
+        f"{sum(p < _LEVEL for p in apart)} of {len(apart)} differences have p < {_LEVEL:g}."
+    )
+
+
+def _about_truth(mine: PartResult, table: Comparison) -> Iterator[str]:
+    found = {row.names[0]: [it.mean or 0 for it in row.figures if it] for row in table.rows}
+    truth, *_ = mine.evaluation.leave_one_out  # one retraining may serve two predictions
+    *_, best = next(iter(found.values()))
+    yield (
+        f"The truth: all {truth.n_facts:,} facts adjacent to {len(truth.orders)} predictions, each "
+        f"removed alone. The best fact of a prediction lowers its probability by "
+        f"{100 * best:.0f}% on average."
+    )
+    for method, (_, _, most, first, _) in found.items():
+        yield (
+            f"The truth, {method}: removing the fact it ranks first "
+            f"{'lowers' if first >= 0 else 'raises'} the probability by {100 * abs(first):.0f}% on "
+            f"average, and the best fact is always among its first {most:,}."
+        )

@@ -9,7 +9,7 @@ import numpy as np
 
 from whereof import units
 from whereof.evaluate.statistics import bootstrap_interval
-from whereof.paper.published import Printed
+from whereof.paper.plan import Printed
 from whereof.table import Cell, Column, Table
 
 _UNITS = {"facts": "count", "minutes": "number", "p": "p-value"}
@@ -101,8 +101,18 @@ class Figure:
 
     @property
     def seeds_text(self) -> str:
-        """The lowest and the highest seed."""
         return self._range(self.ends)
+
+    @property
+    def paper_text(self) -> str:
+        """The paper's figure with the digits that it prints."""
+        if self.paper is None:
+            return ""
+        size = 100 if self.unit in ("share", "points") else 1
+        sign = "+" if self.unit == "points" and self.paper > 0 else ""
+        end = "%" if self.unit == "share" else ""
+        end += "" if self.paper_std is None else f" ± {self.paper_std:,g}"
+        return f"{sign}{round(size * self.paper, 4):,g}{end}"
 
     def _range(self, ends: tuple[float, float] | None) -> str:
         if ends and ends[0] == ends[1]:
@@ -115,17 +125,6 @@ class Figure:
         unit = _UNITS.get(self.unit, self.unit)
         return units.show(value, unit, pair).removesuffix(" points")
 
-    @property
-    def paper_text(self) -> str:
-        """The paper's figure with the digits that it prints."""
-        if self.paper is None:
-            return ""
-        percent = self.unit in ("share", "points")
-        sign = "+" if self.unit == "points" and self.paper > 0 else ""
-        text = f"{sign}{round(100 * self.paper if percent else self.paper, 4):,g}"
-        text += "%" if self.unit == "share" else ""
-        return text if self.paper_std is None else f"{text} ± {self.paper_std:,g}"
-
 
 @dataclass(frozen=True)
 class Count:
@@ -136,10 +135,8 @@ class Count:
     n_seeds: int
 
     def __str__(self) -> str:
-        seeds = units.count(self.n_seeds, "seed")
-        if self.n_predictions is None:
-            return seeds
-        return f"{units.count(self.n_predictions, 'prediction')}, {seeds}"
+        nouns = {"prediction": self.n_predictions, "seed": self.n_seeds}
+        return ", ".join(units.count(n, noun) for noun, n in nouns.items() if n is not None)
 
 
 @dataclass(frozen=True)
@@ -169,17 +166,16 @@ class Comparison:
     rows: Sequence[Row] = ()
 
     def figures(self, *names: str) -> Sequence[Figure | None]:
-        """The figures of the row with these names; empty if there is none."""
-        return next((row.figures for row in self.rows if row.names == names), ())
+        """The figures of the row with these names."""
+        return next(row.figures for row in self.rows if row.names == names)
 
     def to_dict(self) -> dict[str, Any]:
-        keys = [_key(column) for column in self.columns]
+        keys = [*self.heads.split(), *map(_key, self.columns)]
         rows = []
         for row in self.rows:
-            figures = [figure and figure.to_dict() for figure in row.figures]
-            names = dict(zip(self.heads.split(), row.names, strict=True))
-            count = asdict(row.count) if row.count else {}
-            rows.append(names | count | dict(zip(keys, figures, strict=True)))
+            figures = (figure and figure.to_dict() for figure in row.figures)
+            values = dict(zip(keys, (*row.names, *figures), strict=True))
+            rows.append(values | (asdict(row.count) if row.count else {}))
         return {"name": self.name, "title": self.title, "about": self.about, "rows": rows}
 
     def table(self) -> Table:
@@ -191,12 +187,12 @@ class Comparison:
         texts = [[it.texts if it else ("",) * 4 for it in row.figures] for row in self.rows]
         stacked = any(any(cell[1:]) for row in texts for cell in row)
         for row, cells in zip(self.rows, texts, strict=True):
+            ours, *others = zip(*cells, strict=True)
             names = (", ".join(row.names),) if stacked else row.names
-            rows.append((*names, *(Cell(cell[0], "text") for cell in cells)))
-            for line, name in enumerate(_LINES, 1):
-                if any(cell[line] for cell in cells):
-                    lines = (name, *(cell[line] for cell in cells))
-                    rows.append(tuple(Cell(text, "text", tone="faint") for text in lines))
+            rows.append((*names, *(Cell(text, "text") for text in ours)))
+            for name, line in zip(_LINES, others, strict=True):
+                if any(line):
+                    rows.append(tuple(Cell(it, "text", tone="faint") for it in (name, *line)))
         words = [Column("", ", ".join(heads))] if stacked else [Column(it, it) for it in heads]
         numbers = [Column(_key(it), it, "number") for it in self.columns]
         return Table(self.name, self.title, (*words, *numbers), rows, self.about)

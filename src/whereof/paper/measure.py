@@ -4,14 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 
 from whereof._version import __version__
-from whereof.api import Run
-from whereof.api.cases import open_case
+from whereof.api import cases
+from whereof.api.run import Run
+from whereof.api.runs import train_once
+from whereof.data.dataset import Dataset
+from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import Evaluation, convert, evaluate, plain
 from whereof.evaluate.options import EvaluateOptions
@@ -21,13 +25,15 @@ from whereof.evaluate.sample import Retraining
 from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.paper.figures import Count
-from whereof.paper.plan import FIRST_SEED, PaperOptions, Part, plan
-from whereof.paper.published import MODELS, PublishedExample
-from whereof.paper.runs import Runs
-from whereof.retrain.engine import Engine
+from whereof.paper.plan import FIRST_SEED, MODELS, PaperOptions, Part, PublishedExample, plan
+from whereof.retrain.engine import Engine, Recipe, choose_engine, settle_engine
+from whereof.retrain.options import EngineOptions
 from whereof.retrain.retrainer import Case
 from whereof.run.files import write_text
+from whereof.training import asks_for_objects, choose_config
+from whereof.training.problem import Problem
 
+_PRESET = "paper"
 _FORMAT = 1
 """Of the file of a finished part."""
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
@@ -126,10 +132,61 @@ class Results:
 
 @dataclass(frozen=True)
 class Measuring:
-    """Measures parts with one engine."""
+    """Trains and measures parts with one engine. Parts with the same settings share a run."""
 
-    runs: Runs
-    engine: Engine
+    options: PaperOptions
+    events: Events
+    _datasets: dict[bool, Dataset] = field(default_factory=dict, repr=False)
+    """Read once, by whether ratings are objects."""
+
+    @cached_property
+    def where(self) -> EngineOptions:
+        """Where runs are trained and retrained; not `auto`."""
+        asked = self.options.engine
+        if asked.engine != "auto":
+            return asked
+        return settle_engine(asked, self.recipe(plan(self.options)[0]).problem)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return choose_engine(self.where)
+
+    def dataset(self, part: Part) -> Dataset:
+        objects = asks_for_objects(_PRESET, part.training)
+        if objects not in self._datasets:
+            where, name = self.options.data_dir, self.options.published.catalogue
+            options: dict[str, Any] = {} if where is None else {"data_dir": where}
+            read = read_dataset(name, events=self.events, objects_if_rated=objects, **options)
+            self._datasets[objects] = read
+        return self._datasets[objects]
+
+    def recipe(self, part: Part) -> Recipe:
+        """The recipe for retraining a part, with all epochs: the best one is not known yet."""
+        dataset = self.dataset(part)
+        problem = Problem.of(dataset, choose_config(dataset, _PRESET, part.training))
+        return Recipe(problem, problem.config.epochs * len(problem.facts))
+
+    def run_path(self, part: Part) -> Path:
+        return self.options.folder / "runs" / part.run
+
+    def missing(self, part: Part) -> list[Path]:
+        """Folders of a part's runs that are not trained, or not to the end."""
+        path = self.run_path(part)
+        siblings = (cases.sibling_path(path, changes) for changes in part.siblings)
+        return [each for each in (path, *siblings) if not _is_finished(each)]
+
+    def open(self, part: Part) -> Run:
+        """The run of a part under the first seed; trains it if needed."""
+        where = self.run_path(part), self.dataset(part), self.recipe(part).problem.config
+        return train_once(*where, self.events, cases.machine_of(self.where), part.run)
+
+    def sibling(self, run: Run, **changes: Any) -> Run:
+        """The run with some settings changed."""
+        return cases.sibling(run, self.events, cases.machine_of(self.where), **changes)
+
+    def path(self, part: Part) -> Path:
+        """The file of its result."""
+        return self.options.folder / "parts" / f"{part.name}.json"
 
     def kept(self, part: Part) -> PartResult | None:
         """The stored result of a part; None if there is none for these settings."""
@@ -141,27 +198,29 @@ class Measuring:
         except (OSError, ValueError, LookupError, TypeError, WhereofError):
             return None
 
+    def _asked(self, part: Part) -> Any:
+        """What tells a result from others."""
+        identity, version = self.engine.identity, __version__
+        return plain({"format": _FORMAT, "part": part, "engine": identity, "whereof": version})
+
     def measure(self, part: Part) -> PartResult:
         """Evaluate a part and store the result."""
-        run, options = self.runs.open(part), self.runs.options
+        run, path = self.open(part), self.path(part)
         # Whatever may be missing is found before anything is retrained.
-        qualitative = explain_examples(run, self.runs.events, part.examples)
-        other = part.other_credit and self.runs.sibling(run, credit=part.other_credit)
+        qualitative = explain_examples(run, self.events, part.examples)
+        other = part.other_credit and self.sibling(run, credit=part.other_credit)
         if other:
             check_same_rows(run, other)
         evaluation = self._evaluate(run, part.options)
         if evaluation.retrainings:
-            path = options.folder / "retrainings" / f"{part.name}.parquet"
-            evaluation.to_file(path, force=True)
+            rows = self.options.folder / "retrainings" / f"{part.name}.parquet"
+            evaluation.to_file(rows, force=True)
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        runs = [self.runs.sibling(run, seed=seed) for seed in part.seeds]
         document = plain(
             {
                 "asked": self._asked(part),
-                "measured": Measured(options.command, self.engine.describe(), date),
-                "runs": [
-                    TrainedRun(it.config.seed, it.summary()["seconds"], it.metrics) for it in runs
-                ],
+                "measured": Measured(self.options.command, self.engine.describe(), date),
+                "runs": [self._trained(run, seed) for seed in part.seeds],
                 "evaluation": evaluation.to_dict(),
                 "significance": self._significance(run, part, evaluation),
                 "examples": [
@@ -172,13 +231,15 @@ class Measuring:
                 **(self._other_credit(run, other, part) if other else {}),
             }
         )
-        path = self.path(part)
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False), force=True)
         return PartResult.from_dict(part, document, str(path))
 
+    def _trained(self, run: Run, seed: int) -> TrainedRun:
+        mine = self.sibling(run, seed=seed)
+        return TrainedRun(seed, mine.summary()["seconds"], mine.metrics)
+
     def _evaluate(self, run: Run, options: EvaluateOptions) -> Evaluation:
-        where = self.runs.engine.to_dict()
-        return run.evaluate(events=self.runs.events, **options.to_dict(), **where)
+        return run.evaluate(events=self.events, **options.to_dict(), **self.where.to_dict())
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; by now no retraining is needed."""
@@ -190,21 +251,20 @@ class Measuring:
         return [row for row in rows if row.method == "rollback"]
 
     def _other_credit(self, run: Run, other: Run, part: Part) -> dict[str, Any]:
-        with open_case(run, self.engine, self.runs.events) as case:
+        with cases.open_case(run, self.engine, self.events) as case:
             orders = rank_by_other_trace(case, other, part.options)
         entities = other.dataset.entities
         names = {name for each in orders for name in (each.subject, each.object)}
         labels = {name: entities.label(entities.find(name)) for name in names}
         return {"other_credit": orders, "labels": labels}
 
-    def path(self, part: Part) -> Path:
-        """The file of its result."""
-        return self.runs.options.folder / "parts" / f"{part.name}.json"
 
-    def _asked(self, part: Part) -> Any:
-        """What tells a result from others."""
-        identity, version = self.engine.identity, __version__
-        return plain({"format": _FORMAT, "part": part, "engine": identity, "whereof": version})
+def _is_finished(path: Path) -> bool:
+    """Whether a run is trained; a broken one raises when it is opened."""
+    try:
+        return Run.open(path, unfinished=True).manifest.finished
+    except WhereofError:
+        return False
 
 
 def fallen(retrainings: Sequence[Retraining], n: int = _EXAMPLES) -> list[Retraining]:

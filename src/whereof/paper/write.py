@@ -13,17 +13,15 @@ from whereof.errors import Interrupted, WhereofError
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.protocols.approximation import panels
 from whereof.events import Events, Note, StageStarted
-from whereof.paper.compare import compare
+from whereof.paper.budget import Deadline, make_budget
+from whereof.paper.compare import compare, summarise
 from whereof.paper.figures import Comparison
 from whereof.paper.measure import Measured, Measuring, Results
 from whereof.paper.plan import PaperOptions, plan
-from whereof.paper.runs import Deadline, Runs, make_budget
-from whereof.paper.summary import summarise
 from whereof.present.charts import chart_svg
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.text import markdown
-from whereof.retrain.engine import choose_engine, settle_engine
 from whereof.run.files import write_text
 from whereof.table import Column
 
@@ -177,19 +175,17 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
     Raises `Interrupted` when it is stopped or the time budget is spent. The files then hold all
     finished parts, and the same call continues.
     """
-    folder, first = options.folder, plan(options)[0]
+    folder = options.folder
     if (folder / "manifest.json").exists():
         raise WhereofError(f"{folder} is a run; choose another folder with -o")
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if not nearest.is_dir():
         raise WhereofError(f"{nearest} is a file; choose a folder with -o")
     deadline, paper = Deadline(events or Events(), options.seconds), None
-    runs = Runs(options, deadline, options.engine)
-    if options.engine.engine == "auto":
-        runs = replace(runs, engine=settle_engine(options.engine, runs.recipe(first).problem))
-    with closing(choose_engine(runs.engine)) as engine:
+    measuring = Measuring(options, deadline)
+    with closing(measuring.engine):
         try:
-            for results in _measure(Measuring(runs, engine), deadline):
+            for results in _measure(measuring, deadline):
                 paper = Paper.of(results)
                 paper.write(folder)
         except (Interrupted, KeyboardInterrupt):
@@ -202,7 +198,7 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
 
 def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Results]:
     """The results of all finished parts: the stored ones, then with one more each time."""
-    options, parts = measuring.runs.options, plan(measuring.runs.options)
+    options, parts = measuring.options, plan(measuring.options)
     found = {part.name: kept for part in parts if (kept := measuring.kept(part))}
     missing = [part for part in parts if part.name not in found]
     if found:
@@ -213,7 +209,7 @@ def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Results]:
         why = "measured again, because the settings, the machine or the version differ"
         deadline.emit(Note(f"{why}: {'; '.join(outdated)}"))
     done = [mine.part for mine in found.values()]
-    budget = make_budget(missing, done, measuring.runs, measuring.engine)
+    budget = make_budget(missing, done, measuring)
     deadline.emit(budget)
     longest = max(cost.seconds_each * budget.at_once for cost in budget.parts)
     if longest > options.seconds:
