@@ -8,7 +8,7 @@ import trained
 from listening import Recorded
 
 import whereof
-from whereof.api.cases import machine_of, open_case, sibling
+from whereof.api.runs import machine_of, open_case, sibling
 from whereof.events import Events
 from whereof.explain.explain import find_scored
 from whereof.explain.options import ExplainOptions

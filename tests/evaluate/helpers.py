@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import whereof
-from whereof.api.cases import open_case
+from whereof.api.runs import open_case
 from whereof.events import Events
 from whereof.retrain.engine import choose_engine
 from whereof.retrain.options import EngineOptions

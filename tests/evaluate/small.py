@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from training.helpers import make_facts
 
 import whereof
-from whereof.api.cases import open_case
+from whereof.api.runs import open_case
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import protocols
 from whereof.evaluate.sample import Sample, Task

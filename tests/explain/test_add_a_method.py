@@ -13,7 +13,6 @@ from trained import train
 import whereof
 from whereof import registry
 from whereof.explain.method import Method, register
-from whereof.run.stored import read_prepared
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add-a-method.md"
 EGYPT = ("egypt", "embassy", "usa")
@@ -79,7 +78,7 @@ def test_what_it_prepares_is_kept_in_the_run(run: whereof.Run, method: Method) -
     assert calls == [1]
     assert again.facts == found.facts
     (file,) = (run.path / "prepared").iterdir()
-    kept = read_prepared(run.path, file.stem)
+    kept = np.load(file)
     assert kept is not None
     assert kept["facts"].shape == (run.dataset.n_facts, 2 * run.entity_rows.shape[1])
     file.write_bytes(b"damaged")

@@ -10,7 +10,7 @@ from listening import Recorded
 
 import whereof
 from paper.hand_made import retraining
-from whereof.api.cases import open_case, sibling
+from whereof.api.runs import open_case, sibling
 from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.options import EvaluateOptions

@@ -10,7 +10,7 @@ from whereof import registry
 from whereof.api import keywords
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
-from whereof.events import Events
+from whereof.events import Events, Note
 from whereof.explain.options import ExplainOptions
 from whereof.models import find_model
 from whereof.predict import prediction
@@ -18,12 +18,12 @@ from whereof.retrain.options import EngineOptions, VerifyOptions
 from whereof.run.arrays import ArrayRun
 from whereof.run.folder import read_kept_checkpoints
 from whereof.run.manifest import RunSummary
-from whereof.run.stored import read_prepared, write_prepared
+from whereof.run.stored import Store, save_evaluation
 from whereof.training import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
-    from whereof.api.cases import Retrained
+    from whereof.api.runs import Retrained
     from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
     from whereof.models.scoring import Scorer
@@ -54,12 +54,11 @@ class Run(ArrayRun):
 
     @cached_property
     def _trained(self) -> "Trained":
-        from whereof.predict.scored import Store, Trained
+        from whereof.predict.scored import Trained
 
-        path = self.path
-        keep = () if path is None else (partial(read_prepared, path), partial(write_prepared, path))
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
-        return Trained(*content, partial(read_kept_checkpoints, path), Store(*keep))
+        checkpoints = partial(read_kept_checkpoints, self.path)
+        return Trained(*content, checkpoints, Store(self.path))
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
@@ -140,9 +139,8 @@ class Run(ArrayRun):
         triple for this answer alone. Two-way runs have no relation. `new` leaves out answers that
         are known from training or validation.
         """
-        from whereof.predict.answers import check_top, predict
+        from whereof.predict.answers import predict
 
-        check_top(top)
         asked = prediction.find_prediction(self._trained, names, query=True)
         return predict(self._trained, asked, top, new=new)
 
@@ -154,9 +152,8 @@ class Run(ArrayRun):
         Each query is what `predict` takes; a string is a query of one name. A query that cannot
         be answered becomes a `whereof.Failed` with its number (`line`, from 1) and a `message`.
         """
-        from whereof.predict.answers import check_top, predict_many
+        from whereof.predict.answers import predict_many
 
-        check_top(top)
         return predict_many(self._trained, queries, top, new=new)
 
     def predict_file(
@@ -184,10 +181,9 @@ class Run(ArrayRun):
         force
             Overwrite a file that exists.
         """
-        from whereof.predict.answers import check_top, in_order, predict
+        from whereof.predict.answers import in_order, predict
         from whereof.present.files import write_answers
 
-        check_top(top)
         trained = self._trained
         found = prediction.read_queries(trained, Path(queries))
         answers = in_order(lambda asked: predict(trained, asked, top, new=new), found, None)
@@ -217,7 +213,7 @@ class Run(ArrayRun):
         given: dict[str, Any] = {**options}
         method = str(given.get("method", ExplainOptions.method))
         if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
-            from whereof.api.cases import open_cases
+            from whereof.api.runs import open_cases
 
             engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
             with open_cases(self, engine, events) as open_seeds:
@@ -291,7 +287,7 @@ class Run(ArrayRun):
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)
         found = prediction.find_predictions(trained, predictions, split, limit, chosen.asks)
-        explain = partial(explain_many, trained, options=chosen, threads=threads)
+        explain = partial(explain_many, trained, options=chosen, threads=threads, events=events)
         return write_explanations(
             explain,
             found,
@@ -313,9 +309,37 @@ class Run(ArrayRun):
         `options` are fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit,
         seeds and protocols, and of `whereof.EngineOptions`, such as threads.
         """
-        from whereof.api.cases import evaluate
+        from whereof.api.runs import open_cases
+        from whereof.evaluate.evaluation import check_possible, evaluate
+        from whereof.evaluate.options import EvaluateOptions
+        from whereof.evaluate.protocol import protocols
 
-        return evaluate(self, events, {**options})
+        given: dict[str, Any] = {**options}
+        where, predictions = EngineOptions.take(given), given.get("predictions", "")
+        if not isinstance(predictions, str | Path):
+            raise WhereofError(
+                "predictions must be top, true or a file; write your list into a file"
+            )
+        if predictions:
+            given["predictions"] = str(predictions)
+        asked = EvaluateOptions.from_dict(given)
+        with open_cases(self, where, events) as open_seeds:
+            check_possible(open_seeds()[0], asked, where.threads)
+            cases = open_seeds(asked.seeds)
+            variants = {
+                each.name: {
+                    name: open_seeds(asked.seeds, **changes)
+                    for name, changes in each.variants(asked).items()
+                }
+                for each in protocols(asked.protocols)
+            }
+            names = str(self.path), self.dataset.name
+            found = evaluate(cases, asked, names, variants, where.threads)
+            try:
+                save_evaluation(self.file(""), found.to_dict(), found.arrays())
+            except (OSError, WhereofError) as error:
+                (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
+        return found
 
     def report(
         self,
@@ -357,7 +381,7 @@ class Run(ArrayRun):
         fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
         `whereof.EngineOptions`, such as threads.
         """
-        from whereof.api.cases import open_cases
+        from whereof.api.runs import open_cases
         from whereof.retrain.verify import verify
 
         given: dict[str, Any] = {**options}
@@ -389,7 +413,7 @@ class Run(ArrayRun):
         """
         import numpy as np
 
-        from whereof.api.cases import retrain
+        from whereof.api.runs import retrain
         from whereof.explain.facts import find_facts
 
         engine = EngineOptions.from_dict({**options})

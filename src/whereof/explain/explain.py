@@ -37,7 +37,8 @@ from whereof.explain.method import (
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
-from whereof.predict.scored import Arrays, Candidates, ScoredPrediction, Trained, name_standings
+from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
+from whereof.run.stored import Arrays
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 PARTS = ("subject", "relation", "object", "rival")
@@ -243,6 +244,7 @@ def explain_each(
     predictions: Iterable[Listed],
     options: ExplainOptions,
     threads: int | None = None,
+    events: Events | None = None,
 ) -> Iterator[_Answer | Failed]:
     """What explainers answer for predictions, in order; an error in one does not stop the others.
 
@@ -256,7 +258,7 @@ def explain_each(
         for listed in predictions:
             with suppress(WhereofError):  # reported when it is explained
                 found.append(listed.find(trained, asks=options.asks))
-        prepared = prepare(method, trained, found)
+        prepared = prepare(method, trained, found, events)
     # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
     candidates_of = lru_cache(64)(partial(find_candidates, trained, wanted=options.candidates))
 

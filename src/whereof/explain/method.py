@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import Arrays, ScoredPrediction, Standings, Trained
+from whereof.predict.scored import ScoredPrediction, Standings, Trained
 from whereof.registry import METHODS, add, load, names
+from whereof.run.stored import Arrays
 from whereof.types import FactIds, Numbers
 
 NEEDS = {

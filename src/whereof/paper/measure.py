@@ -11,9 +11,8 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from whereof._version import __version__
-from whereof.api import cases
+from whereof.api import runs
 from whereof.api.run import Run
-from whereof.api.runs import train_once
 from whereof.data.dataset import Dataset
 from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
@@ -172,17 +171,17 @@ class Measuring:
     def missing(self, part: Part) -> list[Path]:
         """Folders of a part's runs that are not trained, or not to the end."""
         path = self.run_path(part)
-        siblings = (cases.sibling_path(path, changes) for changes in part.siblings)
+        siblings = (runs.sibling_path(path, changes) for changes in part.siblings)
         return [each for each in (path, *siblings) if not _is_finished(each)]
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed; trains it if needed."""
         where = self.run_path(part), self.dataset(part), self.recipe(part).problem.config
-        return train_once(*where, self.events, cases.machine_of(self.where), part.run)
+        return runs.train_once(*where, self.events, runs.machine_of(self.where), part.run)
 
     def sibling(self, run: Run, **changes: Any) -> Run:
         """The run with some settings changed."""
-        return cases.sibling(run, self.events, cases.machine_of(self.where), **changes)
+        return runs.sibling(run, self.events, runs.machine_of(self.where), **changes)
 
     def path(self, part: Part) -> Path:
         """The file of its result."""
@@ -251,7 +250,7 @@ class Measuring:
         return [row for row in rows if row.method == "rollback"]
 
     def _other_credit(self, run: Run, other: Run, part: Part) -> dict[str, Any]:
-        with cases.open_case(run, self.engine, self.events) as case:
+        with runs.open_case(run, self.engine, self.events) as case:
             orders = rank_by_other_trace(case, other, part.options)
         entities = other.dataset.entities
         names = {name for each in orders for name in (each.subject, each.object)}

@@ -71,7 +71,7 @@ class Failed:
     """What is wrong, and what to do."""
 
 
-def check_top(top: int | None) -> None:
+def _check_top(top: int | None) -> None:
     """Raise an error if the number of answers is not valid."""
     if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
         raise WhereofError(f"top is {top!r}; give a number from 1 on, or None for all")
@@ -84,6 +84,7 @@ def predict(
 
     A prediction with an answer gives that one answer.
     """
+    _check_top(top)
     scored, data = trained.score(prediction), trained.dataset
     places = _best(scored, top, new=new)
     scores, ids = scored.scores[places], scored.candidates.ids[places]
@@ -127,6 +128,7 @@ def predict_many(
     new: bool = False,
 ) -> Iterator[Answers | Failed]:
     """Answers in order, some computed in advance; an invalid query gives `Failed`."""
+    _check_top(top)
 
     def answer(listed: Listed) -> Answers | Failed:
         try:

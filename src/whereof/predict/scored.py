@@ -4,10 +4,9 @@ Every probability comes from the kernels in `models.scoring`, in double precisio
 agree on a prediction to the last bit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,12 @@ from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.models.scoring import Scorer, score_all, softmax
 from whereof.predict.prediction import Prediction
+from whereof.run.stored import Store
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
 
 SPLITS = ("train", "valid", "test")
-
-Arrays = Mapping[str, NDArray[Any]]
-"""Arrays by name."""
 
 
 STANDING = np.dtype(
@@ -80,42 +77,6 @@ class Candidates:
     @cached_property
     def _centre(self) -> Numbers:
         return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
-
-
-class Store:
-    """Arrays that take long to compute, by key: the last in memory, all in the run if it has one.
-
-    read, write: how a run keeps them; see `whereof.run.prepared`.
-    """
-
-    def __init__(
-        self,
-        read: Callable[[str], Arrays | None] | None = None,
-        write: Callable[[str, Arrays], None] | None = None,
-    ) -> None:
-        self._read, self._write, self._lock = read, write, Lock()
-        self._scorer: Scorer | None = None
-        self._key, self._arrays = "", dict[str, NDArray[Any]]()
-
-    def serves(self, scorer: Scorer) -> bool:
-        """Whether it caches arrays of this scorer; it belongs to the first scorer that asks."""
-        self._scorer = self._scorer or scorer
-        return self._scorer is scorer
-
-    def get(self, key: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a key, computed on first use; threads wait for each other."""
-        with self._lock:
-            if key != self._key:
-                self._arrays, self._key = dict(self._load(key, make)), key
-            return self._arrays
-
-    def _load(self, key: str, make: Callable[[], Arrays]) -> Arrays:
-        found = None if self._read is None else self._read(key)
-        if found is None:
-            found = make()
-            if self._write is not None:
-                self._write(key, found)
-        return found
 
 
 @dataclass(frozen=True, eq=False)

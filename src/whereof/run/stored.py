@@ -1,12 +1,13 @@
 """Results stored in a run's folder: evaluations, and arrays that methods prepare."""
 
 import json
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 from whereof.errors import WhereofError
 from whereof.run.files import draft_of, write_array, write_text
 
-_Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, NDArray[Any]]
+"""Arrays by name."""
 
 
-def save_evaluation(folder: Path, document: dict[str, Any], arrays: _Arrays | None = None) -> Path:
+def save_evaluation(folder: Path, document: dict[str, Any], arrays: Arrays | None = None) -> Path:
     """Keep an evaluation for reports; it replaces an earlier one with the same options.
 
     The file is evaluations/PREDICTIONS-KEY.json: PREDICTIONS is `top`, `true` or the name of the
@@ -41,17 +43,35 @@ def find_evaluations(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))
 
 
-def read_prepared(folder: Path, key: str) -> dict[str, NDArray[Any]] | None:
-    """What a method prepared once for many predictions; None if it cannot be read."""
-    try:
-        with np.load(folder / "prepared" / f"{key}.npz") as file:
+class Store:
+    """Arrays that take long to compute, by key: the last in memory, all in the run's folder."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder, self._lock = folder, Lock()
+        self._owner: object = None
+        self._key = ""
+        self._arrays: Arrays = {}
+
+    def serves(self, owner: object) -> bool:
+        """Whether it stores arrays of this owner; it belongs to the first one that asks."""
+        self._owner = self._owner or owner
+        return self._owner is owner
+
+    def get(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a key, computed on first use; threads wait for each other."""
+        with self._lock:
+            if key != self._key:
+                self._arrays, self._key = self._load(key, make), key
+            return self._arrays
+
+    def _load(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+        if self._folder is None:
+            return make()
+        path = self._folder / "prepared" / f"{key}.npz"
+        with suppress(OSError, ValueError, KeyError, BadZipFile), np.load(path) as file:
             return {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-        return None
-
-
-def write_prepared(folder: Path, key: str, arrays: _Arrays) -> None:
-    """Keep the arrays of a key; a folder that cannot be written keeps nothing."""
-    path = folder / "prepared" / f"{key}.npz"
-    with suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as file:
-        np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+        arrays = make()
+        # A folder that cannot be written keeps nothing.
+        with suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as stream:
+            np.savez(stream, **dict(arrays))  # type: ignore[arg-type]
+        return arrays
