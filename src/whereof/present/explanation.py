@@ -13,7 +13,7 @@ from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import names
-from whereof.present.names import fact_text, has_falls, is_rated, label_of, output_text
+from whereof.present.names import fact_text, has_falls, is_rated, label_of
 from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.table import Cell, Column, Table
@@ -233,8 +233,8 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     prediction, other = explanation.prediction, explanation.contrast
     yield Text(on_one_line(fact_text(prediction)), style="bold")
-    output = output_text(prediction, "probability")
-    stands = f"{output}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
+    stands = names.standing_text(prediction, "probability")
+    stands += f" of {prediction.n_candidates:,}"
     if explanation.of == "score" and not is_rated(prediction):
         stands += f", score {text(prediction.score, 'score')}"
     if prediction.top_answer != names.name_of(prediction, prediction.asks):
@@ -245,7 +245,7 @@ def _heading(explanation: Explanation) -> Iterator[RenderableType]:
         ratio = "difference of their ratings" if rated else "log of the ratio of probabilities"
         yield f"why {label_of(prediction, prediction.asks)} rather than {other.label}"
         yield f"  {ratio} {other.log_ratio:+.3f}"
-        yield f"  the other: {output_text(other, 'probability')}, rank {other.rank:,}"
+        yield f"  the other: {names.standing_text(other, 'probability')}"
 
 
 def _list_title(explanation: Explanation, options: ExplainOptions) -> str:

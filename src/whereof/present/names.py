@@ -18,7 +18,6 @@ _FALLS = {
 }
 """What an influence means for methods that score the prediction without the fact."""
 
-
 Named = NamedFact | NamedPrediction
 
 
@@ -45,10 +44,8 @@ def places_of(fact: Named) -> list[str]:
 
 def fact_text(fact: Named, *, full: bool = False) -> str:
     """A fact or a prediction by its labels; with `full`, also its names."""
-    places = places_of(fact)
-    labels = [label_of(fact, place) for place in places]
-    names = [name_of(fact, place) for place in places]
-    return " ".join(map(named, names, labels) if full else labels)
+    pairs = [(name_of(fact, place), label_of(fact, place)) for place in places_of(fact)]
+    return " ".join(named(name, label) if full else label for name, label in pairs)
 
 
 def is_rated(item: Standing) -> bool:
@@ -66,14 +63,10 @@ def output_unit(item: Standing, unit: str = "percent") -> str:
     return "score" if is_rated(item) else unit
 
 
-def output_text(item: Standing, unit: str = "percent") -> str:
-    """The probability in this unit; for a rating model, the rating."""
-    return f"{output_noun(item)} {show(item.value, output_unit(item, unit))}"
-
-
-def standing_text(item: Standing) -> str:
-    """Probability or rating, and rank."""
-    return f"{output_text(item)}, rank {item.rank:,}"
+def standing_text(item: Standing, unit: str = "percent") -> str:
+    """The probability in this unit, or the rating, and the rank."""
+    output = show(item.value, output_unit(item, unit))
+    return f"{output_noun(item)} {output}, rank {item.rank:,}"
 
 
 def stands_text(explanation: Explanation) -> str:
@@ -91,10 +84,7 @@ def prediction_text(explanation: Explanation) -> str:
 
 
 def has_falls(explanation: Explanation) -> bool:
-    """Whether influences are differences with and without the fact.
-
-    Methods that do not score the prediction without a fact have their own scale.
-    """
+    """Whether influences are differences; methods that score nothing without the fact have none."""
     return all(fact.score_without is not None for fact in explanation.facts)
 
 
@@ -102,10 +92,8 @@ def measure_text(explanation: Explanation) -> str:
     """What the influences of an explanation mean."""
     if has_falls(explanation):
         return _FALLS[explanation.of]
-    return (
-        f"Influence is a number on the scale of {explanation.method}: "
-        "compare it only with other numbers of this method"
-    )
+    scale = f"Influence is a number on the scale of {explanation.method}"
+    return f"{scale}: compare it only with other numbers of this method"
 
 
 def influence_text(value: float, explanation: Explanation) -> str:
@@ -129,11 +117,11 @@ def fact_columns(
     """The ids and labels of facts; with `full`, also the names that labels stand for."""
     yield Column("fact_id", "fact", "count"), [str(fact.fact_id) if ids else None for fact in facts]
     for place in places_of(facts[0]) if facts else ():
-        pairs = [(name_of(fact, place), label_of(fact, place)) for fact in facts]
-        yield (
-            Column(place, place),
-            [Cell(label, about=name if full and name != label else "") for name, label in pairs],
-        )
+        cells = []
+        for fact in facts:
+            name, label = name_of(fact, place), label_of(fact, place)
+            cells.append(Cell(label, about=name if full and name != label else ""))
+        yield Column(place, place), cells
 
 
 def standings_table(

@@ -74,12 +74,10 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
         show(out, "", metrics.metrics_table(info.metrics, two_way=info.two_way))
     if info.finished and info.bookkeeping:
         title = "What moved the parameters from their first to their last values"
-        note = (
-            "The shares add up to 100%. A share exceeds 100% if others moved the parameters back."
-        )
+        more = "A share exceeds 100% if others moved the parameters back."
         columns = [Column("cause", ""), Column("share", "", "percent")]
         shares = [(_CAUSES.get(name, name), share) for name, share in info.bookkeeping.items()]
-        show(out, "", Table("change", title, columns, shares, note))
+        show(out, "", Table("change", title, columns, shares, f"The shares add up to 100%. {more}"))
     show(out, heading("Settings"), _pairs(info.config.items()))
     columns = [Column("file", "Files"), Column("bytes", "size", "bytes")]
     sizes = [(name, about["bytes"]) for name, about in info.files.items()]
@@ -125,15 +123,10 @@ def answers_table(
     scale: the lowest and the highest rating, for a model that learned ratings: its scores are
     ratings, and it has no probabilities.
     """
-    columns = [
-        Column("answer", "answer"),
-        Column("probability", "probability", "probability"),
-        Column("score", "score", "score"),
-        Column("rank", "rank", "count"),
-        Column("known", "known"),
-    ]
-    if scale is not None:
-        columns[1:3] = [Column("score", "rating", "score")]
+    output = [Column("score", "rating", "score")]
+    if scale is None:
+        output = [Column(name, name, name) for name in ("probability", "score")]
+    columns = [Column("answer", "answer"), *output, Column("rank", "rank", "count")]
     rows = []
     for answer in answers:
         is_ranked = len(answers) == 1 or answer.known not in ("train", "valid")
@@ -143,7 +136,7 @@ def answers_table(
         rank = answer.rank if is_ranked else ""
         row = [named(answer.entity, answer.label), *values, rank, answer.known or ""]
         rows.append([Cell(value, tone="" if is_ranked else "faint") for value in row])
-    return Table("answers", title, columns, rows)
+    return Table("answers", title, [*columns, Column("known", "known")], rows)
 
 
 def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
@@ -185,7 +178,7 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
 def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
     """One row per metric of every split and, with `everything`, of its parts."""
     runs = [metric_rows(info.metrics) for info in infos]
-    same = _same_dataset(infos)
+    same = not _differ([info.dataset_hash for info in infos])
     mixed = same and _mixed_sides(infos)
     for split, part in dict.fromkeys(chain.from_iterable(runs)):
         objects = mixed and part == "objects"
@@ -203,26 +196,21 @@ def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, 
 
 
 def _metric_cell(column: Column, value: float | None, best: float | None) -> Cell:
-    if value is None:
-        return Cell("")
-    is_best = value == best
-    return Cell(value, unit=column.unit, mark="*" * is_best, tone="changed" * is_best)
+    is_best = value is not None and value == best
+    return Cell("" if value is None else value, column.unit, "*" * is_best, "changed" * is_best)
 
 
 def _comparison_notes(
     infos: Sequence[RunInfo], rows: Sequence[tuple[Any, ...]], everything: bool
 ) -> Iterator[str]:
-    """Notes on the table."""
     if any(isinstance(cell, Cell) and cell.mark for row in rows for cell in row):
         yield "Metrics are filtered; * is the best."
-    if not _same_dataset(infos):
+    if _differ([info.dataset_hash for info in infos]):
         datasets = ", ".join(f"{info.dataset} {info.dataset_hash[:8]}" for info in infos)
         yield f"The datasets differ ({datasets}): metrics cannot be compared."
     elif _mixed_sides(infos):
-        yield (
-            "With inverse relations, metrics are means over subjects and objects; without, "
-            "they rank objects only. Compare the `objects` rows."
-        )
+        means = "With inverse relations, metrics are means over subjects and objects"
+        yield f"{means}; without, they rank objects only. Compare the `objects` rows."
     if not everything:
         n_equal = len(_by_setting(infos)) - len(differences(infos))
         yield f"{count(n_equal, 'equal setting')} left out; --all shows all."
@@ -250,11 +238,6 @@ def _by_setting(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
     configs = [info.config for info in infos]
     names = dict.fromkeys(chain.from_iterable(configs))
     return {name: [config.get(name) for config in configs] for name in names}
-
-
-def _same_dataset(infos: Sequence[RunInfo]) -> bool:
-    """Whether the metrics of all runs can be compared."""
-    return not _differ([info.dataset_hash for info in infos])
 
 
 def _mixed_sides(infos: Sequence[RunInfo]) -> bool:
