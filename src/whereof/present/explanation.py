@@ -26,12 +26,7 @@ _WIDE = 100
 _NOTEBOOK_ROWS = 50
 _LABEL = 32
 """Space for a fact beside its bar, in letter heights."""
-_AXES = {
-    "probability": "influence on probability, in percentage points",
-    "score": "influence on score",
-    "loss": "influence on loss",
-    "log_ratio": "influence on the log of the ratio",
-}
+_AXES = {"probability": "probability, in percentage points", "log_ratio": "the log of the ratio"}
 
 
 def show_explanation(out: Console, explanation: Explanation, options: ExplainOptions) -> None:
@@ -40,7 +35,7 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
     if explanation.facts:
         width = room(out)
         ids = width is None or width >= _WIDE
-        facts = facts_table(explanation, explanation.facts, page=False, ids=ids)
+        facts = facts_table(explanation, page=False, ids=ids)
         show(out, heading(_list_title(explanation, options)), facts, *_below(explanation, options))
     else:
         verb, remedy = "supports", "see those against it with --opposing"
@@ -59,7 +54,7 @@ def explanation_html(explanation: Explanation) -> str:
     """A heading and a table of the facts, for notebooks."""
     from whereof.present.html import page
 
-    facts = facts_table(explanation, explanation.facts, ids=False, most=_NOTEBOOK_ROWS)
+    facts = facts_table(explanation, ids=False, most=_NOTEBOOK_ROWS)
     parts = [
         ("paragraphs", explanation.notes),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
@@ -72,7 +67,7 @@ def explanation_page(explanation: Explanation) -> str:
     from whereof.present.graph import explanation_svg
     from whereof.present.html import page
 
-    facts = facts_table(explanation, explanation.facts)
+    facts = facts_table(explanation)
     parts = [
         ("paragraphs", [names.stands_text(explanation)]),
         ("items", list(_about(explanation))),
@@ -88,15 +83,7 @@ def explanation_page(explanation: Explanation) -> str:
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
-    """One horizontal bar per fact, strongest on top, with matplotlib; returns the axes.
-
-    Parameters
-    ----------
-    explanation
-        What `Run.explain` returns.
-    ax
-        The axes to draw on. Without them a figure is made.
-    """
+    """One horizontal bar per fact, strongest on top, with matplotlib; returns the axes."""
     pyplot = need("matplotlib.pyplot", "plots", "plotting")
     facts, falls = explanation.facts, has_falls(explanation)
     if ax is None:
@@ -104,16 +91,15 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     places = range(len(facts))
     scale = 100 if falls and explanation.of == "probability" else 1
-    ax.barh(
-        places,
-        [scale * fact.influence for fact in facts],
-        color=[sign_of(fact.influence).line for fact in facts],
-    )
+    influences = [fact.influence for fact in facts]
+    colours = [sign_of(influence).line for influence in influences]
+    ax.barh(places, [scale * influence for influence in influences], color=colours)
     ax.set_yticks(places, [_literal(fact_text(fact)) for fact in facts])
     ax.invert_yaxis()
     ax.axvline(0, color="#222222", linewidth=0.8)
     estimated = f"influence, as {explanation.method} estimates it"
-    ax.set_xlabel(_AXES[explanation.of] if falls else estimated)
+    measured = f"influence on {_AXES.get(explanation.of, explanation.of)}"
+    ax.set_xlabel(measured if falls else estimated)
     name, stands = fact_text(explanation.prediction), names.stands_text(explanation)
     ax.set_title(f"{_literal(name)}\n{stands}", fontsize="medium")
     return ax
@@ -125,19 +111,14 @@ def _literal(name: str) -> str:
 
 
 def facts_table(
-    explanation: Explanation,
-    facts: Sequence[ExplainedFact],
-    *,
-    page: bool = True,
-    ids: bool = True,
-    most: int | None = None,
+    explanation: Explanation, *, page: bool = True, ids: bool = True, most: int | None = None
 ) -> Table:
     """One row per fact, without empty columns.
 
     page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
     facts, and with the names that labels stand for.
     """
-    falls = has_falls(explanation)
+    facts, falls = explanation.facts, has_falls(explanation)
     in_points = falls and explanation.of == "probability"
     influence = ("points" if in_points else "signed") if page else "influence"
     without = "percent" if page else "probability"
@@ -153,9 +134,8 @@ def facts_table(
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
-    note = (
-        f"{names.measure_text(explanation)}. Positive supports the prediction, negative opposes it."
-    )
+    note = names.measure_text(explanation)
+    note = f"{note}. Positive supports the prediction, negative opposes it."
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
     return Table.by_columns("facts", "", columns, note if page else "", most)
@@ -195,7 +175,6 @@ def _tone(item: ExplainedFact | GraphPath) -> str:
 
 
 def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    """The prediction, the run and the method."""
     prediction, other = explanation.prediction, explanation.contrast
     yield "prediction", fact_text(prediction, full=True)
     if other is not None:
@@ -273,18 +252,14 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     of = " named;" if explanation.without else " of"
     took = text(explanation.seconds, "seconds")
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
-    yield f"next: {', '.join(_next(explanation, options))}"
-
-
-def _next(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
-    if options.top is not None and not explanation.without:
-        if not options.opposing:
-            yield "--opposing"
-        if isinstance(options.top, int) and len(explanation.facts) == options.top:
-            yield "--top all"
-    if not options.stability and "groups" in get_method(explanation.method).can:
-        yield "--stability"
-    yield "--json"
+    some = options.top is not None and not explanation.without
+    more = {
+        "--opposing": some and not options.opposing,
+        "--top all": some and len(facts) == options.top,
+        "--stability": not options.stability and "groups" in get_method(explanation.method).can,
+        "--json": True,
+    }
+    yield f"next: {', '.join(name for name, useful in more.items() if useful)}"
 
 
 def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableType | Table]:
@@ -294,8 +269,8 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
         lists["Facts of the same relation"] = graph.same_relation
     for title, facts in lists.items():
         yield heading(title)
-        shown = [replace(fact, share=None) for fact in facts]
-        yield facts_table(explanation, shown, page=False, ids=False) if shown else none
+        shown = replace(explanation, facts=tuple(replace(fact, share=None) for fact in facts))
+        yield facts_table(shown, page=False, ids=False) if facts else none
     yield heading("Pairs that join the two through a third entity, by their joint influence")
     yield _paths_table(explanation, graph.paths) if graph.paths else none
 

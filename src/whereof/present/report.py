@@ -179,7 +179,7 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)
-        yield "table", facts_table(each, each.facts, ids=False, most=_EXAMPLE_FACTS)
+        yield "table", facts_table(each, ids=False, most=_EXAMPLE_FACTS)
 
 
 def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
