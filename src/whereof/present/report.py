@@ -67,15 +67,13 @@ def report_page(
 
 def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     """How good the model is, and whether retraining confirms its explanations."""
-    said = []
-    found = metrics.main_metric(info.metrics)
+    said, found = [], metrics.main_metric(info.metrics)
     if found is not None:
         split, name, value = found
         metric, values = metrics.metric_column(name), info.metrics[split]
         alone = ", objects only" * (metrics.objects_only(values) and not info.two_way)
-        size = f"{metric.title} of {text(value, metric.unit)}"
-        facts = f"{split} facts of {info.dataset}"
-        said.append(f"{info.model} has an {size} on the {facts}{alone}.")
+        measured = f"{metric.title} of {text(value, metric.unit)} on the {split} facts"
+        said.append(f"{info.model} has an {measured} of {info.dataset}{alone}.")
     said += [sentence for each in evaluations for sentence in each.headlines()]
     if not evaluations:
         said.append(
@@ -87,20 +85,18 @@ def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]
 
 
 def _run(info: RunInfo) -> Iterator[Part]:
-    """The run: its folder, data and date."""
     items = [("run", info.run or "in memory"), ("dataset", info.dataset), ("model", info.model)]
     items += counts(info)
     if info.created:
         items.append(("trained", f"{info.created} by whereof {info.whereof}"))
     if info.dataset_hash:
         items.append(("hash of the data", info.dataset_hash))
-    settings = {
-        name: "none" if value is None else text(value) for name, value in info.config.items()
-    }
+    config = info.config.items()
+    settings = [(name, "none" if value is None else text(value)) for name, value in config]
     yield "heading", "The run", 2, "run"
     yield "paragraphs", [f"Note: {note}" for note in info.notes]
     yield "items", items
-    yield "items", settings.items(), "Settings"
+    yield "items", settings, "Settings"
 
 
 def _metrics(info: RunInfo) -> Iterator[Part]:
@@ -123,16 +119,13 @@ def _training(info: RunInfo) -> Iterator[Part]:
     if info.lipschitz:
         slope = text(info.lipschitz, "number")
         said.append(f"The steepest slope of the score during training is {slope}.")
-    axes = {"loss": Column("loss", "loss", "number")}
-    for name in dict.fromkeys(name for epoch in info.history for name in epoch):
-        if name not in _NO_METRICS:
-            axes[name] = metrics.metric_column(name)
-    charts = []
-    for name, axis in axes.items():
-        title = "Loss" if name == "loss" else f"{axis.title} on validation"
-        curve = Curve(name, [(epoch["epoch"], epoch.get(name)) for epoch in info.history])
-        epochs = Column("epoch", "epoch", "count")
-        charts.append(Chart(name, f"{title} by epoch", [curve], epochs, axis))
+    measured = dict.fromkeys(name for epoch in info.history for name in epoch)
+    axes = [metrics.metric_column(name) for name in measured if name not in _NO_METRICS]
+    epochs, charts = Column("epoch", "epoch", "count"), []
+    for axis in (Column("loss", "loss", "number"), *axes):
+        title = "Loss" if axis.name == "loss" else f"{axis.title} on validation"
+        curve = Curve(axis.name, [(each["epoch"], each.get(axis.name)) for each in info.history])
+        charts.append(Chart(axis.name, f"{title} by epoch", [curve], epochs, axis))
     yield "heading", "Training", 2, "training"
     yield "paragraphs", said
     yield "charts", charts
@@ -144,9 +137,8 @@ def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[P
         several = len(evaluations) > 1
         said = [*evaluation.heading(), *evaluation.ending()]
         if evaluation.config != info.config:
-            said.append(
-                f"Caution: this evaluation belongs to a run with other settings: {evaluation.run}."
-            )
+            caution = "Caution: this evaluation belongs to a run with other settings"
+            said.append(f"{caution}: {evaluation.run}.")
         yield "heading", f"Evaluation {index}" if several else "Evaluation"
         yield "paragraphs", said
         for found in evaluation.sections():
@@ -172,10 +164,9 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
             first, n_adjacent = each.facts[0], count(each.n_adjacent, "adjacent fact")
-            said += (
-                f" Of {n_adjacent}, {names.fact_text(first)} has the largest influence: "
-                f"{names.influence_text(first.influence, each)}."
-            )
+            influence = names.influence_text(first.influence, each)
+            which = f"{names.fact_text(first)} has the largest influence: {influence}"
+            said += f" Of {n_adjacent}, {which}."
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)
@@ -192,7 +183,9 @@ def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> It
         others = "" if traced else " --methods gradient-dot,random --k 1,10"
         lines.append(f"whereof evaluate {run}{others}")
     yield "heading", "Run it again", 2, "again"
-    yield "items", [("made", made), *_versions()]
+    python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    versions = [("whereof", __version__), *((name, version(name)) for name in ("numpy", "numba"))]
+    yield "items", [("made", made), *versions, ("Python", python)]
     yield "commands", [*lines, f"whereof report {run}"]
 
 
@@ -213,14 +206,6 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             yield f"--{flag}" if value else f"--no-{flag}"
-        elif isinstance(value, list | tuple):
-            yield f"--{flag} {shlex.quote(','.join(map(str, value)))}"
-        elif isinstance(value, str | int | float):
-            yield f"--{flag} {shlex.quote(str(value))}"
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    yield "whereof", __version__
-    for name in ("numpy", "numba"):
-        yield name, version(name)
-    yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+        elif isinstance(value, list | tuple | str | int | float):
+            told = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            yield f"--{flag} {shlex.quote(told)}"
