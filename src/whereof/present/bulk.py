@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,20 +26,49 @@ from whereof.run.files import check_free, lock, writing_to
 class Unfinished:
     """Finished results, one JSON document per line, after a header line that describes the work."""
 
-    def __init__(self, path: Path, file: IO[bytes], n_done: int) -> None:
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path, self._file = path, file
-        self.n_done = n_done
+        self.n_done = -1  # the header does not count
 
     def add(self, record: Document) -> None:
         """Write one more record to disk."""
-        _write(self._file, record)
+        self._file.write(json_line(record).encode() + b"\n")
+        self._file.flush()
         self.n_done += 1
+
+    def begin(self, header: Document, out: Path, *, force: bool) -> None:
+        """Go on after the last complete line, if the header is the same; or start again."""
+        end, header = 0, json.loads(json_line(header))
+        for line in () if force else self._file:
+            found = _parsed(line)
+            if not end and line.endswith(b"\n") and found != header:
+                others = [name for name in header if not found or found.get(name) != header[name]]
+                raise WhereofError(
+                    f"unfinished work for {out} has another {' and '.join(others)}: "
+                    "finish it as it was begun, choose another file, or start again with --force"
+                )
+            if found is None:
+                break
+            end, self.n_done = end + len(line), self.n_done + 1
+        self._file.seek(end)
+        self._file.truncate()
+        if not end:
+            self.add(header)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """All records, in order."""
         with self._path.open("rb") as file:
             file.readline()
             yield from map(json.loads, file)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """The document of a line; None if the line was cut short or damaged."""
+    try:
+        found = json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 @contextmanager
@@ -58,49 +87,14 @@ def open_journal(
         try:
             held = lock(path)
         except WhereofError:
-            raise WhereofError(
-                f"{out} is being written by another process; wait, or choose another file"
-            ) from None
+            busy = f"{out} is being written by another process; wait, or choose another file"
+            raise WhereofError(busy) from None
     with held, path.open("r+b") as file:
+        journal = Unfinished(path, file)
         with writing_to(path):
-            n_done = _continue(file, out, json.loads(json_line(header)), force=force)
-        yield Unfinished(path, file, n_done)
+            journal.begin(header, out, force=force)
+        yield journal
     path.unlink()
-
-
-def _continue(file: IO[bytes], out: Path, header: Document, *, force: bool) -> int:
-    """Truncate a journal after its last complete line; return the number of records."""
-    end, n_lines = 0, 0
-    for line in () if force else file:
-        found = _parsed(line)
-        if not n_lines and line.endswith(b"\n") and found != header:
-            others = [name for name in header if not found or found.get(name) != header[name]]
-            raise WhereofError(
-                f"unfinished work for {out} has another {' and '.join(others)}: "
-                "finish it as it was begun, choose another file, or start again with --force"
-            )
-        if found is None:
-            break
-        end, n_lines = end + len(line), n_lines + 1
-    file.seek(end)
-    file.truncate()
-    if not n_lines:
-        _write(file, header)
-    return max(n_lines - 1, 0)
-
-
-def _write(file: IO[bytes], record: Document) -> None:
-    file.write(json_line(record).encode() + b"\n")
-    file.flush()
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    """The document of a line; None if the line was cut short or damaged."""
-    try:
-        found = json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
@@ -108,7 +102,6 @@ Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
 
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
-_ALWAYS = ("prediction", *_COMMON, "facts")
 _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
 
 
@@ -123,18 +116,15 @@ def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     return ((*common, *row) for row in _fact_rows(document))
 
 
-def _layout(names: Iterable[str], rows: Callable[[Document], Iterator[Sequence[Any]]]) -> RowFormat:
-    """Columns with the types of the records; labels are text."""
-    hints = get_type_hints(Explanation)
-    hints |= get_type_hints(ExplainedFact) | {"parts": str}
-    predicted = get_type_hints(hints["prediction"])
-    hints |= {f"prediction_{name}": kind for name, kind in predicted.items()}
-    return RowFormat({name: hints.get(name, str) for name in names}, rows)
-
-
-_FACTS = _layout(FACT_COLUMNS, _fact_rows)
-_PREDICTED = (f"prediction_{name}" for name in _PREDICTION)
-_EXPLANATIONS = _layout((*_PREDICTED, *_COMMON, *FACT_COLUMNS), _explanation_rows)
+_HINTS = get_type_hints(Explanation) | get_type_hints(ExplainedFact) | {"parts": str}
+_FACTS = RowFormat({name: _HINTS.get(name, str) for name in FACT_COLUMNS}, _fact_rows)
+_PREDICTED = get_type_hints(_HINTS["prediction"])
+_EXPLANATIONS = RowFormat(
+    {f"prediction_{name}": _PREDICTED[name] for name in _PREDICTION}
+    | {name: _HINTS[name] for name in _COMMON}
+    | dict(_FACTS.columns),
+    _explanation_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -215,9 +205,10 @@ def facts_csv(explanation: Explanation) -> str:
 def _keep(journal: Unfinished, line: int, result: Explanation | Failed) -> None:
     if isinstance(result, Explanation):
         document = result.to_dict()
-        names = (*_ALWAYS, *(name for name in _WHERE_ASKED if document[name]))
+        del document["seconds"]
+        asked = {name: part for name, part in document.items() if part or name not in _WHERE_ASKED}
         try:
-            journal.add({name: document[name] for name in names})
+            journal.add(asked)
             return
         except ValueError:  # JSON has no such numbers
             stated = result.prediction
