@@ -32,6 +32,9 @@ _BROAD = frozenset("mwMW@%…—")
 _LONGEST = 300
 """Longer texts are cut to this before they are measured."""
 
+Position = tuple[float, float]
+"""x and y."""
+
 
 @dataclass(frozen=True)
 class Sign:
@@ -121,11 +124,11 @@ def _char_width(char: str) -> float:
 
 
 def tag(name: str, *inner: str, **attributes: Any) -> str:
-    """An element: numbers are rounded, and attributes that are None are left out."""
+    """An element: numbers are rounded, and attributes that are None or empty are left out."""
     told = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
         for key, value in attributes.items()
-        if value is not None
+        if value not in (None, "")
     )
     return f"<{name}{told}>{''.join(inner)}</{name}>" if inner else f"<{name}{told}/>"
 
@@ -140,30 +143,16 @@ def picture(
     """A whole SVG file; screen readers say `about`. dark: has other colours on a dark page."""
     style = " ".join(f".whereof-chart .{rule}; }}" for rule in _DARK)
     lines = [
-        "",
         tag("title", safe(title)),
         tag("desc", safe(typographic(about))),
         *([tag("style", f"@media screen and (prefers-color-scheme: dark) {{{style}}}")] * dark),
         tag("rect", class_="ground", width="100%", height="100%", fill=GROUND),
         *parts,
-        "",
     ]
-    return (
-        tag(
-            "svg",
-            "\n".join(lines),
-            xmlns="http://www.w3.org/2000/svg",
-            class_="whereof-chart" if dark else None,
-            viewBox=f"0 0 {width:g} {height:g}",
-            width=width,
-            height=height,
-            role="img",
-            aria_label=safe(title),
-            font_family=FONT,
-            fill=INK,
-        )
-        + "\n"
-    )
+    size = {"viewBox": f"0 0 {width:g} {height:g}", "width": width, "height": height}
+    look = {"class_": "whereof-chart" * dark, "font_family": FONT, "fill": INK}
+    body, kind = "\n".join(["", *lines, ""]), "http://www.w3.org/2000/svg"
+    return tag("svg", body, xmlns=kind, **size, **look, role="img", aria_label=safe(title)) + "\n"
 
 
 def words(
@@ -180,14 +169,13 @@ def words(
     """A line of words, from bottom to top if `turned`."""
     place = {"x": x, "y": y, "font_size": size, "text_anchor": anchor}
     colour = {"class_": {INK: "ink", MUTED: "muted"}.get(fill), "fill": fill}
-    weight = "bold" if bold else None
-    turn = f"rotate(-90 {x:.2f} {y:.2f})" if turned else None
-    return tag("text", safe(text), **place, **colour, font_weight=weight, transform=turn)
+    turn = f"rotate(-90 {x:.2f} {y:.2f})" if turned else ""
+    return tag("text", safe(text), **place, **colour, font_weight="bold" * bold, transform=turn)
 
 
 def line(
-    start: tuple[float, float],
-    end: tuple[float, float],
+    start: Position,
+    end: Position,
     kind: str = "dark",
     *,
     width: float = 1,
@@ -197,8 +185,8 @@ def line(
     ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
     colour = {"class_": kind, "stroke": RIM if kind.startswith("rim") else INK}
     faint = 0.35 if kind == "rim grid" else None
-    more = {"stroke_opacity": faint, "stroke_dasharray": dashes}
-    return tag("line", **colour, **ends, stroke_width=width, **more)
+    stroke = {"stroke_width": width, "stroke_opacity": faint, "stroke_dasharray": dashes}
+    return tag("line", **colour, **ends, **stroke)
 
 
 def filled(series: int) -> dict[str, str]:

@@ -55,27 +55,28 @@ def table_segments(table: Table, width: int | None = None) -> Segments:
 
     With a width, text columns are wrapped until the table fits; nothing is cut.
     """
-    shown = table.rows[: table.most]
-    columns = [
-        (column, place, _cells([row[place] for row in shown], column))
+    shown, segments = table.rows[: table.most], []
+    texts = [
+        [column.title, *_cells([row[place] for row in shown], column)]
         for place, column in enumerate(table.columns)
     ]
     # A column without a title and without text is empty.
-    kept = [each for each in columns if each[0].title or any(each[2])]
-    titles = [column.title for column, _, _ in kept]
-    are_words = [column.unit == "text" for column, _, _ in kept]
-    texts = [cells for _, _, cells in kept]
-    widths = _widths(titles, texts, are_words, width)
-    segments = []
+    kept = [place for place, column in enumerate(texts) if any(column)]
+    are_words = [table.columns[place].unit == "text" for place in kept]
+    widths = _widths([texts[place] for place in kept], are_words, width)
     if table.title:
         segments += [Segment(table.title, _BOLD), Segment.line()]
-    if any(titles):
-        segments += _row(titles, [_BOLD] * len(titles), widths, are_words)
-    for index, row in enumerate(shown):
-        values = [row[place] for _, place, _ in kept]
-        styles = [_TONES.get(value.tone) if isinstance(value, Cell) else None for value in values]
-        segments += _row([cells[index] for cells in texts], styles, widths, are_words)
-    for sentence in _below(table, len(table.rows) - len(shown)):
+    for number in range(len(shown) + 1):
+        cells = [texts[place][number] for place in kept]
+        styles: list[Style | None] = [_BOLD] * len(kept)
+        if number:
+            values = [shown[number - 1][place] for place in kept]
+            styles = [_TONES.get(each.tone) if isinstance(each, Cell) else None for each in values]
+        if number or any(cells):
+            segments += _row(cells, styles, widths, are_words)
+    n_more = len(table.rows) - len(shown)
+    more = f"and {n_more:,} more {'row' if n_more == 1 else 'rows'}; --json has all of them"
+    for sentence in filter(None, [more if n_more else "", table.note]):
         for text in [sentence] if width is None else wrap(sentence, width):
             segments += [Segment(text), Segment.line()]
     return Segments(segments)
@@ -99,13 +100,6 @@ def _cells(values: Sequence[Any], column: Column) -> list[str]:
         on_one_line(cell_text(value, column)) + " " * (most - len(mark))
         for value, mark in zip(values, marks, strict=True)
     ]
-
-
-def _below(table: Table, n_more: int) -> Iterator[str]:
-    if n_more:
-        yield f"and {n_more:,} more {'row' if n_more == 1 else 'rows'}; --json has all of them"
-    if table.note:
-        yield table.note
 
 
 def _row(
@@ -141,23 +135,16 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _widths(
-    titles: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    are_words: Sequence[bool],
-    width: int | None,
+    cells: Sequence[Sequence[str]], are_words: Sequence[bool], width: int | None
 ) -> list[int]:
     """The width of each column: as wide as needed, or equal shares for text columns."""
-    wanted = [
-        max(map(cell_len, (title, *column)), default=0)
-        for title, column in zip(titles, cells, strict=True)
-    ]
+    wanted = [max(map(cell_len, column)) for column in cells]
     if width is None:
         return wanted
     left = width - len(_GAP) * (len(wanted) - 1)
     left -= sum(size for size, words in zip(wanted, are_words, strict=True) if not words)
-    order = sorted(
-        (place for place, words in enumerate(are_words) if words), key=wanted.__getitem__
-    )
+    words = [place for place, is_words in enumerate(are_words) if is_words]
+    order = sorted(words, key=wanted.__getitem__)
     for position, place in enumerate(order):
         part = max(left // (len(order) - position), _NARROWEST)
         wanted[place] = min(wanted[place], part)
