@@ -23,7 +23,7 @@ from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaExperimentalFeatureWarning
-from numba.extending import intrinsic
+from numba.extending import intrinsic, typeof_impl
 from numba.misc.appdirs import AppDirs
 from numba.np.arrayobj import make_array
 
@@ -62,6 +62,17 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(inline="always", **_BARE)(function)
 
 
+class _RowFunction(CFunc):
+    """A C function that knows its type: numba would build the type anew in every call."""
+
+    type: types.FunctionType
+
+
+@typeof_impl.register(_RowFunction)
+def _type_of(function: _RowFunction, _: Any) -> types.FunctionType:
+    return function.type
+
+
 @lru_cache
 def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
     """Compile a function of `n_rows` vectors to a C pointer that every kernel can call.
@@ -69,7 +80,8 @@ def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
     Its type is its signature only, so one compiled kernel works for every model.
     """
     vectors = (getattr(numba, dtype)[::1],) * n_rows
-    compiled: Any = CFunc(function, (vectors, types.void), locals={}, options=_OPTIONS)
+    compiled: Any = _RowFunction(function, (vectors, types.void), locals={}, options=_OPTIONS)
+    compiled.type = types.FunctionType(compiled._sig)
     # A function typed into a prompt has no file, and the next session has another one.
     if Path(function.__code__.co_filename).exists():
         compiled._cache = _KernelCache(function)

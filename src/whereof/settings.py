@@ -57,9 +57,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         for item in fields(self):
+            if getattr(self, item.name) is item.default:
+                continue
             value = plain(getattr(self, item.name))
-            if value is not item.default:
-                self.check(item, value)
+            self.check(item, value)
             if isinstance(value, int | float) and float in self.types()[item.name]:
                 value = _float(item.name, value)
             object.__setattr__(self, item.name, value)

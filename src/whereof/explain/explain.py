@@ -401,4 +401,6 @@ def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
 
 
 def _names(data: Dataset, triple: Prediction) -> dict[str, Any]:
-    return {**triple.spell(data), "labels": triple.spell(data, Vocabulary.label)}
+    names, labelled = triple.spell(data), data.entities.labels or data.relations.labels
+    labels = triple.spell(data, Vocabulary.label) if labelled else dict(names)
+    return {**names, "labels": labels}

@@ -112,6 +112,7 @@ class Predictions:
 
 def _known(trained: Trained, prediction: Prediction) -> NDArray[np.int64]:
     """(n, 2) places of known answers except the prediction's own, and the fact of each."""
-    known = trained.known(prediction)
-    known = known[(known[:, 1] >= -1) & (known[:, 0] != prediction.target)]
-    return np.asarray(known - [prediction.candidates(trained.dataset).start, 0])
+    answers, facts = trained.known(prediction)
+    mine = (facts >= -1) & (answers != prediction.target)
+    first = prediction.candidates(trained.dataset).start
+    return np.column_stack([answers[mine] - first, facts[mine]])

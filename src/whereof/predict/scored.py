@@ -131,20 +131,21 @@ class Trained:
             )
         return self.trace
 
-    def known(self, prediction: Prediction) -> NDArray[np.int64]:
-        """(n, 2) the known answers to a question, and the training fact with each.
+    def known(self, prediction: Prediction) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The known answers to a question, and the training fact with each, (n,) both.
 
         In place of a fact, -1 stands for validation and -2 for test; they come in this order.
         """
         asked, given = (SUBJECT, OBJECT) if prediction.asks == "subject" else (OBJECT, SUBJECT)
-        found = []
+        answers, by = [], []
         for facts, fact_ids, adjacency in self._splits:
             ids = adjacency.facts_of_entity(prediction.given)
             near = facts[ids]
             mine = near[:, RELATION] == prediction.relation
             mine &= near[:, given] == prediction.given
-            found.append(np.stack([near[mine, asked], fact_ids[ids[mine]]], axis=1))
-        return np.concatenate(found)
+            answers.append(near[mine, asked])
+            by.append(fact_ids[ids[mine]])
+        return np.concatenate(answers), np.concatenate(by)
 
     @cached_property
     def _splits(self) -> tuple[tuple[Facts, NDArray[np.int64], Adjacency], ...]:
@@ -209,17 +210,14 @@ class Standing:
 
 def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ...]:
     """Standings with names in place of ids."""
-    rated, entities = trained.learned_ratings, trained.dataset.entities
-    return tuple(
-        Standing(
-            None if rated else probability,
-            score,
-            rank,
-            entities.name(top),
-            {"top_answer": entities.label(top)},
-        )
-        for probability, score, rank, top, _ in standings.tolist()
-    )
+    return tuple(_name_standing(trained, *stands) for *stands, _ in standings.tolist())
+
+
+def _name_standing(
+    trained: Trained, probability: float, score: float, rank: int, top: int
+) -> Standing:
+    entities, shown = trained.dataset.entities, None if trained.learned_ratings else probability
+    return Standing(shown, score, rank, entities.name(top), {"top_answer": entities.label(top)})
 
 
 _SHARED = ("query", "plain_scores", "scores", "_softmax", "log_probabilities", "splits", "new")
@@ -302,11 +300,10 @@ class ScoredPrediction:
     @cached_property
     def splits(self) -> NDArray[np.int8]:
         """(n_candidates,) the first of SPLITS that contains each as an answer, or -1."""
-        answers, facts = self.trained.known(self.prediction)[::-1].T
-        places = self.candidates.places[answers]
-        splits = np.full(len(self.candidates.ids), -1, np.int8)
-        inside = places >= 0
-        splits[places[inside]] = np.maximum(-facts[inside], 0)  # training facts are written last
+        answers, facts = self.trained.known(self.prediction)
+        places, codes = self.candidates.places[answers], np.maximum(-facts, 0)
+        splits, inside = np.full(len(self.candidates.ids), -1, np.int8), places >= 0
+        splits[places[inside][::-1]] = codes[inside][::-1]  # training facts come last and stay
         return splits
 
     @cached_property
@@ -342,12 +339,11 @@ class ScoredPrediction:
         """The entity that is the top answer."""
         return int(self.candidates.ids[self.contenders.argmax()])
 
-    @property
+    @cached_property
     def standing(self) -> Standing:
         """The standing of the prediction with all facts."""
-        score = self.scores[self.place]
-        stands = (self.probability, score, self.rank, self.top, self.top)
-        return name_standings(self.trained, np.array([stands], STANDING))[0]
+        stands = (self.probability, float(self.scores[self.place]), self.rank, self.top)
+        return _name_standing(self.trained, *stands)
 
     def shown(self, probability: float) -> float | None:
         """A probability; None for a rating model."""

@@ -80,7 +80,7 @@ def read_adjacency(folder: Path | None, dataset: Dataset) -> Adjacency:
     files = [] if folder is None else _adjacency_files(folder)
     if not files or not all(file.is_file() for file in files):
         return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
-    return Adjacency(*(np.load(file, mmap_mode="r") for file in files))
+    return Adjacency(*(np.asarray(np.load(file, mmap_mode="r")) for file in files))
 
 
 def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:

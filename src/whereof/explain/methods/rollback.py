@@ -204,8 +204,8 @@ class Rollback:
 
     def remove(self, sets: Sets) -> Removed:
         """Influence of each set, and the standing of the prediction without it."""
-        parts = zip(*map(self._remove, sets.parts()), strict=True)
-        return Removed(*map(np.concatenate, parts))
+        first, *others = map(self._remove, sets.parts())
+        return Removed(*map(np.concatenate, zip(first, *others, strict=True))) if others else first
 
     def _remove(self, sets: Sets) -> Removed:
         scored, changes = self.scored, self.changes(sets)
