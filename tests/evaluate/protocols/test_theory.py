@@ -25,7 +25,6 @@ from evaluate.small import (
     sampled,
     scores_of,
 )
-from whereof.evaluate.protocols import theory
 from whereof.evaluate.protocols.theory import (
     Theory,
     constants,
@@ -218,10 +217,8 @@ NUMBERS = st.tuples(
 )
 
 
-@given(NUMBERS, st.sampled_from([1, 3, 1 << 20]))
-def test_the_recurrence_is_a_double_loop(
-    numbers: tuple[float, float, int, list[float]], block: int
-) -> None:
+@given(NUMBERS)
+def test_the_recurrence_is_a_double_loop(numbers: tuple[float, float, int, list[float]]) -> None:
     L, beta, n, rates = numbers
     wanted = []
     for start in range(min(n, len(rates)) + 1):
@@ -229,9 +226,7 @@ def test_the_recurrence_is_a_double_loop(
         for a in rates[start:]:
             delta = (1 - 1 / n) * (1 + a * beta) * delta + (delta + a * L) / n
         wanted.append(start / n + L * delta)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(theory, "_BLOCK", block)
-        found = recurrence_bound(L, beta, np.array(rates), n)
+    found = recurrence_bound(L, beta, np.array(rates), n)
     assert found == pytest.approx(min(wanted), rel=1e-9, abs=1e-12)
 
 

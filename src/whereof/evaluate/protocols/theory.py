@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof._jit import kernel
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import PAPER, Protocol, Retrainings, SampleSize, table_of
@@ -28,8 +29,6 @@ from whereof.units import count, is_number, show
 
 _METHODS = ("rollback", "random")
 """The first fact of the one, and `N_RANDOM` facts of the other."""
-_BLOCK = 1 << 20
-"""Steps of the recurrence held in memory at a time."""
 N_RANDOM = 3
 """Random adjacent facts that are removed for each prediction, besides the first of rollback."""
 _MOST_FACTS = 10_000
@@ -74,21 +73,23 @@ def recurrence_bound(L: float, beta: float, rates: Numbers, n_facts: int) -> flo
     backwards, in logarithms, since they outgrow any float.
     """
     starts = np.arange(min(n_facts, len(rates)) + 1)
-    log_sums = np.full(len(starts), -np.inf)  # of the steps from each start on
-    log_growth, log_sum = 0.0, -np.inf
-    for stop in range(len(rates), 0, -_BLOCK):
-        first = max(stop - _BLOCK, 0)
-        steps = rates[first:stop][::-1]
-        growths = log_growth + np.cumsum(np.log1p((1 - 1 / n_facts) * beta * steps))
-        before = np.concatenate([[log_growth], growths[:-1]])
-        with np.errstate(divide="ignore"):  # a rate may be 0
-            terms = np.log(steps) + math.log(L / n_facts) + before
-        sums = np.logaddexp.accumulate(np.concatenate([[log_sum], terms]))[1:][::-1]
-        log_growth, log_sum = float(growths[-1]), float(sums[0])
-        mine = log_sums[first:stop]
-        mine[:] = sums[: len(mine)]
+    log_sums = np.full(len(starts), -np.inf)
+    _add_steps(rates, (1 - 1 / n_facts) * beta, math.log(L / n_facts), log_sums)
     with np.errstate(over="ignore"):
         return float((starts / n_facts + np.exp(math.log(L) + log_sums)).min())
+
+
+@kernel
+def _add_steps(rates, growth, log_scale, log_sums):
+    """Fill in the log of the sum of the steps from each start on."""
+    log_growth, log_sum = 0.0, -np.inf
+    for step in range(rates.shape[0] - 1, -1, -1):
+        if rates[step] > 0:
+            log_term = np.log(rates[step]) + log_scale + log_growth
+            log_sum = np.logaddexp(log_sum, log_term)
+        log_growth += np.log1p(growth * rates[step])
+        if step < log_sums.shape[0]:
+            log_sums[step] = log_sum
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,6 @@ class Theory:
 
     model: str
     largest_norm: Annotated[float, Column("", "largest norm C", "number")]
-    """Of a row, during training."""
     lipschitz: Annotated[float | None, Column("", "Lipschitz constant 2 C^2", "number")]
     """By the paper's lemma; None for models whose score is not a product of three rows."""
     lipschitz_met: Annotated[float, Column("", "largest slope in training", "number")]
@@ -105,11 +105,9 @@ class Theory:
     n_facts: int
     n_steps: int
     rate: Annotated[float, Column("", "rate constant c", "number")]
-    """c: the least number with a rate of at most c / t at step t."""
     stability_bound: Annotated[float | None, Column("", "stability bound", "number")]
     """Lambda_stab-nc, in closed form; vacuous above 1. None without constants, or with batches."""
     recurrence_bound: Annotated[float | None, Column("", "bound by recurrence", "number")]
-    """The same recurrence unrolled with the actual rates, for the best start; may be infinite."""
     rollback_error: Annotated[float, Column("", "mean |rollback - retrained|", "number")]
     """Of the probability (or rating)."""
     original_error: Annotated[float, Column("", "mean |original - retrained|", "number")]
