@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -181,7 +182,7 @@ class Evaluation:
 
     @property
     def _ran(self) -> list[Protocol]:
-        return [each for each in protocols() if each.ran(self)]
+        return [each for each in protocols() if any(map(self.results.get, each.fields))]
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
@@ -219,7 +220,7 @@ def evaluate(
     names: of the run and its dataset. variants: by protocol and name, one case per seed.
     """
     start = time.perf_counter()
-    every = [case for mine in variants.values() for each in mine.values() for case in each]
+    every = chain(*(case for mine in variants.values() for case in mine.values()))
     picked = {case: pick(case, options, threads) for case in dict.fromkeys([*cases, *every])}
     seeds, samples = [picked[case] for case in cases], [*picked.values()]
     asked = protocols(options.protocols)
@@ -263,7 +264,8 @@ def evaluate(
 
 def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: EvaluateOptions) -> None:
     """Announce all retrainings, then do those known beforehand: large batches are faster."""
-    asked = {s: [task.name for task in tasks if s in task.samples] for s in samples}
+    mine = {task.name: [*chain(*task.variants.values())] or task.seeds for task in tasks}
+    asked = {s: [name for name, theirs in mine.items() if s in theirs] for s in samples}
     counts = (count_retrainings(names, options, s.size) for s, names in asked.items())
     samples[0].case.retrainer.events.emit(Foreseen(sum(counts)))
     for sample, names in asked.items():

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof._jit import kernel
 from whereof.data.dataset import Dataset
@@ -24,7 +23,7 @@ from whereof.models.match import MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.training.config import TrainConfig
 from whereof.training.results import Validation
-from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers
 
 _BLOCK = 256
 _LENGTHS = (10, 20)
@@ -38,7 +37,7 @@ _PROBED = 512
 """Facts ranked by each thread to measure the speed."""
 
 
-def ranking_metrics(ranks: NDArray[np.float64]) -> dict[str, float]:
+def ranking_metrics(ranks: Numbers) -> dict[str, float]:
     """Mean reciprocal rank and hits at k, as fractions."""
     hits = {f"hits@{k}": float((ranks <= k).mean()) for k in _HITS}
     return {"mrr": float((1 / ranks).mean()), **hits}
@@ -176,7 +175,7 @@ class SplitEvaluator:
         reverse: bool = False,
         filters: Sequence[tuple[str, ...]] = _FILTERS,
         events: Events | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Numbers:
         """(n, n_filters) ranks of objects (or subjects) without those known from some splits."""
         facts = self._turn(facts, reverse)
         queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])

@@ -103,10 +103,6 @@ class Protocol:
         """The results as charts."""
         return ()
 
-    def ran(self, found: "Evaluation") -> bool:
-        """Whether an evaluation has results of this protocol."""
-        return any(found.results.get(name) for name in self.fields)
-
 
 def protocols(names: Sequence[str] | None = None) -> list[Protocol]:
     """Protocols in the order in which they run; by name, or all that are registered."""

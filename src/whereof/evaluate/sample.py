@@ -250,12 +250,6 @@ class Task:
     """By name, the samples of runs with other settings; see `Protocol.variants`."""
     retrainings: list[Retraining] = field(default_factory=list)
 
-    @property
-    def samples(self) -> list[Sample]:
-        """The samples of the variants or, without variants, of the run itself."""
-        variants = [sample for mine in self.variants.values() for sample in mine]
-        return variants or list(self.seeds)
-
     def retrain(
         self,
         sample: Sample,

@@ -2,10 +2,9 @@
 
 from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.table import Column
 from whereof.types import Numbers
@@ -50,7 +49,7 @@ def measured(values: Sequence[Numbers], seed: int) -> tuple[float, Interval | No
 
 
 def over_seeds(
-    values: Sequence[NDArray[Any]], seed: int
+    values: Sequence[Numbers], seed: int
 ) -> tuple[float, Interval | None, tuple[float, ...]]:
     """The mean over seeds, its interval, and the mean of every seed."""
     return *measured(values, seed), tuple(float(mine.mean()) for mine in values)
@@ -155,13 +154,13 @@ def spearman(x: Numbers, y: Numbers) -> float:
     return pearson(average_ranks(x), average_ranks(y))
 
 
-def average_ranks(values: Numbers) -> NDArray[np.float64]:
+def average_ranks(values: Numbers) -> Numbers:
     """(n,) ranks from 1, lowest first; equal values share their mean rank."""
     _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], np.float64)
 
 
-def _kept(values: Sequence[Numbers]) -> list[NDArray[np.float64]]:
+def _kept(values: Sequence[Numbers]) -> list[Numbers]:
     """Per seed, the values that are not NaN; seeds without any are left out."""
     known = [np.asarray(mine, np.float64) for mine in values]
     known = [mine[~np.isnan(mine)] for mine in known]

@@ -1,26 +1,22 @@
 """The Kelpie protocol: all explanations removed together, and how far the answers fall."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import MethodName, Protocol, Retrainings, SampleSize, Size, best
 from whereof.evaluate.sample import Task, facts_text
-from whereof.evaluate.statistics import mean_size
 from whereof.retrain.engine import Job
 from whereof.table import Column
 from whereof.units import count, show
 
 LIMIT = 100
 """Predictions of a seed that are looked at."""
-_Fall = tuple[int, NDArray[np.int32]]
-"""The number of removed facts, and (2, n_predictions) ranks before and after."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +57,8 @@ class KelpieProtocol(Protocol):
 
         A seed without any is left out, and so is a size that leaves no fact to train on.
         """
-        options = task.options
-        falls = {cell: list[_Fall]() for cell in product(options.methods, options.sizes)}
+        options, rows = task.options, list[Kelpie]()
+        found = {cell: list[list[float]]() for cell in product(options.methods, options.sizes)}
         for sample in task.seeds:
             control, jobs = sample.ask([]).control, {}
             which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
@@ -74,8 +70,14 @@ class KelpieProtocol(Protocol):
             for cell, job in jobs.items():
                 (after,) = task.retrain(sample, [job], *cell).jobs
                 ranks = np.stack([control["rank"][which], after["rank"]])
-                falls[cell].append((len(job.removed), ranks))
-        return {"kelpie": tuple(_row(*cell, found) for cell, found in falls.items() if found)}
+                hits, mrr = (ranks == 1).mean(axis=1), (1 / ranks).mean(axis=1)
+                found[cell].append([len(which), len(job.removed), *hits, *mrr])
+        for cell, seeds in found.items():
+            if seeds:
+                n, removed, hits, hits_after, mrr, mrr_after = np.mean(seeds, axis=0).tolist()
+                falls = hits, hits_after, hits - hits_after, mrr, mrr_after, mrr - mrr_after
+                rows.append(Kelpie(*cell, round(n), len(seeds), removed, *falls))
+        return {"kelpie": tuple(rows)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         if row := best(found.kelpie, "hits1_fall"):
@@ -87,12 +89,3 @@ class KelpieProtocol(Protocol):
 
 
 PROTOCOL = KelpieProtocol()
-
-
-def _row(method: str, k: Size, falls: Sequence[_Fall]) -> Kelpie:
-    sizes, ranks = zip(*falls, strict=True)
-    hits = np.mean([(mine == 1).mean(axis=1) for mine in ranks], axis=0)  # before and after
-    mrr = np.mean([(1 / mine).mean(axis=1) for mine in ranks], axis=0)
-    n_predictions, removed_mean = mean_size([mine[0] for mine in ranks]), float(np.mean(sizes))
-    falling = [float(each) for both in (hits, mrr) for each in (*both, both[0] - both[1])]
-    return Kelpie(method, k, n_predictions, len(falls), removed_mean, *falling)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.chart import Bar, Chart
 from whereof.evaluate.evaluation import Evaluation
@@ -80,7 +79,7 @@ class TrueInfluences:
 class Truth(TrueInfluences):
     """True influences of one seed: how far each prediction falls without each single fact."""
 
-    matrix: NDArray[np.float64] | None = None
+    matrix: Numbers | None = None
     """(n_facts, n_predictions) falls of the probability (or rating), if all facts were removed."""
 
     def __init__(self, sample: Sample, options: EvaluateOptions) -> None:
@@ -102,7 +101,7 @@ class Truth(TrueInfluences):
             self.drops = [self.matrix[ids, n] for n, ids in enumerate(self.adjacent)]
 
     @property
-    def pairs(self) -> NDArray[np.void]:
+    def pairs(self) -> Any:
         """(n_pairs,) of `PAIR`: every prediction and each fact adjacent to it."""
         sizes = [*map(len, self.adjacent)]
         pairs = np.zeros(sum(sizes), PAIR)

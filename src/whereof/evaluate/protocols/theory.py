@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof._jit import kernel
 from whereof.evaluate.evaluation import Evaluation
@@ -164,7 +163,7 @@ class TheoryProtocol(Protocol):
         )
         return {"theory": row}
 
-    def _errors(self, sample: Sample, options: EvaluateOptions) -> NDArray[np.float64]:
+    def _errors(self, sample: Sample, options: EvaluateOptions) -> Numbers:
         """(n_pairs, 2) distance of rollback, and of the original, to the retrained model."""
         chosen, jobs = _choose(sample), self.jobs(sample, options)
         outcomes = sample.ask(jobs)
