@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -74,25 +74,8 @@ class Change:
     removed_mean: float
 
 
-class _Effects(NamedTuple):
-    """Predictions of one seed without the facts of one method and size: (n_predictions,) each."""
-
-    pd: Numbers
-    """1 where the probability fell."""
-    tc: Numbers
-    """1 where the top answer changed."""
-    tc_released: Numbers
-    left: Numbers
-    """The probability (or rating) after removal."""
-    sizes: Numbers
-
-    @classmethod
-    def of(cls, sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> "_Effects":
-        after, top = np.concatenate(outcomes.jobs), outcomes.control["top"]
-        left = sample.outputs(after)
-        fell = left < sample.outputs(outcomes.control)
-        effects = fell, after["top"] != top, after["top_released"] != top, left, [*map(len, sets)]
-        return cls(*(np.asarray(each, np.float64) for each in effects))
+_Effects = Mapping[str, Numbers]
+"""By metric, (n_predictions,): for one method and size in one seed."""
 
 
 class RemovalProtocol(protocol.Protocol):
@@ -122,7 +105,7 @@ class RemovalProtocol(protocol.Protocol):
             for (method, k), sets in sample.cells(options).items():
                 predicted = sample.predicted(method, sets)
                 outcomes = task.retrain(sample, _jobs(sets), method, k, sets, predicted)
-                found.setdefault((method, k), []).append(_Effects.of(sample, sets, outcomes))
+                found.setdefault((method, k), []).append(_measure(sample, sets, outcomes))
         rows = [_row(method, k, mine, options.seed) for (method, k), mine in found.items()]
         queries = [[made.answered(None) for made in sample.predictions] for sample in task.seeds]
         significance, changes = list[Significance](), list[Change]()
@@ -132,12 +115,12 @@ class RemovalProtocol(protocol.Protocol):
             names = row.method, str(options.baseline), row.k
             both = [*zip(found[row.method, row.k], found[names[1:]], strict=True)]
             for metric in _METRICS:
-                differences = [getattr(one, metric) - getattr(two, metric) for one, two in both]
+                differences = [one[metric] - two[metric] for one, two in both]
                 mean, interval, seeds = over_seeds(differences, options.seed)
                 p_value = statistics.randomisation_p(differences, options.seed, queries=queries)
                 significance.append(Significance(*names, metric, mean, p_value, interval, seeds))
-            lower = statistics.spread(np.concatenate([two.left - one.left for one, two in both]))
-            changes.append(Change(*names, lower, row.removed_mean))
+            lower = np.concatenate([two["left"] - one["left"] for one, two in both])
+            changes.append(Change(*names, statistics.spread(lower), row.removed_mean))
         tests, changed = tuple(significance), tuple(changes)
         return {"removal": tuple(rows), "significance": tests, "changes": changed}
 
@@ -210,12 +193,24 @@ def _jobs(sets: Sequence[FactIds]) -> list[Job]:
     return [Job.of(ids, [number]) for number, ids in enumerate(sets)]
 
 
+def _measure(sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> _Effects:
+    after, top = np.concatenate(outcomes.jobs), outcomes.control["top"]
+    effects = {
+        "pd": sample.outputs(after) < sample.outputs(outcomes.control),
+        "tc": after["top"] != top,
+        "tc_released": after["top_released"] != top,
+        "left": sample.outputs(after),
+        "removed": [*map(len, sets)],
+    }
+    return {name: np.asarray(values, np.float64) for name, values in effects.items()}
+
+
 def _row(method: str, k: Size, found: Sequence[_Effects], seed: int) -> Removal:
     measures: dict[str, Any] = {}
     for metric in (*_METRICS, "tc_released"):
-        mean, interval, seeds = over_seeds([getattr(each, metric) for each in found], seed)
+        mean, interval, seeds = over_seeds([each[metric] for each in found], seed)
         measures |= {metric: mean, f"{metric}_interval": interval, f"{metric}_seeds": seeds}
-    sizes = [each.sizes for each in found]
+    sizes = [each["removed"] for each in found]
     return Removal(
         method,
         k,
