@@ -98,10 +98,8 @@ def part(found: Evaluation, **values: Any) -> PartResult:
     document = {
         "asked": {},
         "evaluation": found.to_dict(),
-        "runs": [
-            {"seed": seed, "seconds": seconds, "metrics": {"test": test}}
-            for seed, seconds in ((42, 0.5), (43, 0.7))
-        ],
+        "training_seconds": [0.5, 0.7],
+        "metrics": [{"test": test}] * 2,
         "significance": [],
         "examples": [],
         "measured": {

@@ -119,7 +119,7 @@ def test_approximation_has_every_seed_that_is_known(tables: dict[str, Comparison
 
 def test_one_seed_has_no_interval_over_seeds() -> None:
     part = hand_made.table1()
-    part = replace(part, runs=part.runs[:1])
+    part = replace(part, metrics=part.metrics[:1])
     results = hand_made.results(
         PaperOptions(models=("distmult",), seeds=1), {"removal-distmult": part}
     )

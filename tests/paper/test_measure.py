@@ -62,7 +62,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     folder.mkdir()
     labels = (SHARED / "entity2text.txt").read_text(encoding="utf-8")
     (folder / "entity2text.txt").write_text(labels, encoding="utf-8")
-    wanted = {name for example in EXAMPLES for name in (example.subject, example.paper)}
+    wanted = {name for example in EXAMPLES for name in (example.names[0], example.names[2])}
     pairs = [line.split("\t") for line in labels.splitlines()]
     entities = {name for name, label, *_ in pairs if label in wanted}
     relations = {example.relation for example in EXAMPLES}
@@ -101,7 +101,7 @@ def test_labels_lead_to_the_entities_that_are_meant(run: whereof.Run) -> None:
     assert events.notes == []
     assert len(found) == len(EXAMPLES) == 3
     for example, mine in zip(EXAMPLES, found, strict=True):
-        subject, object_, papers = FOUND[example.subject]
+        subject, object_, papers = FOUND[example.names[0]]
         asked, facts = mine.ours.prediction, mine.ours.facts
         assert (asked.subject, asked.relation, asked.object) == (subject, example.relation, object_)
         # Two counties are called Delaware, and two things Bird. Training has one of each.
@@ -120,7 +120,7 @@ def test_the_examples_are_predictions_of_the_test_split(run: whereof.Run) -> Non
     data = run.dataset
     tested = set(map(tuple, data.test.tolist()))
     for example in EXAMPLES:
-        subject, object_ = (data.entities.find(name) for name in (example.subject, example.object))
+        subject, object_ = map(data.entities.find, example.names[:2])
         assert (subject, data.relations.find(example.relation), object_) in tested
 
 

@@ -33,7 +33,7 @@ def compare(results: Results) -> list[Comparison]:
             rows.append(replace(row, figures=figures))
         firsts = [*dict.fromkeys(row.names[0] for row in rows)]
         rows.sort(key=lambda row: firsts.index(row.names[0]))
-        texts = table.about.format(lazy=lazy), printed.claims.get(name), counts_text(rows)
+        texts = table.about.format(lazy=lazy), counts_text(rows)
         if rows:
             tables.append(replace(table, about=" ".join(filter(None, texts)), rows=rows))
     return tables
@@ -98,7 +98,7 @@ def _explaining(mine: PartResult, method: str) -> Sequence[float]:
 
 
 def _models(mine: PartResult) -> Iterator[Row]:
-    tests = [found for run in mine.runs if (found := run.metrics.get("test"))]
+    tests = [metrics["test"] for metrics in mine.metrics if "test" in metrics]
     filters = {"paper's": [test["paper_filter"] for test in tests], "standard": tests}
     for name, metrics in filters.items() if tests else ():
         values = ([each[it] for each in metrics if it in each] for it in RANKINGS)
@@ -106,7 +106,7 @@ def _models(mine: PartResult) -> Iterator[Row]:
 
 
 def _times(mine: PartResult) -> Iterator[Row]:
-    seconds = [run.seconds for run in mine.runs], _explaining(mine, "rollback")
+    seconds = mine.training_seconds, _explaining(mine, "rollback")
     in_units = ([each / size for each in found] for found in seconds for size in (1, 60))
     yield _row(mine, [*map(Figure.over, in_units)])
 

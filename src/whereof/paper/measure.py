@@ -33,7 +33,7 @@ from whereof.training import asks_for_objects, choose_config
 from whereof.training.problem import Problem
 
 _PRESET = "paper"
-_FORMAT = 1
+_FORMAT = 2
 """Of the file of a finished part."""
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
 _SHOWN = 3
@@ -47,15 +47,6 @@ class Measured:
     command: str
     machine: str
     date: str
-
-
-@dataclass(frozen=True)
-class TrainedRun:
-    """One seed of a run: how long training took, and how good the model is."""
-
-    seed: int
-    seconds: float
-    metrics: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,9 @@ class PartResult:
     part: Part
     evaluation: Evaluation
     measured: Measured
-    runs: tuple[TrainedRun, ...]
+    training_seconds: tuple[float, ...]
+    """By seed, as the metrics."""
+    metrics: tuple[dict[str, Any], ...]
     significance: tuple[Significance, ...]
     """Rollback against every baseline."""
     examples: tuple[Explanation, ...]
@@ -141,10 +134,7 @@ class Measuring:
     @cached_property
     def where(self) -> EngineOptions:
         """Where runs are trained and retrained; not `auto`."""
-        asked = self.options.engine
-        if asked.engine != "auto":
-            return asked
-        return settle_engine(asked, self.recipe(plan(self.options)[0]).problem)
+        return settle_engine(self.options.engine, self.recipe(plan(self.options)[0]).problem)
 
     @cached_property
     def engine(self) -> Engine:
@@ -215,11 +205,13 @@ class Measuring:
             rows = self.options.folder / "retrainings" / f"{part.name}.parquet"
             evaluation.to_file(rows, force=True)
         date = datetime.now(UTC).isoformat(timespec="seconds")
+        runs = [self.sibling(run, seed=seed) for seed in part.seeds]
         document = plain(
             {
                 "asked": self._asked(part),
                 "measured": Measured(self.options.command, self.engine.describe(), date),
-                "runs": [self._trained(run, seed) for seed in part.seeds],
+                "training_seconds": [each.summary()["seconds"] for each in runs],
+                "metrics": [each.metrics for each in runs],
                 "evaluation": evaluation.to_dict(),
                 "significance": self._significance(run, part, evaluation),
                 "examples": [
@@ -232,10 +224,6 @@ class Measuring:
         )
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False), force=True)
         return PartResult.from_dict(part, document, str(path))
-
-    def _trained(self, run: Run, seed: int) -> TrainedRun:
-        mine = self.sibling(run, seed=seed)
-        return TrainedRun(seed, mine.summary()["seconds"], mine.metrics)
 
     def _evaluate(self, run: Run, options: EvaluateOptions) -> Evaluation:
         return run.evaluate(events=self.events, **options.to_dict(), **self.where.to_dict())
@@ -284,13 +272,14 @@ def explain_examples(
 ) -> list[ExplainedExample]:
     """How a run explains the paper's examples; those that are not in the data are left out."""
     explained, missing = [], []
-    for it in examples:
+    for example in examples:
+        subject, target, paper = example.names
         try:
-            found = run.explain(it.subject, it.relation, it.object, top=None)
+            found = run.explain(subject, example.relation, target, top=None)
         except WhereofError as error:
             missing.append(str(error))
             continue
-        wanted = (found.prediction.relation, found.prediction.object, it.paper)
+        wanted = (found.prediction.relation, found.prediction.object, paper)
         papers = [
             fact
             for fact in found.facts

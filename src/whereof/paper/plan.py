@@ -38,11 +38,9 @@ Printed = float | tuple[float, float]
 class PublishedExample:
     """A prediction that the paper explains, by labels."""
 
-    subject: str
     relation: str
-    object: str
-    paper: str
-    """The subject of the paper's fact, which has the prediction's relation and object."""
+    names: tuple[str, str, str]
+    """Subject, object, and the subject of the paper's fact."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,6 @@ class Published:
     protocols: tuple[str, ...]
     lazy: dict[str, str]
     printed: dict[str, dict[str, tuple[Printed, ...]]]
-    claims: dict[str, str] = field(default_factory=dict)
-    """By our table: what the paper says without figures."""
     parts: tuple[dict[str, Any], ...] = ()
     examples: tuple[PublishedExample, ...] = ()
     limit: int | None = None
