@@ -3,7 +3,8 @@
 import json
 import tomllib
 from collections import ChainMap
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from dataclasses import Field, fields
 from functools import partial
 from pathlib import Path
@@ -94,16 +95,26 @@ def _number_or_word(value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
 
 
+Result = tuple[Any, Callable[[], None]]
+"""What a command returns: the result, which --json prints, and a function that shows it."""
+
+
 class SettingsCommand(click.Command):
     """A command with an option for every setting of some tables, and with --config and --json.
 
-    If tables have a setting in common, the last one counts.
+    If tables have a setting in common, the last one counts. With `progress`, the command gets
+    `events`, which are shown in the terminal.
     """
 
     def __init__(
-        self, *args: Any, tables: tuple[type[Settings], ...] = (), **attributes: Any
+        self,
+        *args: Any,
+        tables: tuple[type[Settings], ...] = (),
+        progress: bool = False,
+        **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
+        self.progress = progress
         chosen: dict[str, SettingOption] = {}
         for table in tables:
             for item in (item for item in fields(table) if "group" in item.metadata):
@@ -121,6 +132,19 @@ class SettingsCommand(click.Command):
             ["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else."
         )
         self.params += [config, as_json, *chosen.values()]
+
+    def invoke(self, ctx: click.Context) -> None:
+        as_json = ctx.params.pop("as_json")
+        with ExitStack() as stack:
+            if self.progress:
+                from whereof.cli.progress import TerminalEvents
+
+                ctx.params["events"] = stack.enter_context(TerminalEvents())
+            found, show = super().invoke(ctx)
+        if as_json:
+            print_json(found if isinstance(found, dict) else found.to_dict())
+        else:
+            show()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}

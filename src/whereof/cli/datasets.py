@@ -1,5 +1,6 @@
 """`whereof datasets`."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ _SIZES = ("n_facts", "n_valid", "n_test", "n_entities", "n_relations")
     type=_options.FILE,
     help="Folder of named datasets  [default: $WHEREOF_DATA, else downloaded]",
 )
-def command(name: str | None, download: bool, data_dir: Path | None, as_json: bool) -> None:
+def command(name: str | None, download: bool, data_dir: Path | None) -> _options.Result:
     """List the named datasets, or show one of them.
 
     A dataset is part of the package (bundled), in a folder of yours (copy), downloaded before
@@ -38,12 +39,11 @@ def command(name: str | None, download: bool, data_dir: Path | None, as_json: bo
             with TerminalEvents() as events:
                 find_folder(entry, data_dir, events)
         about = _describe(entry, data_dir)
-        _options.print_json(about) if as_json else _show(about)
-    elif download:
+        return about, partial(_show, about)
+    if download:
         raise WhereofError(f"--download needs a NAME; choose from {', '.join(CATALOGUE)}")
-    else:
-        listed = [_describe(entry, data_dir) for entry in CATALOGUE.values()]
-        _options.print_json({"datasets": listed}) if as_json else _list(listed)
+    listed = [_describe(entry, data_dir) for entry in CATALOGUE.values()]
+    return {"datasets": listed}, partial(_list, listed)
 
 
 def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:

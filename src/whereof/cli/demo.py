@@ -2,20 +2,37 @@
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from whereof.cli import _options
+from whereof.events import Events, Note
 
 _QUERY = ("india", "students")
 _TOP = 5
 
 
-@_options.command("demo")
+@_options.command("demo", progress=True)
 @_options.new_run
-def command(out: Path | None, as_json: bool) -> None:
+def command(out: Path | None, events: Events) -> _options.Result:
     """Train on the bundled dataset Nations, predict, explain and verify."""
     from whereof import api
-    from whereof.cli.progress import TerminalEvents
+
+    path = out or api.free_path("demo")
+    greeting = "Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa)."
+    events.emit(Note(greeting))
+    run = api.train("nations", out=path, preset="paper", events=events)
+    answers = run.predict(*_QUERY, top=_TOP)
+    run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
+    why = run.explain(*_QUERY, None, top=_TOP)
+    verdict = run.verify(*_QUERY, None, top=_TOP, events=events)
+    shown: dict[str, Any] = {"predict": answers, "explain": why, "verify": verdict}
+    documents = {name: each.to_dict() for name, each in shown.items()}
+    return {"train": run.summary(), **documents}, partial(_show, run, path, answers, why, verdict)
+
+
+def _show(run: Any, path: Path, prediction: Any, explanation: Any, verdict: Any) -> None:
     from whereof.explain.options import ExplainOptions
     from whereof.present.explanation import show_explanation
     from whereof.present.metrics import metrics_table
@@ -23,19 +40,6 @@ def command(out: Path | None, as_json: bool) -> None:
     from whereof.present.terminal import console, heading, show
     from whereof.present.verdict import show_verdict
 
-    path = out or api.free_path("demo")
-    with TerminalEvents() as events:
-        events.say("Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa).")
-        run = api.train("nations", out=path, preset="paper", events=events)
-        prediction = run.predict(*_QUERY, top=_TOP)
-        run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
-        explanation = run.explain(*_QUERY, None, top=_TOP)
-        verdict = run.verify(*_QUERY, None, top=_TOP, events=events)
-    if as_json:
-        answers, why = prediction.to_dict(), explanation.to_dict()
-        done = {"train": run.summary(), "predict": answers, "explain": why}
-        _options.print_json({**done, "verify": verdict.to_dict()})
-        return
     screen = console()
     show(screen, metrics_table(run.metrics), "")
     show(screen, answers_table("Where do students from india go?", prediction.answers))

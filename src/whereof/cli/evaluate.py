@@ -1,5 +1,6 @@
 """`whereof evaluate`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,17 @@ import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
+from whereof.events import Events
 from whereof.retrain.options import EngineOptions
 
 
-@_options.command("evaluate", tables=(EvaluateOptions, EngineOptions))
+@_options.command("evaluate", progress=True, tables=(EvaluateOptions, EngineOptions))
 @_options.run_argument
 @_options.file_option("-o", "--out", help="Also write all retrainings as rows.")
 @_options.flag("--force", help="Overwrite FILE if it exists.")
 def command(
-    run: "whereof.Run", out: Path | None, force: bool, as_json: bool, **settings: Any
-) -> None:
+    run: "whereof.Run", out: Path | None, force: bool, events: Events, **settings: Any
+) -> _options.Result:
     """Measure how well methods explain a run: remove facts and retrain.
 
     For every prediction, each method names the most important facts. Whereof retrains the model
@@ -34,7 +36,6 @@ def command(
     stopped. The ending of the file for -o is its format: .parquet, or .jsonl, .tsv, .txt or .csv,
     each also with .gz.
     """
-    from whereof.cli.progress import TerminalEvents
     from whereof.present.files import check_file
     from whereof.present.report import show_evaluation
     from whereof.present.terminal import console
@@ -43,12 +44,8 @@ def command(
         check_file(out, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
-    with TerminalEvents() as events:
-        found = run.evaluate(events=events, **_options.given(settings))
+    found = run.evaluate(events=events, **_options.given(settings))
     if out is not None:  # first, because the reader of the tables may stop early
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)
-    if as_json:
-        _options.print_json(found.to_dict())
-    else:
-        show_evaluation(console(), found)
+    return found, partial(show_evaluation, console(), found)

@@ -1,6 +1,8 @@
 """`whereof explain`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import click
 import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.explain.options import ExplainOptions
 from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings, choice, number
@@ -38,7 +41,7 @@ class _BulkOptions(Settings):
     )
 
 
-@_options.command("explain", tables=(ExplainOptions, EngineOptions, _BulkOptions))
+@_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))
 @_options.run_argument
 @click.argument("prediction", nargs=-1)
 @_options.flag("--everything", help="List every adjacent fact, supporting or not.")
@@ -47,8 +50,8 @@ class _BulkOptions(Settings):
 @_options.file_option("--svg", help="Also write the graph alone.")
 @_options.flag("--force", help="Overwrite files that exist; with --predictions, start again.")
 def command(
-    run: "whereof.Run", prediction: tuple[str, ...], everything: bool, as_json: bool, **options: Any
-) -> None:
+    run: "whereof.Run", prediction: tuple[str, ...], events: Events, **options: Any
+) -> _options.Result:
     r"""Rank the training facts that made the model predict something.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
@@ -66,44 +69,35 @@ def command(
     or .csv, each also with .gz, or .parquet. After an interruption, run the same command again to
     continue.
     """
-    from whereof.cli.progress import TerminalEvents
+    from whereof.explain.method import get_method
 
     tables = (_BulkOptions, EngineOptions, ExplainOptions)
     bulk, engine, settings = (
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
-    retrains = _retrains(settings)
-    _check(prediction, bulk, retrains, options)
-    if as_json and options["as_csv"]:
-        raise WhereofError("--json and --csv both write to standard output; choose one of them")
-    if everything:
-        if "top" in settings:
-            raise WhereofError("--everything lists every adjacent fact; leave out --top")
+    retrains = "retraining" in get_method(settings.get("method", ExplainOptions.method)).needs
+    _check(prediction, bulk, settings, retrains, options)
+    if options["everything"]:
         settings["top"] = None
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
-    with TerminalEvents() as events:
-        if not prediction:
-            written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
-            _report(bulk["predictions"], written, as_json)
-            return
-        more = engine | {"events": events} if retrains else {}
-        _explain_one(run, prediction, settings, more, as_json, options)
-
-
-def _retrains(settings: dict[str, Any]) -> bool:
-    if "method" not in settings:
-        return False
-    from whereof.explain.method import get_method
-
-    return "retraining" in get_method(settings["method"]).needs
+    if prediction:
+        given = engine if retrains else {}
+        ask = partial(run.explain, *prediction, events=events, **settings, **given)
+        return _explain_one(ask, ExplainOptions(**settings), options)
+    written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
+    return written, partial(click.echo, _report(bulk["predictions"], written))
 
 
 def _check(
-    prediction: tuple[str, ...], bulk: dict[str, Any], retrains: bool, options: dict[str, Any]
+    prediction: tuple[str, ...],
+    bulk: dict[str, Any],
+    settings: dict[str, Any],
+    retrains: bool,
+    options: dict[str, Any],
 ) -> None:
     """Refuse options that do not go together; those in a file may be meant for other commands."""
-    many = "predictions" in bulk
+    many, as_csv = "predictions" in bulk, options["as_csv"]
     if bool(prediction) == many:
         raise WhereofError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
@@ -112,7 +106,7 @@ def _check(
         raise WhereofError("give both --predictions and -o FILE: the file gets the explanations")
     for name in ("as_csv", "html", "svg"):
         if many and options[name]:
-            file = "; for CSV in bulk, name the file: -o FILE.csv" if name == "as_csv" else ""
+            file = "; for CSV in bulk, name the file: -o FILE.csv" if as_csv else ""
             raise WhereofError(f"--{name.removeprefix('as_')} requires one PREDICTION{file}")
     for name in filter(_options.is_typed, _BulkOptions.names()):
         if not many and not (retrains and name == "threads"):
@@ -120,8 +114,12 @@ def _check(
     for name in filter(_options.is_typed, ("engine", "ray_address")):
         if not retrains:
             raise WhereofError(f"--{name.replace('_', '-')} requires a --method that retrains")
-    if options["as_csv"] and prediction[-1].endswith(".csv"):
+    if as_csv and prediction[-1].endswith(".csv"):
         raise WhereofError(f"--csv takes no file: it prints; write --csv > {prediction[-1]}")
+    if as_csv and _options.is_typed("as_json"):
+        raise WhereofError("--json and --csv both write to standard output; choose one of them")
+    if options["everything"] and "top" in settings:
+        raise WhereofError("--everything lists every adjacent fact; leave out --top")
 
 
 def _candidates(wanted: str | list[str]) -> str | list[str]:
@@ -135,13 +133,8 @@ def _candidates(wanted: str | list[str]) -> str | list[str]:
 
 
 def _explain_one(
-    run: "whereof.Run",
-    names: tuple[str, ...],
-    settings: dict[str, Any],
-    more: dict[str, Any],
-    as_json: bool,
-    files: dict[str, Any],
-) -> None:
+    explain: Callable[..., Any], options: ExplainOptions, files: dict[str, Any]
+) -> _options.Result:
     from whereof.explain.method import get_method
     from whereof.present.bulk import facts_csv
     from whereof.present.explanation import explanation_page, show_explanation
@@ -149,7 +142,6 @@ def _explain_one(
     from whereof.present.terminal import console
     from whereof.run.files import check_free, write_text
 
-    options = ExplainOptions.from_dict(settings)
     drawings = {"html": explanation_page, "svg": explanation_svg}
     drawn = {name: files[name] for name in drawings if files[name] is not None}
     for path in drawn.values():
@@ -157,24 +149,24 @@ def _explain_one(
     if len({path.absolute() for path in drawn.values()}) < len(drawn):
         raise WhereofError("--html and --svg name the same file; choose another for one of them")
     # Pictures also show the graph if the method can estimate its facts.
-    rolled_back = run.trace is not None and "groups" in get_method(options.method).can
-    graph = options.graph or bool(drawn and rolled_back)
-    explanation = run.explain(*names, **settings | more | {"graph": graph})
+    removes_groups = "groups" in get_method(options.method).can
+    graph = options.graph or bool(drawn and removes_groups)
+    explanation = explain(graph=graph)
+
+    def draw() -> None:
+        for name, path in drawn.items():
+            write_text(path, drawings[name](explanation), force=files["force"])
+            click.echo(f"{path} is written", err=True)
+
+    click.get_current_context().call_on_close(draw)  # the table is printed even if this fails
     shown = explanation if options.graph else replace(explanation, graph=None)
-    if as_json:
-        _options.print_json(shown.to_dict())
-    elif files["as_csv"]:
-        click.echo(facts_csv(shown), nl=False)
-    else:
-        show_explanation(console(), shown, options)
-    for name, path in drawn.items():
-        write_text(path, drawings[name](explanation), force=files["force"])
-        click.echo(f"{path} is written", err=True)
+    if files["as_csv"]:
+        return shown, lambda: click.echo(facts_csv(shown), nl=False)
+    return shown, partial(show_explanation, console(), shown, options)
 
 
-def _report(source: str, written: Any, as_json: bool) -> None:
+def _report(source: str, written: Any) -> str:
     """Name the predictions that could not be explained; an error if none could."""
-    n_predictions = count(written.n_predictions, "prediction")
     failed = [_place(source, each) for each in written.failed]
     if failed and not written.n_predictions:
         n = len(failed) - 1
@@ -185,12 +177,9 @@ def _report(source: str, written: Any, as_json: bool) -> None:
     if len(failed) > _SHOWN:
         rest = count(len(failed) - _SHOWN, "other prediction")
         click.echo(f"whereof: {rest} could not be explained either", err=True)
-    if as_json:
-        _options.print_json(written.to_dict())
-        return
     before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
-    facts, took = count(written.n_facts, "fact"), seconds(written.seconds)
-    click.echo(f"{written.path}: {facts} for {n_predictions}{before}, in {took}")
+    facts, asked = count(written.n_facts, "fact"), count(written.n_predictions, "prediction")
+    return f"{written.path}: {facts} for {asked}{before}, in {seconds(written.seconds)}"
 
 
 def _place(source: str, failed: Any) -> str:

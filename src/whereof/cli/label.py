@@ -1,5 +1,7 @@
 """`whereof label`."""
 
+from functools import partial
+
 import click
 
 import whereof
@@ -11,8 +13,8 @@ from whereof.cli import _options
 @click.option("--entity-labels", metavar="FILE", help="Labels of entities.")
 @click.option("--relation-labels", metavar="FILE", help="Labels of relations.")
 def command(
-    run: "whereof.Run", entity_labels: str | None, relation_labels: str | None, as_json: bool
-) -> None:
+    run: "whereof.Run", entity_labels: str | None, relation_labels: str | None
+) -> _options.Result:
     """Add labels to a finished run.
 
     FILE has two columns, name and label, separated by TAB, or by comma in a .csv file. To choose
@@ -23,11 +25,9 @@ def command(
     run.add_labels(entity_labels, relation_labels)
     entities, relations = run.dataset.entities, run.dataset.relations
     n_entities, n_relations = len(entities.labels), len(relations.labels)
-    if as_json:
-        counts = {"n_entity_labels": n_entities, "n_relation_labels": n_relations}
-        _options.print_json({"run": str(run.path), **counts})
-    else:
-        click.echo(
-            f"{run.path}: {n_entities} of {len(entities)} entities and "
-            f"{n_relations} of {len(relations)} relations have labels"
-        )
+    said = (
+        f"{run.path}: {n_entities} of {len(entities)} entities and "
+        f"{n_relations} of {len(relations)} relations have labels"
+    )
+    counts = {"n_entity_labels": n_entities, "n_relation_labels": n_relations}
+    return {"run": str(run.path), **counts}, partial(click.echo, said)

@@ -5,13 +5,14 @@ from typing import Any
 import click
 
 from whereof.cli import _options
+from whereof.events import Events, Foreseen, Planned, Without
 from whereof.paper.plan import DATASETS, PaperOptions
 from whereof.retrain.options import EngineOptions
 
 
-@_options.command("paper", tables=(PaperOptions, EngineOptions))
+@_options.command("paper", progress=True, tables=(PaperOptions, EngineOptions))
 @click.argument("dataset", default="nations", type=click.Choice(tuple(DATASETS)))
-def command(dataset: str, as_json: bool, **settings: Any) -> None:
+def command(dataset: str, events: Events, **settings: Any) -> _options.Result:
     """Reproduce the paper's tables and figures, with ours beside them.
 
     Trains, explains, removes facts and retrains as the paper did, and writes tables and figures
@@ -19,21 +20,19 @@ def command(dataset: str, as_json: bool, **settings: Any) -> None:
     begins. After an interruption, the folder has all finished parts, and the same command
     continues.
     """
-    from whereof.cli.progress import TerminalEvents
-    from whereof.events import Foreseen, Planned, Without
     from whereof.paper.write import HOW_TO_READ, reproduce
     from whereof.present.terminal import console, heading, show
 
     given = _options.given(settings)
     asked = PaperOptions(dataset=dataset, engine=EngineOptions.take(given), **given)
-    with TerminalEvents() as events:
-        paper = reproduce(asked, Without(events, Foreseen, Planned))
-    if as_json:
-        _options.print_json(paper.to_dict())
-        return
-    screen = console()
-    show(screen, heading(paper.title), *paper.sources, HOW_TO_READ)
-    for table in paper.tables:
-        show(screen, "", table.table())
-    show(screen, heading("In short"), *(f"- {sentence}" for sentence in paper.summary))
-    show(screen, "", f"page: {asked.folder / 'paper.html'}")
+    paper = reproduce(asked, Without(events, Foreseen, Planned))
+
+    def print_tables() -> None:
+        screen = console()
+        show(screen, heading(paper.title), *paper.sources, HOW_TO_READ)
+        for table in paper.tables:
+            show(screen, "", table.table())
+        show(screen, heading("In short"), *(f"- {sentence}" for sentence in paper.summary))
+        show(screen, "", f"page: {asked.folder / 'paper.html'}")
+
+    return paper, print_tables

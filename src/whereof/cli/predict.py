@@ -1,6 +1,7 @@
 """`whereof predict`."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import click
 import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.settings import Settings, choice, number
+from whereof.units import count, seconds
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class _PredictOptions(Settings):
     new: bool = choice(False, "Leave out answers known from training or validation.", "Options")
 
 
-@_options.command("predict", tables=(_PredictOptions,))
+@_options.command("predict", progress=True, tables=(_PredictOptions,))
 @_options.run_argument
 @click.argument("query", nargs=-1)
 @_options.file_option("--queries", help="A file of queries, one per line.")
@@ -30,9 +33,9 @@ def command(
     queries: Path | None,
     out: Path | None,
     force: bool,
-    as_json: bool,
+    events: Events,
     **settings: Any,
-) -> None:
+) -> _options.Result:
     r"""Rank the answers to a query, or to a file of them.
 
     QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (in a run
@@ -44,52 +47,31 @@ def command(
     lines are checked first. The ending of the output is its format: .tsv, .txt, .csv or .jsonl,
     each also with .gz, or .parquet.
     """
-    from whereof.cli.progress import TerminalEvents
-
     if bool(query) == (queries is not None):
         raise WhereofError("give either a QUERY, such as SUBJECT RELATION, or --queries FILE")
     if (queries is None) != (out is None):
         raise WhereofError("--queries requires -o FILE, and -o requires --queries")
     chosen = _PredictOptions(**_options.given(settings))
     asked: Any = {"top": None if chosen.top == "all" else chosen.top, "new": chosen.new}
-    with TerminalEvents() as events:
-        if queries is None or out is None:
-            _show(run, run.predict(*query, **asked), as_json)
-        else:
-            written = run.predict_file(queries, out, force=force, events=events, **asked)
-            _report(written, as_json)
+    if queries is None or out is None:
+        found = run.predict(*query, **asked)
+        return found, partial(_show, run, found)
+    written = run.predict_file(queries, out, force=force, events=events, **asked)
+    n_answers, n_queries = count(written.n_answers, "answer"), count(written.n_queries, "query")
+    said = f"{written.path}: {n_answers} to {n_queries} in {seconds(written.seconds)}"
+    return written, partial(click.echo, said)
 
 
-def _show(run: "whereof.Run", found: Any, as_json: bool) -> None:
+def _show(run: "whereof.Run", found: Any) -> None:
     from whereof.present.run import answers_table, query_text
     from whereof.present.terminal import console, show
 
-    if as_json:
-        _options.print_json(found.to_dict())
-        return
     out = console()
     out.print(query_text(found), style="bold", soft_wrap=True)
-    if found.answers:
-        show(out, answers_table("", found.answers, _scale(run)))
-    else:
+    if not found.answers:
         out.print("nothing new: every answer is known from training or validation")
-
-
-def _scale(run: "whereof.Run") -> tuple[float, float] | None:
-    """The range of the training ratings, for a rating model."""
-    ratings = run.dataset.ratings
-    if run.config.loss != "squared" or ratings is None:
-        return None
-    return float(ratings.train.min()), float(ratings.train.max())
-
-
-def _report(written: Any, as_json: bool) -> None:
-    from whereof.units import count, show
-
-    if as_json:
-        _options.print_json(written.to_dict())
-    else:
-        click.echo(
-            f"{written.path}: {count(written.n_answers, 'answer')} to "
-            f"{count(written.n_queries, 'query')} in {show(written.seconds, 'seconds')}"
-        )
+        return
+    ratings, scale = run.dataset.ratings, None
+    if run.config.loss == "squared" and ratings is not None:
+        scale = float(ratings.train.min()), float(ratings.train.max())
+    show(out, answers_table("", found.answers, scale))

@@ -1,5 +1,6 @@
 """`whereof report`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import whereof
 from whereof.cli import _options
 
 
-@_options.command("report")
+@_options.command("report", progress=True)
 @_options.run_argument
 @_options.file_option(
     "-o", "--out", default="report.html", show_default=True, help="The page to write."
@@ -29,18 +30,12 @@ from whereof.cli import _options
     help="Number of predictions to explain.",
 )
 @_options.flag("--force", help="Overwrite a file that exists.")
-def command(run: "whereof.Run", out: Path, as_json: bool, **options: Any) -> None:
+def command(run: "whereof.Run", out: Path, **options: Any) -> _options.Result:
     """Write one HTML page about a run and its evaluations.
 
     The page has the data, settings and metrics, all evaluations with charts, and some predictions
     explained. Evaluations by `whereof evaluate` are in the run's folder; --evaluation adds others.
     The page is one file without links to others.
     """
-    from whereof.cli.progress import TerminalEvents
-
-    with TerminalEvents() as events:
-        path = run.report(out, events=events, **options)
-    if as_json:
-        _options.print_json({"report": str(path)})
-    else:
-        click.echo(f"{path} is written")
+    path = run.report(out, **options)
+    return {"report": str(path)}, partial(click.echo, f"{path} is written")

@@ -1,5 +1,6 @@
 """`whereof train`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,22 +9,24 @@ import click
 from whereof.cli import _options
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.training import PRESETS, MachineOptions, TrainConfig
 
 
-@_options.command("train", tables=(ReadOptions, TrainConfig, MachineOptions))
+@_options.command("train", progress=True, tables=(ReadOptions, TrainConfig, MachineOptions))
 @click.argument("data", required=False, shell_complete=_options.complete)
 @_options.new_run
 @click.option("--resume", type=_options.FILE, metavar="RUN", help="Continue an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
-def command(data: str | None, resume: Path | None, as_json: bool, **options: Any) -> None:
+def command(
+    data: str | None, resume: Path | None, events: Events, **options: Any
+) -> _options.Result:
     """Train a model on DATA and record what each fact changes in it.
 
     DATA is a file of facts (TSV, CSV, Parquet, N-Triples or Turtle), a folder with train, valid
     and test files, or the name of a dataset, such as nations.
     """
     from whereof import api
-    from whereof.cli.progress import TerminalEvents
 
     given = _options.given(options)
     if resume is not None:
@@ -33,15 +36,9 @@ def command(data: str | None, resume: Path | None, as_json: bool, **options: Any
             raise WhereofError(f"--resume uses the run's own settings; leave out {', '.join(own)}")
     elif data is None:
         raise WhereofError("DATA is missing: name a file, a folder or a dataset, such as nations")
-    with TerminalEvents() as events:
-        if resume is not None:
-            run = api.resume(resume, events=events, **given)
-        else:
-            run = api.train(data, events=events, **given)
-    if as_json:
-        _options.print_json(run.summary())
-    else:
-        _show(run)
+    again = partial(api.train, data) if resume is None else partial(api.resume, resume)
+    run = again(events=events, **given)
+    return run.summary(), partial(_show, run)
 
 
 def _show(run: Any) -> None:

@@ -1,5 +1,6 @@
 """`whereof verify`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,11 @@ import click
 import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.retrain.options import EngineOptions, VerifyOptions
 
 
-@_options.command("verify", tables=(VerifyOptions, EngineOptions))
+@_options.command("verify", progress=True, tables=(VerifyOptions, EngineOptions))
 @_options.run_argument
 @click.argument("prediction", nargs=-1, required=True)
 @_options.file_option("--html", help="Also write the verdict as a page.")
@@ -21,9 +23,9 @@ def command(
     prediction: tuple[str, ...],
     html: Path | None,
     force: bool,
-    as_json: bool,
+    events: Events,
     **settings: Any,
-) -> None:
+) -> _options.Result:
     r"""Retrain without the facts of a prediction and compare with what was predicted.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
@@ -37,7 +39,6 @@ def command(
     Finished retrainings are kept in the run: after an interruption the same command continues
     where it stopped, and asking again costs nothing.
     """
-    from whereof.cli.progress import TerminalEvents
     from whereof.present.terminal import console
     from whereof.present.verdict import show_verdict, verdict_page
     from whereof.run.files import check_free, write_text
@@ -50,12 +51,8 @@ def command(
         check_free(html, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with --html")
-    with TerminalEvents() as events:
-        verdict = run.verify(*prediction, events=events, **given)
+    verdict = run.verify(*prediction, events=events, **given)
     if html is not None:
         write_text(html, verdict_page(verdict), force=force)
         click.echo(f"{html} is written", err=True)
-    if as_json:
-        _options.print_json(verdict.to_dict())
-    else:
-        show_verdict(console(), verdict)
+    return verdict, partial(show_verdict, console(), verdict)
