@@ -5,7 +5,7 @@ import platform
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -160,22 +160,22 @@ class Engine(ABC):
 
 def run_jobs(
     running: dict[Any, int],
-    n_jobs: int,
+    jobs: Sequence[Job],
     most: int,
-    start: Callable[[int], Any],
-    await_some: Callable[[], Iterable[Any]],
+    start: Callable[[Job], Any],
+    wait: Callable[[], Sequence[Any]],
     stop: Stop,
 ) -> Iterator[tuple[int, Any]]:
     """Start jobs, at most some at a time; yield the number and the handle of finished ones.
 
-    running: the handles of started jobs and their numbers, for the caller to end them.
+    running: handles of started jobs, for the caller to end them. wait: returns finished ones first.
     """
-    waiting = iter(range(n_jobs))
+    waiting = enumerate(jobs)
     while True:
-        running |= {start(number): number for number in islice(waiting, most - len(running))}
+        running |= {start(job): number for number, job in islice(waiting, most - len(running))}
         if not running:
             return
-        for handle in await_some():
+        for handle in wait()[0]:
             yield running.pop(handle), handle
         if stop():
             raise Interrupted("retraining was interrupted")
@@ -223,10 +223,10 @@ class LocalEngine(Engine):
         try:
             for number, future in run_jobs(
                 running,
-                len(jobs),
+                jobs,
                 2 * self.at_once,
-                lambda number: pool.submit(train, jobs[number]),
-                lambda: wait(running, LOOK_SECONDS, FIRST_COMPLETED).done,
+                lambda job: pool.submit(train, job),
+                lambda: wait(running, LOOK_SECONDS, FIRST_COMPLETED),
                 stop,
             ):
                 yield number, future.result()

@@ -15,18 +15,8 @@ import numpy as np
 from whereof._extras import need
 from whereof.errors import WhereofError
 from whereof.predict.predictions import Predictions
-from whereof.retrain.engine import (
-    LOOK_SECONDS,
-    Engine,
-    Job,
-    Recipe,
-    Result,
-    Results,
-    Stop,
-    machine_identity,
-    processor_name,
-    run_jobs,
-)
+from whereof.retrain import engine
+from whereof.retrain.engine import Job, Recipe, Result, Results, Stop
 from whereof.training.results import Parameters
 
 _REACH_SECONDS, _CANCEL_SECONDS = 5.0, 10.0
@@ -34,7 +24,7 @@ _RETRIES = 20
 """How often a retraining is tried again after its worker dies."""
 
 
-class RayEngine(Engine):
+class RayEngine(engine.Engine):
     """Retrains on a Ray cluster: one task per retraining, retried if a worker dies.
 
     Facts and predictions are sent once. A cluster that was started here ends with the engine or the
@@ -71,7 +61,7 @@ class RayEngine(Engine):
     def _machine(self) -> str:
         """The identity of a worker's machine; all workers must have the same."""
         try:
-            return str(self._ray.get(self._task(machine_identity).remote()))
+            return str(self._ray.get(self._task(engine.machine_identity).remote()))
         except self._ray.exceptions.RayError as error:
             raise WhereofError(
                 f"Ray's workers cannot run whereof ({_last_line(error)}); "
@@ -79,7 +69,7 @@ class RayEngine(Engine):
             ) from None
 
     def describe(self) -> str:
-        processor = self._ray.get(self._task(processor_name).remote())
+        processor = self._ray.get(self._task(engine.processor_name).remote())
         return f"Ray, {processor}, {self.at_once} core{'s' * (self.at_once > 1)}"
 
     def retrain(
@@ -88,12 +78,12 @@ class RayEngine(Engine):
         task, machine = self._task(_retrain), self._machine
         shared, running = [self._ray.put((recipe, predictions))], dict[Any, int]()
         try:
-            for number, reference in run_jobs(
+            for number, reference in engine.run_jobs(
                 running,
-                len(jobs),
+                jobs,
                 self._in_flight,
-                lambda number: task.remote(shared, jobs[number], machine),
-                lambda: self._ray.wait([*running], timeout=LOOK_SECONDS)[0],
+                lambda job: task.remote(shared, job, machine),
+                lambda: self._ray.wait([*running], timeout=engine.LOOK_SECONDS),
                 stop,
             ):
                 yield number, self._result(reference)
@@ -104,7 +94,7 @@ class RayEngine(Engine):
         """The result of a task; errors of the worker are raised again here."""
         errors = self._ray.exceptions
         try:
-            found = self._ray.get(reference)
+            found: Result = self._ray.get(reference)
         except errors.RayTaskError as error:
             raise error.cause from None
         except errors.RayError as error:
@@ -112,8 +102,8 @@ class RayEngine(Engine):
                 f"Ray gave up on a retraining ({_last_line(error)}); finished ones are kept: "
                 "run it again, or choose engine local"
             ) from None
-        own: Result = Parameters(*map(np.copy, found)) if isinstance(found, Parameters) else found
-        return own
+        # Kernels would compile again for Ray's read-only arrays.
+        return Parameters(*map(np.copy, found)) if isinstance(found, Parameters) else found
 
     def _cancel(self, references: list[Any]) -> None:
         """Cancel all tasks; a task stops when its kernel returns."""
@@ -130,9 +120,10 @@ class RayEngine(Engine):
 
 def _retrain(shared: list[Any], job: Job, machine: str) -> Result:
     """Run one retraining in a worker."""
-    if machine_identity() != machine:
+    mine = engine.machine_identity()
+    if mine != machine:
         raise WhereofError(
-            f"machines of the Ray cluster differ: {machine_identity()!r} is not {machine!r}, so "
+            f"machines of the Ray cluster differ: {mine!r} is not {machine!r}, so "
             "their retrainings cannot be compared; give it one kind of processor and one version "
             "of whereof"
         )
@@ -163,42 +154,34 @@ def _import_ray() -> Any:
 
 
 def _connect(ray: Any, address: str | None, cores: int) -> None:
+    """Start a cluster on this machine, or join the one at an address."""
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is None:
-        options |= {"num_cpus": cores, "include_dashboard": False}
-    else:
-        _check_reachable(address)
     before = signal.getsignal(signal.SIGTERM)
     try:
+        if address is None:
+            options |= {"num_cpus": cores, "include_dashboard": False}
+        else:
+            _reach(address)
         ray.init(address="local" if address is None else address, **options)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray has installed its own handler
     except Exception as error:
+        why = _last_line(error)
         if address is None:
-            raise WhereofError(
-                f"Ray does not start here ({_last_line(error)}); choose engine local"
-            ) from None
-        raise _unreachable(address, _last_line(error)) from None
+            raise WhereofError(f"Ray does not start here ({why}); choose engine local") from None
+        raise WhereofError(
+            f"no Ray cluster at {address!r} ({why}); give host:port of its head, such as "
+            "10.0.0.5:6379, or none to start one on this machine"
+        ) from None
 
 
-def _check_reachable(address: str) -> None:
-    """Refuse an address that does not answer; Ray itself would wait for minutes."""
+def _reach(address: str) -> None:
+    """Raise an error if an address does not answer; Ray itself would wait for minutes."""
     if not address:
-        raise _unreachable(address, "it is empty")
+        raise ValueError("it is empty")
     host, _, port = address.rpartition(":")
-    if not port.isdecimal() or "//" in host:
-        return
-    try:
+    if port.isdecimal() and "//" not in host:
         socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise _unreachable(address, _last_line(error)) from None
-
-
-def _unreachable(address: str, why: str) -> WhereofError:
-    return WhereofError(
-        f"no Ray cluster at {address!r} ({why}); give host:port of its head, such as "
-        "10.0.0.5:6379, or none to start one on this machine"
-    )
 
 
 def _check_same_cluster(ray: Any, address: str | None) -> None:

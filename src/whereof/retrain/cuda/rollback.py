@@ -4,13 +4,11 @@ Written for CuPy with functions that NumPy also has, so it can be tested without
 the precision of the rows; on a GPU, double precision costs little.
 """
 
-from collections.abc import Iterator
 from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.explain.methods.rollback import Changes, Rescored
 from whereof.predict.scored import Candidates, ScoredPrediction
@@ -58,32 +56,27 @@ class CardScoring:
     is_quick = True
 
     def __init__(self, backing: CardBacking, scored: ScoredPrediction) -> None:
-        self._backing, self._xp = backing, backing.xp
-        self._scored = scored
+        self._backing, self._xp, self._scored = backing, backing.xp, scored
         self._match = scored.trained.scorer.model.match
 
     def after(self, changes: Changes) -> Rescored:
         n_sets = len(changes.moved)
-        log_sums = np.empty(n_sets)
-        tops, ranks = np.empty(n_sets, np.int64), np.empty(n_sets, np.int64)
+        found = Rescored(np.empty(n_sets), np.empty(n_sets, np.int64), np.empty(n_sets, np.int64))
+        # Blocks of removals that fit into memory.
+        size = max(self._backing.memory // (_ARRAYS * 8 * len(self._scored.candidates.ids)), 1)
         with self._backing.lock:
-            for block in self._blocks(n_sets):
-                found = map(_fetched, self._after(changes, block))
-                log_sums[block], tops[block], ranks[block] = found
-        return Rescored(log_sums, tops, ranks)
-
-    def _blocks(self, n_sets: int) -> Iterator[slice]:
-        """Split removals into blocks that fit into memory."""
-        scores = _ARRAYS * 8 * len(self._scored.candidates.ids)
-        size = max(self._backing.memory // scores, 1)
-        for start in range(0, n_sets, size):
-            yield slice(start, min(start + size, n_sets))
+            for start in range(0, n_sets, size):
+                block = slice(start, min(start + size, n_sets))
+                for mine, array in zip(found, self._after(changes, block), strict=True):
+                    mine[block] = array.get() if hasattr(array, "get") else array
+        return found
 
     def _after(self, changes: Changes, block: slice) -> tuple[Any, Any, Any]:
         """Log sums, top answers and ranks of a block, on the GPU."""
         xp, x = self._xp, self._changed_scores(changes, block)
         log_sums = self._log_sums(x)
-        x += self._contenders
+        x *= self._scored.trained.scorer.scale
+        x += xp.asarray(self._scored.contenders)
         xp.fmax(x, -np.inf, out=x)  # NaN is never the top answer
         mine = x[:, self._scored.place, None]
         return log_sums, x.argmax(axis=1), 1 + (x > mine).sum(axis=1)
@@ -121,21 +114,18 @@ class CardScoring:
 
     def _log_sums(self, x: Any) -> Any:
         """(n,) log of sum p e^x over sum p, with log1p to keep digits of small changes."""
-        xp = self._xp
+        xp, probabilities = self._xp, self._xp.asarray(self._scored.probabilities)
+        total = probabilities.sum()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            excess = xp.expm1(x) @ self._probabilities / self._probabilities.sum()
+            excess = xp.expm1(x) @ probabilities / total
             out = xp.log1p(excess)
         far = xp.flatnonzero(~((excess > _FALLS_FAR) & xp.isfinite(excess)))
-        if len(far):
-            out[far] = self._far_log_sums(x[far])
+        if len(far):  # the same for large changes, where probabilities may underflow
+            logs = xp.asarray(self._scored.log_probabilities) + x[far]
+            tops = logs.max(axis=1)
+            sums = xp.exp(logs - tops[:, None]).sum(axis=1)
+            out[far] = tops + xp.log(sums) - xp.log(total)
         return out
-
-    def _far_log_sums(self, x: Any) -> Any:
-        """The same for large changes, where probabilities may underflow."""
-        xp, logs = self._xp, self._log_probabilities + x
-        tops = logs.max(axis=1)
-        totals = xp.exp(logs - tops[:, None]).sum(axis=1)
-        return tops + xp.log(totals) - xp.log(self._probabilities.sum())
 
     @cached_property
     def _distances_before(self) -> Any:
@@ -144,20 +134,3 @@ class CardScoring:
     @property
     def _rows(self) -> Any:
         return self._backing.rows(self._scored.candidates)
-
-    @cached_property
-    def _probabilities(self) -> Any:
-        return self._xp.asarray(self._scored.probabilities)
-
-    @cached_property
-    def _log_probabilities(self) -> Any:
-        return self._xp.asarray(self._scored.log_probabilities)
-
-    @cached_property
-    def _contenders(self) -> Any:
-        return self._xp.asarray(self._scored.contenders)
-
-
-def _fetched(array: Any) -> NDArray[Any]:
-    """Copy an array from the GPU to main memory."""
-    return np.asarray(array.get() if hasattr(array, "get") else array)
