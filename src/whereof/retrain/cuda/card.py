@@ -107,5 +107,10 @@ def open_card(task: str = "engine cuda") -> Card:
     )
 
 
+def unfit(why: str) -> WhereofError:
+    """The error for what the GPU cannot do; `why` ends with another choice."""
+    return WhereofError(f"{why}, or leave out --engine/--device cuda")
+
+
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

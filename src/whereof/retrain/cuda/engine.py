@@ -5,24 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import Interrupted, WhereofError
+from whereof.errors import Interrupted
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import STANDING, Standings
-from whereof.retrain.cuda.card import Card, open_card
-from whereof.retrain.cuda.fleet import Fleet, SharedPrefix, make_waves, prefix_lengths
+from whereof.retrain import engine
+from whereof.retrain.cuda.card import Card, open_card, unfit
+from whereof.retrain.cuda.fleet import Fleet, make_waves, prefix_lengths
 from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.cuda.source import model_source
-from whereof.retrain.engine import (
-    Engine,
-    Job,
-    Recipe,
-    Results,
-    Stop,
-    diverged,
-    machine_identity,
-    processor_name,
-)
+from whereof.retrain.engine import Engine, Job, Recipe, Results, Stop
 from whereof.training.problem import Problem
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
@@ -34,31 +26,23 @@ _SCORE_BYTES = 1 << 28
 
 def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:
     """Raise an error that names the setting, if the CUDA kernels cannot train the problem."""
-    config = problem.config
+    config, sizes = problem.config, Sizes.of(problem)
     if config.batch_size > 1:
-        raise WhereofError(
-            f"batch_size {config.batch_size} does not run on CUDA, which trains fact by fact; "
-            "choose batch_size 1, or leave out --engine/--device cuda"
-        )
+        what = f"batch_size {config.batch_size} does not run on CUDA, which trains fact by fact"
+        raise unfit(f"{what}; choose batch_size 1")
     if config.optimizer == "adam" and config.schedule != "constant":
-        raise WhereofError(
-            f"optimizer adam with schedule {config.schedule} does not run on CUDA; choose schedule "
-            "constant or optimizer adam-lazy, or leave out --engine/--device cuda"
-        )
+        what = f"optimizer adam with schedule {config.schedule} does not run on CUDA"
+        raise unfit(f"{what}; choose schedule constant or optimizer adam-lazy")
     if draw_bytes(problem) > card.limits.block_bytes:
-        raise WhereofError(
-            f"sampling independent with {Sizes.of(problem).most - 1} negatives does not fit into "
-            "the GPU's shared memory; choose sampling distinct, or leave out --engine/--device cuda"
-        )
-    plan_layout(Sizes.of(problem), card.limits)
+        what = f"sampling independent with {sizes.most - 1} negatives does not fit into the GPU's"
+        raise unfit(f"{what} shared memory; choose sampling distinct")
+    plan_layout(sizes, card.limits)
     model_source(problem.model)
     memory, free = Memory.of(problem, tracked=tracked), card.free_bytes()
     if not memory.n_models(free):
         needed = (memory.of_model + memory.shared) / 1e9
-        raise WhereofError(
-            f"training needs {needed:.1f} GB of GPU memory, and {free / 1e9:.1f} GB are free; "
-            "choose a lower dim, or leave out --engine/--device cuda"
-        )
+        what = f"training needs {needed:.1f} GB of GPU memory, and {free / 1e9:.1f} GB are free"
+        raise unfit(f"{what}; choose a lower dim")
 
 
 class CudaEngine(Engine):
@@ -73,10 +57,10 @@ class CudaEngine(Engine):
 
     @property
     def identity(self) -> str:
-        return f"cuda {_ROUNDING} {self._card.identity} {machine_identity()}"
+        return f"cuda {_ROUNDING} {self._card.identity} {engine.machine_identity()}"
 
     def describe(self) -> str:
-        return f"{self._card.name}, {processor_name()}"
+        return f"{self._card.name}, {engine.processor_name()}"
 
     def seconds_for(self, recipe: Recipe, n_retrainings: int) -> float:
         """Estimated seconds, an upper bound: how much the models share is not known yet."""
@@ -106,8 +90,7 @@ class CudaEngine(Engine):
             if state and state.n_facts > lengths[wave].min():
                 state = None
             removed = [jobs[number].removed for number in wave]
-            prefix = SharedPrefix(lengths[wave], state)
-            fleet = Fleet(self._card, recipe.problem, removed, prefix=prefix)
+            fleet = Fleet(self._card, recipe.problem, removed, prefix=lengths[wave], state=state)
             for _ in fleet.train(recipe.n_facts, _LOOK_SECONDS):
                 if stop():
                     raise Interrupted("retraining was interrupted")
@@ -131,16 +114,14 @@ def _results(
 ) -> Results:
     """The result of every model; one that diverged raises once the others are handed on."""
     finite = fleet.finite()
-    models = np.flatnonzero(finite).tolist()
-    for model in models:
+    for model in np.flatnonzero(finite).tolist():
         number = int(wave[model])
         if predictions is None:
             yield number, fleet.rows(model)
         else:
             yield number, _stand(fleet, model, jobs[number], predictions)
-    if len(models) < len(wave):
-        job = jobs[int(wave[~finite].min())]
-        raise diverged(job.removed)
+    if not finite.all():
+        raise engine.diverged(jobs[int(wave[~finite].min())].removed)
 
 
 def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Standings:
@@ -149,8 +130,7 @@ def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Stan
     size, found = max(_SCORE_BYTES // (8 * most), 1), [np.zeros(0, STANDING)]
     for first in range(0, len(job.which), size):
         which = job.which[first : first + size]
-        models = np.full(len(which), model)
-        asked = [models, predictions.places[which, :2], predictions.candidates[which]]
-        scores = fleet.scores(np.column_stack(asked).astype(np.int32))
+        asked = np.column_stack([predictions.places[which, :2], predictions.candidates[which]])
+        scores = fleet.scores(model, asked)
         found.append(predictions.stand_by_scores(scores, which, job.removed))
     return np.concatenate(found)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import WhereofError
-from whereof.retrain.cuda.card import Card
+from whereof.retrain.cuda.card import Card, unfit
 from whereof.retrain.cuda.layout import Layout, Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import chunk_size, place
 from whereof.retrain.cuda.source import make_source
@@ -35,23 +34,6 @@ class PrefixState:
     """What training changes, by name."""
 
 
-@dataclass(frozen=True)
-class SharedPrefix:
-    """How long the models of a fleet train alike, and the state in which they start.
-
-    Until the first fact that is removed from it, a model equals every other one. The model with the
-    longest prefix trains for all of them, and the others start as its copies.
-    """
-
-    lengths: NDArray[np.int64]
-    """(n_models,) facts before the first removed one: the longest first, then ascending."""
-    state: PrefixState | None = None
-
-    def n_split(self, done: int) -> int:
-        """Number of models whose prefix ends within `done` facts; the first always counts."""
-        return 1 + int(self.lengths[1:].searchsorted(done))
-
-
 def prefix_lengths(recipe: Recipe, removed: Sequence[FactIds]) -> NDArray[np.int64]:
     """(n_models,) how many facts each model trains on before the first that is removed."""
     places = np.empty(len(recipe.problem.facts), np.int64)
@@ -62,7 +44,7 @@ def prefix_lengths(recipe: Recipe, removed: Sequence[FactIds]) -> NDArray[np.int
 def make_waves(
     lengths: NDArray[np.int64], size: int, *, in_order: bool
 ) -> Iterator[NDArray[np.int64]]:
-    """Numbers of the models that train together, as `SharedPrefix` orders them.
+    """Numbers of the models that train together: the longest prefix first, then ascending.
 
     In order: the first jobs in the first wave. Else those with short prefixes, so that the next
     wave starts where they end.
@@ -76,8 +58,9 @@ def make_waves(
 class Fleet:
     """Models that differ only in the facts they are trained without.
 
-    All are at the same step: what a step draws is drawn once for all. With a shared prefix, what
-    they have in common is trained once too.
+    All are at the same step: what a step draws is drawn once for all. Until the first fact that is
+    removed from it, a model equals every other one. So with `prefix`, the lengths of these prefixes
+    in the order of `make_waves`, the first model trains for all; the others start as its copies.
     """
 
     def __init__(
@@ -88,7 +71,8 @@ class Fleet:
         *,
         tracked: bool = False,
         layout: Layout | None = None,
-        prefix: SharedPrefix | None = None,
+        prefix: NDArray[np.int64] | None = None,
+        state: PrefixState | None = None,
     ) -> None:
         self.card, self.problem, self.n_models = card, problem, len(removed)
         self.sizes = Sizes.of(problem)
@@ -97,20 +81,18 @@ class Fleet:
         self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
         self.timeline = problem.timeline()
         self._epoch, self.chunk = -1, range(0)
-        self._prefix, self._n_split = prefix, 1 if prefix else self.n_models
+        self._prefix, self._n_split = prefix, self.n_models if prefix is None else 1
+        self._n_done = state.n_facts if state else 0
         self.prefix_state: PrefixState | None = None
         """Known once the first model meets its first removed fact."""
-        state = prefix and prefix.state
         try:
             self.arrays = place(card.xp, problem, self.layout, removed, tracked=tracked)
             """The struct Fleet of the kernels: arrays on the GPU and numbers; None for left out."""
             for name, array in state.arrays.items() if state else ():
                 self.arrays[name][:1] = card.xp.asarray(array)
         except card.memory_error:
-            raise WhereofError(
-                f"the GPU has no room for {self.n_models} models; free its memory, or leave out "
-                "--engine/--device cuda"
-            ) from None
+            what = f"the GPU has no room for {self.n_models} models"
+            raise unfit(f"{what}; free its memory") from None
 
     def enter(self, epoch: int, position: int) -> None:
         """Draw the chunk of an epoch that contains a position; chunks start at fixed positions."""
@@ -143,8 +125,7 @@ class Fleet:
 
         Yields the facts and the seconds of each stretch. Facts of a prefix's state are done.
         """
-        state = self._prefix and self._prefix.state
-        done, stretch = state.n_facts if state else 0, _FIRST_STRETCH
+        done, stretch = self._n_done, _FIRST_STRETCH
         while done < n_facts:
             epoch, position = divmod(done, len(self.problem.facts))
             before = time.perf_counter()
@@ -164,11 +145,11 @@ class Fleet:
         """Copy the first model to those whose prefix ends before `until`; keep its state."""
         if self._prefix is None:
             return
-        before, self._n_split = self._n_split, self._prefix.n_split(until)
+        before, self._n_split = self._n_split, 1 + int(self._prefix[1:].searchsorted(until))
         own = [name for name in _OF_MODEL if self.arrays[name] is not None]
         for name in own:
             self.arrays[name][before : self._n_split] = self.arrays[name][:1]
-        if done <= self._prefix.lengths[0] < until:
+        if done <= self._prefix[0] < until:
             arrays = {name: self.to_host(self.arrays[name][:1]) for name in own}
             self.prefix_state = PrefixState(done, arrays)
 
@@ -193,19 +174,17 @@ class Fleet:
             self.to_host(self.arrays["relations"][model, :, : widths.relation]),
         )
 
-    def scores(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
+    def scores(self, model: int, asked: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, most candidates) scores in double precision, after `settle`.
 
-        asked: (n, 5) model, given entity, relation row, first candidate, one past the last.
+        asked: (n, 4) given entity, relation row, first candidate, one past the last.
         """
-        xp, widths = self.card.xp, self.problem.widths
-        stride = int((asked[:, 4] - asked[:, 3]).max())
-        out = xp.zeros((len(asked), stride))
-        listed = xp.asarray(np.column_stack([asked, np.arange(len(asked))]).astype(np.int32))
+        xp, widths, address = self.card.xp, self.problem.widths, self.card.address
+        stride = int((asked[:, 3] - asked[:, 2]).max())
+        out, listed = xp.zeros((len(asked), stride)), xp.asarray(asked.astype(np.int32))
         shared = 8 * (widths.entity + widths.relation + widths.query)
-        address = self.card.address
         arguments = (np.uint64(address(listed)), np.uint64(address(out)), np.int64(stride))
-        self._launch("stand", len(asked), _STAND_THREADS, shared, *arguments)
+        self._launch("stand", len(asked), _STAND_THREADS, shared, np.int32(model), *arguments)
         return self.to_host(out)
 
     def to_host(self, array: Any) -> NDArray[Any]:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whereof.errors import WhereofError
-from whereof.retrain.cuda.card import Limits
+from whereof.retrain.cuda.card import Limits, unfit
 from whereof.training.optimizers import MOMENTS
 from whereof.training.problem import Problem
 
@@ -142,10 +141,9 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
         blocks //= 2
     room = _room(limits, blocks)
     if base > room:
-        raise WhereofError(
-            f"rows of {max(sizes.row, sizes.relation_row)} numbers are too wide for the GPU's "
-            "shared memory; choose a lower dim, or leave out --engine/--device cuda"
-        )
+        width = max(sizes.row, sizes.relation_row)
+        what = f"rows of {width} numbers are too wide for the GPU's shared memory"
+        raise unfit(f"{what}; choose a lower dim")
     room_shared = base + kept <= room
     used = base + kept * room_shared
     n_groups = shape.threads // shape.group

@@ -290,21 +290,21 @@ KERNEL BOUNDED void settle(const Fleet *fleet) {
 }
 
 // Scores of all candidates of some predictions in double precision, one block per prediction.
-// asked: (n, 6) model, given entity, relation row, first candidate, one past the last, place in `out`.
-KERNEL void stand(const Fleet *fleet, const int *asked, double *out, long long stride) {
+// asked: (n, 4) given entity, relation row, first candidate, one past the last.
+KERNEL void stand(const Fleet *fleet, int model, const int *asked, double *out, long long stride) {
   SHARED_MEMORY(double, memory);
-  const int *mine = asked + 6ll * BLOCK;
-  const real *entities = fleet->entities + mine[0] * fleet->n_entities * STATE;
-  const real *relations = fleet->relations + mine[0] * fleet->n_relations * RELATION_STATE;
+  const int *mine = asked + 4ll * BLOCK;
+  const real *entities = fleet->entities + model * fleet->n_entities * STATE;
+  const real *relations = fleet->relations + model * fleet->n_relations * RELATION_STATE;
   double *given = memory, *relation = given + WIDTH, *q = relation + RELATION_WIDTH;
   for (int k = THREAD; k < WIDTH; k += N_THREADS)
-    given[k] = entities[(long long)mine[1] * STATE + k];
+    given[k] = entities[(long long)mine[0] * STATE + k];
   for (int k = THREAD; k < RELATION_WIDTH; k += N_THREADS)
-    relation[k] = relations[(long long)mine[2] * RELATION_STATE + k];
+    relation[k] = relations[(long long)mine[1] * RELATION_STATE + k];
   BARRIER();
   query_in_double(given, relation, q);
   BARRIER();
-  for (int c = mine[3] + THREAD / WARP; c < mine[4]; c += N_THREADS / WARP) {
+  for (int c = mine[2] + THREAD / WARP; c < mine[3]; c += N_THREADS / WARP) {
     const real *row = entities + (long long)c * STATE;
     double total = 0;
     for (int k = THREAD % WARP; k < WIDTH; k += WARP) {
@@ -313,7 +313,7 @@ KERNEL void stand(const Fleet *fleet, const int *asked, double *out, long long s
     }
     WARP_SUM(total);
     if (THREAD % WARP == 0)
-      out[mine[5] * stride + c - mine[3]] =
+      out[BLOCK * stride + c - mine[2]] =
           MATCH == DOT ? total + (HAS_OFFSET ? q[WIDTH] : 0) : MATCH == L1 ? -total : -sqrt(total);
   }
 }
