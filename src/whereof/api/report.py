@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
+from whereof.predict.prediction import find_predictions
+from whereof.run.files import check_free, write_text
+from whereof.run.stored import find_evaluations
 
 if TYPE_CHECKING:
     from whereof.api.run import Run
-    from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
 
 _LOOKED_AT = 200
@@ -23,14 +25,18 @@ def write_report(
     """Write the page of a run; see `Run.report`."""
     from whereof.evaluate.evaluation import Evaluation
     from whereof.present.report import report_page
-    from whereof.run.files import check_free, write_text
 
     if examples < 0:
         raise WhereofError(f"examples is {examples}; give a number from 0 on")
     check_free(out, force=force)
-    found, notes = _kept(run)
-    for note in notes:
-        events.emit(Note(note))
+    found, notes = list[Evaluation](), list[str]()
+    for path in [] if run.path is None else find_evaluations(run.path):
+        try:
+            found.append(Evaluation.read(path))
+        except WhereofError as error:
+            wrong = str(error).partition(";")[0]
+            notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
+            events.emit(Note(notes[-1]))
     for given in evaluations:
         if isinstance(given, str | Path):
             found.append(Evaluation.read(Path(given)))
@@ -45,25 +51,9 @@ def write_report(
     return out
 
 
-def _kept(run: "Run") -> tuple[list["Evaluation"], list[str]]:
-    """The evaluations in the run's folder, with a note for each that cannot be read."""
-    from whereof.evaluate.evaluation import Evaluation
-    from whereof.run.stored import find_evaluations
-
-    kept, notes = [], []
-    for path in [] if run.path is None else find_evaluations(run.path):
-        try:
-            kept.append(Evaluation.read(path))
-        except WhereofError as error:
-            wrong = str(error).partition(";")[0]
-            notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
-    return kept, notes
-
-
 def _explanations(run: "Run", examples: int) -> Iterator["Explanation"]:
     """Explanations of the most probable new answers to the first held-out queries, with graphs."""
     from whereof.predict.answers import Answers
-    from whereof.predict.prediction import find_predictions
 
     data, found = run.dataset, dict[tuple[str | None, ...], float]()
     split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))

@@ -168,18 +168,10 @@ class Run(ArrayRun):
     ) -> "Written":
         """Answer a file of queries and write the answers to a file, all at once at the end.
 
-        Parameters
-        ----------
-        queries
-            A file with one query per line, separated by TAB, or by commas in a .csv file; it may
-            be gzipped. All queries are checked first.
-        out
-            The file to write. Its ending is the format: .tsv, .txt, .csv or .jsonl, each also
-            with .gz, or .parquet.
-        top, new
-            As for `predict`.
-        force
-            Overwrite a file that exists.
+        `queries` has one query per line, separated by TAB, or by commas in a .csv file; it may be
+        gzipped. All queries are checked first. The ending of `out` is its format: .tsv, .txt, .csv
+        or .jsonl, each also with .gz, or .parquet. `top` and `new` are those of `predict`. `force`
+        overwrites a file that exists.
         """
         from whereof.predict.answers import in_order, predict
         from whereof.present.files import write_answers
@@ -197,15 +189,10 @@ class Run(ArrayRun):
     ) -> "Explanation":
         """The training facts that made the model predict a triple, ranked by influence.
 
-        Parameters
-        ----------
-        *names
-            Subject, relation and object; two-way runs have no relation. None or "_" means
-            the top new answer.
-        **options
-            Fields of `whereof.ExplainOptions`, such as method, top, of, opposing and without.
-            top=None lists every adjacent fact. Methods that retrain also take fields of
-            `whereof.EngineOptions`.
+        `names` are subject, relation and object; two-way runs have no relation. None or "_" means
+        the top new answer. `options` are fields of `whereof.ExplainOptions`, such as method, top,
+        of, opposing and without; top=None lists every adjacent fact. Methods that retrain also
+        take fields of `whereof.EngineOptions`.
         """
         from whereof.explain.explain import explain
         from whereof.explain.method import get_method
@@ -352,17 +339,9 @@ class Run(ArrayRun):
     ) -> Path:
         """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
 
-        Parameters
-        ----------
-        out
-            The HTML file to write. It needs no other files.
-        evaluations
-            More evaluations, besides those in the run's folder: results of `evaluate`, their
-            `to_dict()`, or JSON files of it.
-        examples
-            Number of predictions that the page explains.
-        force
-            Overwrite a file that exists.
+        The page needs no other files. `evaluations` are more evaluations, besides those in the
+        run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
+        the number of predictions that the page explains. `force` overwrites a file that exists.
         """
         from whereof.api.report import write_report
 
@@ -401,15 +380,9 @@ class Run(ArrayRun):
     ) -> Iterator["Retrained"]:
         """Models retrained without given sets of facts; the control, with all facts, comes first.
 
-        Parameters
-        ----------
-        removed
-            Sets of facts, by ids or names; one model per set.
-        predictions
-            Predictions to score with each model, as for `explain`: records have `standings`.
-            Without predictions, records have `parameters`, which are not kept in the run.
-        **options
-            Fields of `whereof.EngineOptions`, such as threads.
+        `removed` are sets of facts, by ids or names: one model per set. With `predictions`, as for
+        `explain`, records have `standings`. Without, they have `parameters`, which are not kept in
+        the run. `options` are fields of `whereof.EngineOptions`, such as threads.
         """
         import numpy as np
 

@@ -87,14 +87,8 @@ def resume(
 ) -> Run:
     """Continue a run that was interrupted; a finished run is opened.
 
-    Parameters
-    ----------
-    path
-        The folder of the run.
-    events
-        Receives progress, and may stop training.
-    **options
-        Fields of `whereof.MachineOptions`.
+    `events` receive progress and may stop training; `options` are fields of
+    `whereof.MachineOptions`.
     """
     start, machine = time.monotonic(), MachineOptions.from_dict({**options})
     run = Run.open(path, unfinished=True)
@@ -171,12 +165,11 @@ def _train(
     try:
         elapsed, seconds = time.monotonic() - start, machine.checkpoint_seconds
         progress = fit(problem, writer, checked, events, seconds, trainer, elapsed)
-    except Interrupted:
-        writer.close()
-        remedy = f"continue with: whereof train --resume {path}"
-        raise Interrupted(f"interrupted; {remedy}") from None
-    except BaseException:
-        writer.discard()
+    except BaseException as error:
+        writer.stop()
+        if isinstance(error, Interrupted):
+            remedy = f"continue with: whereof train --resume {path}"
+            raise Interrupted(f"interrupted; {remedy}") from None
         raise
     best = writer.best(progress.best_epoch)
     # The time budget leaves at least a twentieth of itself for metrics.

@@ -1,6 +1,7 @@
 """A run from arrays in memory, trained by other software."""
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -130,10 +131,10 @@ def _dataset(
     if n_subjects is not None:
         if not 0 < n_subjects < len(names):
             raise WhereofError(f"n_subjects is {n_subjects}; choose 1 to {len(names) - 1}")
-        subjects, objects = range(n_subjects), range(n_subjects, len(names))
+        subjects, objects = objects[:n_subjects], objects[n_subjects:]
     # A subject and an object may have the same name if no entity is both.
-    parts = [names] if objects == subjects else [names[:n_subjects], names[n_subjects:]]
-    for kind, some in (*(("entities", part) for part in parts), ("relations", relations)):
+    parts = [("entities", names[ids.start : ids.stop]) for ids in {subjects, objects}]
+    for kind, some in (*parts, ("relations", relations)):
         if len(set(some)) != len(some):
             raise WhereofError(f"{kind} has a name twice; give every row its own name")
     nothing = np.empty((0, 3), np.int32)
@@ -174,8 +175,7 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
     wanted = [part.stop - part.start for part in widths.slots(n_directions)]
     wanted = [width for width in wanted if width]  # two-way data has no relation rows
     if isinstance(trace, tuple):
-        parts = [_native(part) for part in trace]
-        parts = [part.reshape(len(part), -1) if part.size else part for part in parts]
+        parts = [part.reshape(len(part), prod(part.shape[1:])) for part in map(_native, trace)]
         parts = [part for part in parts if part.shape != (n_facts, 0)]
         shapes = [part.shape for part in parts]
         if shapes == [(n_facts, width) for width in wanted]:

@@ -18,7 +18,7 @@ from safetensors.numpy import save
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.run import files
-from whereof.run.dataset import read_dataset, write_dataset
+from whereof.run.dataset import write_dataset
 from whereof.run.folder import PROGRESS, find_checkpoints, read_parameters
 from whereof.run.manifest import Manifest
 from whereof.training.config import TrainConfig
@@ -47,7 +47,11 @@ class RunWriter:
         """Make the folder of a new run, which will take about `n_bytes`."""
         with files.writing_to(path):
             if path.exists():
-                raise _exists(path)
+                remedy = "choose another folder with -o"
+                with suppress(WhereofError):
+                    if not Manifest.read(path).finished:
+                        remedy += f", or continue it: whereof train --resume {path}"
+                raise WhereofError(f"{path} exists; {remedy}")
         files.check_room(path, n_bytes)
         with files.draft_of(path, folder=True) as folder:
             about = write_dataset(folder, dataset)
@@ -55,30 +59,13 @@ class RunWriter:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             manifest = Manifest(about, config.to_dict(), created=now, files=described)
             manifest.write(folder)
-            if path.exists():
-                raise _exists(path)
         return cls(path, manifest, memory_share)
 
-    @classmethod
-    def resume(cls, path: Path, memory_share: float) -> "RunWriter":
-        """Open an interrupted run at its last checkpoint."""
-        manifest = Manifest.read(path)
-        manifest.check_files(path)
-        return cls(path, manifest, memory_share)
-
-    @property
-    def dataset(self) -> Dataset:
-        return read_dataset(self.path, self.manifest.dataset)
-
-    def discard(self) -> None:
-        """Remove a run that failed, unless it has a checkpoint."""
+    def stop(self) -> None:
+        """Unlock a run whose training stopped; remove it if it has no checkpoint."""
         self._lock.close()
         if not find_checkpoints(self.path):
             shutil.rmtree(self.path, ignore_errors=True)
-
-    def close(self) -> None:
-        """Unlock the run for other processes."""
-        self._lock.close()
 
     def sweep(self) -> None:
         """Remove what only training needs."""
@@ -217,11 +204,3 @@ class RunWriter:
 def _write_parameters(path: Path, parameters: Parameters, **about: Any) -> None:
     rows = {"entities": parameters.entity_rows, "relations": parameters.relation_rows}
     path.write_bytes(save(rows, metadata={"about": json.dumps(about)} if about else None))
-
-
-def _exists(path: Path) -> WhereofError:
-    remedy = "choose another folder with -o"
-    with suppress(WhereofError):
-        if not Manifest.read(path).finished:
-            remedy += f", or continue it: whereof train --resume {path}"
-    return WhereofError(f"{path} exists; {remedy}")
