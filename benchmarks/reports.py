@@ -26,8 +26,8 @@ class Report:
     notes: Sequence[str] = ()
 
     def text(self, *, markdown: bool = False) -> str:
+        from whereof.present.terminal import markdown as as_markdown
         from whereof.present.terminal import plain
-        from whereof.present.text import markdown as as_markdown
         from whereof.table import Cell, Column, Table
 
         units = ("text", *["number"] * (len(self.columns) - 1))

@@ -4,8 +4,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from whereof.present.terminal import console, plain, show
-from whereof.present.text import markdown
+from whereof.present.terminal import console, markdown, plain, show
 from whereof.table import Cell, Column, Table
 
 LONG = "experiences the symptoms of a very rare disease"

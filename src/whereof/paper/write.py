@@ -21,7 +21,7 @@ from whereof.paper.plan import PaperOptions, plan
 from whereof.present.charts import chart_svg
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
-from whereof.present.text import markdown
+from whereof.present.terminal import markdown
 from whereof.run.files import write_text
 from whereof.table import Column
 

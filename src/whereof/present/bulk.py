@@ -110,7 +110,6 @@ def _fact_rows(document: Document) -> Iterator[Sequence[Any]]:
 
 
 def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
-    """One row per fact: the prediction, then the fact."""
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
     return ((*common, *row) for row in _fact_rows(document))

@@ -33,9 +33,7 @@ def chart_svg(chart: Chart) -> str:
     drawn = (360.0, 40.0, f"{chart.x.title}. {nothing}", [words(16, 18, nothing, fill=MUTED)])
     width, height, about, parts = _DRAWERS[type(marks[0])](chart, marks) if marks else drawn
     lines = svg.wrap(chart.title, 0.9 * (width - 32), PLAIN, 3)
-    title = [
-        words(16, 20 + 16 * row, text, size=PLAIN, bold=True) for row, text in enumerate(lines)
-    ]
+    title = [words(16, 20 + 16 * n, each, size=PLAIN, bold=True) for n, each in enumerate(lines)]
     above = 12 + 16 * len(lines)
     body = tag("g", "\n".join(parts), transform=f"translate(0 {above})")
     return svg.picture(chart.title, width, height + above, about, [*title, body], dark=True)
@@ -94,7 +92,6 @@ class Scale:
 
 
 def _below(x: Scale, bottom: float, top: float, column: Column) -> list[str]:
-    """The axis of x: ticks, their numbers and the title."""
     parts = []
     for at, label in _labels(x, column):
         parts.append(line((at, bottom), (at, top), "rim grid"))
@@ -116,7 +113,6 @@ def _beside(y: Scale, edge: float, end: float, column: Column, *, right: bool = 
 
 
 def _labels(scale: Scale, column: Column) -> Iterator[tuple[float, str]]:
-    """Positions and texts of ticks."""
     texts = tick_texts(scale.ticks, percent=column.unit in ("percent", "share"))
     return zip(map(scale.at, scale.ticks), map(typographic, texts), strict=True)
 
@@ -204,7 +200,6 @@ def _boxes(chart: Chart, boxes: Sequence[Box]) -> _Drawn:
 
 
 def _box(box: Box, x: float, y: Scale) -> list[str]:
-    """Whiskers, the box, its median and its mean."""
     half = 17
     low, bottom, median, top, high, mean = map(y.at, _heights(box))
     place = {"x": x - half, "y": top, "width": 2 * half, "height": bottom - top}
@@ -249,7 +244,7 @@ def _scatter(chart: Chart, panels: Sequence[Points]) -> _Drawn:
         row, column = divmod(index, columns)
         left_edge, top_edge = column * width + left, row * height + top
         x = Scale(ticks, left_edge, left_edge + side)
-        y = Scale(ticks, top_edge + side, top_edge)
+        y, places = Scale(ticks, top_edge + side, top_edge), _thinned(_places(panel.points))
         parts += [
             words(x.start, y.end - 38, fit(panel.series, side + gap, PLAIN), size=PLAIN, bold=True),
             words(x.start, y.end - 23, fit(typographic(panel.note), side + gap, SMALL)),
@@ -257,10 +252,7 @@ def _scatter(chart: Chart, panels: Sequence[Points]) -> _Drawn:
             *_below(x, y.start, y.end, chart.x),
             *_beside(y, x.start, x.end, chart.y),
             line((x.start, y.start), (x.end, y.end), "dark diagonal", dashes="5 4"),
-            *(
-                disc(0, x.at(a), y.at(b), 2.3, opacity=0.5)
-                for a, b in _thinned(_places(panel.points))
-            ),
+            *(disc(0, x.at(a), y.at(b), 2.3, opacity=0.5) for a, b in places),
         ]
     notes = "; ".join(", ".join(filter(None, (p.series, p.note, _points_words(p)))) for p in panels)
     titles = f"{chart.y.title} against {chart.x.title}"
@@ -344,10 +336,8 @@ _DRAWERS: dict[type[Mark], Callable[[Chart, Any], _Drawn]] = {
 
 
 def _places(points: Sequence[Place]) -> list[tuple[float, float]]:
-    """The points with both coordinates."""
     return [(x, y) for x, y in points if is_number(x) and is_number(y)]
 
 
 def _label_room(labels: Iterable[str]) -> float:
-    """Space for labels beside an axis."""
     return 24 + min(max(svg.text_width(label, SMALL) for label in labels), _LONGEST)

@@ -163,7 +163,6 @@ def _without(
 
 
 def _new_top(fact: ExplainedFact) -> Cell | None:
-    """The top answer without a fact, where it is another."""
     if not fact.top_answer_changes:
         return None
     return Cell(fact.labels.get("top_answer_without") or "another", tone="changed")
@@ -276,7 +275,6 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
 
 
 def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
-    """Two rows per pair."""
     places = names.places_of(paths[0].facts[0])
     columns = [
         Column("number", "", "count"),

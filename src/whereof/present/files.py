@@ -121,7 +121,6 @@ def _parquet(path: Path, layout: RowFormat) -> Iterator[Write]:
 
 
 def _answer_rows(answers: Document) -> Iterator[list[Any]]:
-    """One row per answer: the query, then the answer."""
     for answer in answers["answers"]:
         yield [*answers["query"].values(), answers["asks"], *answer.values()]
 

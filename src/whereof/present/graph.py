@@ -147,8 +147,6 @@ def _is_mixed(explanation: Explanation, drawn: Sequence[ExplainedFact]) -> bool:
 
 @dataclass(frozen=True)
 class _Look:
-    """How a fact or the prediction is drawn."""
-
     sign: svg.Sign
     width: float
     label: str
@@ -192,7 +190,6 @@ class _Picture:
         self.words.append(words(_MARGIN, 48, stands, size=PLAIN))
 
     def _add_facts(self) -> None:
-        """Add the prediction and the facts that contain one of its entities."""
         chosen, is_loop = self.chosen, self.chosen.is_loop
         across = (_LEFT, _MIDDLE if is_loop else _RIGHT)
         self._add_edge(*across, None, is_loop=is_loop)
@@ -328,7 +325,6 @@ def _box(
 
 
 def _legend(y: float) -> Iterator[str]:
-    """A legend for colours, dashes and widths."""
     for x, sign in zip((16, 116, 216), (PREDICTED, svg.SUPPORTS, svg.OPPOSES), strict=True):
         yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **sign.stroke)
         yield words(x + 32, y, sign.word)

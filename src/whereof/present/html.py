@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,7 +11,7 @@ from markupsafe import Markup, escape
 from whereof.present.charts import chart_svg
 from whereof.present.svg import OPPOSES, SUPPORTS, clean
 from whereof.table import Cell, Column, Table, cell_text
-from whereof.units import is_number, typographic
+from whereof.units import typographic
 
 Part = tuple[Any, ...]
 """The name of a macro in templates/parts.html, and its arguments."""
@@ -29,39 +28,15 @@ def page(
     return found.render(parts=parts, title=title, heading=heading)
 
 
-@dataclass(frozen=True)
-class HtmlCell:
-    """A cell as a page shows it."""
-
-    text: Markup
-    key: str
-    """What the column is sorted by."""
-    is_number: bool
-    tone: str
-    about: Markup
-    width: str = ""
-    """The length of a bar, in percent."""
-
-
-def html_rows(table: Table) -> Iterator[list[HtmlCell]]:
-    """The rows of a table that a page shows."""
+def _rows(table: Table) -> Iterator[list[tuple[Cell, Column]]]:
     for row in table.rows[: table.most]:
-        yield [_cell(value, column) for value, column in zip(row, table.columns, strict=True)]
+        cells = [value if isinstance(value, Cell) else Cell(value) for value in row]
+        yield list(zip(cells, table.columns, strict=True))
 
 
-def _cell(value: Any, column: Column) -> HtmlCell:
-    mine = value if isinstance(value, Cell) else Cell(value)
-    unit = column.unit if mine.unit is None else mine.unit
-    share = unit == "share" and is_number(mine.value)
-    shown = typographic(cell_text(value, column))
-    return HtmlCell(
-        text=_breakable(shown) if unit == "text" else escape(shown),
-        key="" if mine.value is None else str(mine.value),
-        is_number=column.unit != "text",
-        tone=mine.tone,
-        about=_breakable(mine.about),
-        width=f"{100 * abs(mine.value):.1f}" if share else "",
-    )
+def _cell(cell: Cell, column: Column) -> Markup:
+    shown = typographic(cell_text(cell, column))
+    return _breakable(shown) if (cell.unit or column.unit) == "text" else escape(shown)
 
 
 def _breakable(text: str) -> Markup:
@@ -85,6 +60,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     # The drawings of this room escape every name themselves.
-    made.filters |= {"html_rows": html_rows, "chart_svg": chart_svg, "typographic": typographic}
+    made.filters |= {"chart_svg": chart_svg, "typographic": typographic, "breakable": _breakable}
+    made.filters |= {"html_rows": _rows, "html": _cell}
     made.globals |= {"SUPPORTS": SUPPORTS, "OPPOSES": OPPOSES}
     return made

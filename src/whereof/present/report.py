@@ -108,7 +108,6 @@ def _metrics(info: RunInfo) -> Iterator[Part]:
 
 
 def _training(info: RunInfo) -> Iterator[Part]:
-    """The time, the kept epoch, and curves of the loss and of the metric that selected it."""
     if not info.history:
         return
     said = []
@@ -132,7 +131,6 @@ def _training(info: RunInfo) -> Iterator[Part]:
 
 
 def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
-    """The sentences, tables and charts of every protocol."""
     for index, evaluation in enumerate(evaluations, 1):
         several = len(evaluations) > 1
         said = [*evaluation.heading(), *evaluation.ending()]
@@ -152,7 +150,6 @@ def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[P
 
 
 def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
-    """A few predictions, each with its graph and its strongest facts."""
     if not examples:
         return
     rated = names.is_rated(examples[0].prediction)
@@ -174,7 +171,6 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
 
 
 def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
-    """The commands that reproduce this page, versions and the date."""
     run = shlex.quote(str(info.run or "RUN"))
     lines = [*_train_command(info, run)]
     lines += [" ".join(["whereof evaluate", run, *_flags(each.options)]) for each in evaluations]

@@ -158,7 +158,6 @@ def _pairs(pairs: Any) -> Table:
 
 
 def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
-    """One row per property, per metric and per setting."""
     blank = ("",) * (len(infos) + 1)
     yield "dataset", *(info.dataset for info in infos)
     yield "model", *(info.model for info in infos)
@@ -219,7 +218,6 @@ def _comparison_notes(
 def _blocks(
     names: Sequence[str], rows: Sequence[tuple[Any, ...]], width: int | None
 ) -> Iterator[list[int]]:
-    """Split the runs into blocks that fit next to the titles."""
     first = max(cell_len(str(row[0])) for row in rows)
     block, used = list[int](), first
     for place, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Tables in the terminal. A pipe gets whole names; a terminal gets lines that fit its width."""
+"""Tables as text. A pipe gets whole names; a terminal gets lines that fit its width."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -150,3 +150,23 @@ def _widths(
         wanted[place] = min(wanted[place], part)
         left -= wanted[place]
     return wanted
+
+
+def markdown(table: Table, level: int = 2) -> str:
+    """A heading, the note and the table; `level` 0 omits heading and note."""
+    lines = [f"{'#' * level} {table.title}", ""] if level and table.title else []
+    lines += [table.note, ""] if level and table.note else []
+    shown = table.rows[: table.most]
+    lines.append(_markdown_line([column.title for column in table.columns]))
+    lines.append(
+        _markdown_line(["---" if each.unit == "text" else "---:" for each in table.columns])
+    )
+    lines += [_markdown_line([*map(cell_text, row, table.columns)]) for row in shown]
+    more = len(table.rows) - len(shown)
+    lines += [f"\nand {more:,} more {'row' if more == 1 else 'rows'}"] * bool(more)
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    safe = (" ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;") for cell in cells)
+    return f"| {' | '.join(safe)} |"

@@ -101,7 +101,6 @@ def _effort(verdict: Verdict) -> str:
 
 
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
-    """Tables of the verdict: the outcome, the facts, and other seeds."""
     standings = {"before": verdict.before, "predicted": verdict.predicted, "actual": verdict.actual}
     known = {name: each for name, each in standings.items() if each is not None}
     title = f"Without {names.these_facts(len(verdict.removed))}"
@@ -135,7 +134,6 @@ def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
 
 
 def _seeds(verdict: Verdict, summary: Summary) -> Table:
-    """One row per seed, then their mean and deviation."""
     unit = output_unit(verdict.before)
     columns = [
         Column("seed", "seed"),
