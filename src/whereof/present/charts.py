@@ -33,7 +33,9 @@ def chart_svg(chart: Chart) -> str:
     drawn = (360.0, 40.0, f"{chart.x.title}. {nothing}", [words(16, 18, nothing, fill=MUTED)])
     width, height, about, parts = _DRAWERS[type(marks[0])](chart, marks) if marks else drawn
     lines = svg.wrap(chart.title, 0.9 * (width - 32), PLAIN, 3)
-    title = [words(16, 20 + 16 * n, each, size=PLAIN, bold=True) for n, each in enumerate(lines)]
+    title = [
+        words(16, 20 + 16 * row, text, font_size=PLAIN, bold=True) for row, text in enumerate(lines)
+    ]
     above = 12 + 16 * len(lines)
     body = tag("g", "\n".join(parts), transform=f"translate(0 {above})")
     return svg.picture(chart.title, width, height + above, about, [*title, body], dark=True)
@@ -107,8 +109,9 @@ def _beside(y: Scale, edge: float, end: float, column: Column, *, right: bool = 
     for at, label in _labels(y, column):
         parts.append(line((edge, at), (end, at), kind))
         parts.append(words(edge + away[0], at + SMALL / 3, label, anchor, fill=MUTED))
+    x, middle = edge + away[1], (y.start + y.end) / 2
     title = fit(column.title, abs(y.start - y.end), SMALL)
-    parts.append(words(edge + away[1], (y.start + y.end) / 2, title, "middle", turned=True))
+    parts.append(words(x, middle, title, "middle", transform=f"rotate(-90 {x:g} {middle:g})"))
     return [*parts, line((edge, y.start), (edge, y.end), "rim")]
 
 
@@ -245,8 +248,9 @@ def _scatter(chart: Chart, panels: Sequence[Points]) -> _Drawn:
         left_edge, top_edge = column * width + left, row * height + top
         x = Scale(ticks, left_edge, left_edge + side)
         y, places = Scale(ticks, top_edge + side, top_edge), _thinned(_places(panel.points))
+        series = fit(panel.series, side + gap, PLAIN)
         parts += [
-            words(x.start, y.end - 38, fit(panel.series, side + gap, PLAIN), size=PLAIN, bold=True),
+            words(x.start, y.end - 38, series, font_size=PLAIN, bold=True),
             words(x.start, y.end - 23, fit(typographic(panel.note), side + gap, SMALL)),
             words(x.start, y.end - 9, _points_words(panel), fill=MUTED),
             *_below(x, y.start, y.end, chart.x),

@@ -32,6 +32,8 @@ _LOOP = 20
 _CELL, _CELL_BOX, _CELL_GAP = 456, 140, 16
 """Facts between other entities: the whole, each of its boxes, and the gap between two in a row."""
 _TOP, _LEGEND = 68, 46
+_Place = tuple[float, float, float, float]
+"""x, y, width and height of a box."""
 _BOLD = 1.06
 """How much wider bold text is."""
 _THINNEST, _THICKEST = 1.2, 6.0
@@ -186,8 +188,8 @@ class _Picture:
         room = self.width - 2 * _MARGIN
         title = fit(fact_text(self.prediction), room, svg.LARGE * _BOLD)
         stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
-        self.words.append(words(_MARGIN, 28, title, size=svg.LARGE, bold=True))
-        self.words.append(words(_MARGIN, 48, stands, size=PLAIN))
+        self.words.append(words(_MARGIN, 28, title, font_size=svg.LARGE, bold=True))
+        self.words.append(words(_MARGIN, 48, stands, font_size=PLAIN))
 
     def _add_facts(self) -> None:
         chosen, is_loop = self.chosen, self.chosen.is_loop
@@ -212,7 +214,7 @@ class _Picture:
         lanes = max(map(len, third.sides.values()))
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (_MIDDLE, top + 3, _BOX, height - 6)
-        self.boxes.append(_box(*place, lines, third.title, note=note))
+        self.boxes.append(_box(place, lines, third.title, note=note))
         for side, facts in third.sides.items():
             self.y = top + (height - _LANE * len(facts)) / 2
             pillar, box = _GAPS[side]
@@ -243,14 +245,14 @@ class _Picture:
             name, label = name_of(self.prediction, place), label_of(self.prediction, place)
             lines = wrap(label, _PILLAR - 16, PLAIN * _BOLD, 3)
             size = (places[place], _TOP, _PILLAR, self.y - _TOP)
-            self.boxes.append(_box(*size, lines, named(name, label), is_pillar=True))
+            self.boxes.append(_box(size, lines, named(name, label), is_pillar=True))
 
     def _add_others(self) -> None:
         if not self.chosen.others:
             return
         self.y += 34
         title = "Facts between other entities"
-        self.words.append(words(_MARGIN, self.y - 8, title, size=PLAIN, bold=True))
+        self.words.append(words(_MARGIN, self.y - 8, title, font_size=PLAIN, bold=True))
         columns = 1 if self.chosen.is_loop else 2
         for index, fact in enumerate(self.chosen.others):
             if index % columns:
@@ -261,7 +263,7 @@ class _Picture:
                 name, label = name_of(fact, place), label_of(fact, place)
                 lines = wrap(label, _CELL_BOX - 10, PLAIN, 2)
                 size = (left, self.y + 2, _CELL_BOX, _LANE - 4)
-                self.boxes.append(_box(*size, lines, named(name, label)))
+                self.boxes.append(_box(size, lines, named(name, label)))
             self._add_edge(start, stop, fact)
 
     def _look(self, fact: ExplainedFact | None) -> _Look:
@@ -298,25 +300,18 @@ def _arrow(x1: float, x2: float, y: float, look: _Look, *, is_loop: bool) -> str
 
 
 def _box(
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    lines: Sequence[str],
-    title: str,
-    *,
-    note: str = "",
-    is_pillar: bool = False,
+    place: _Place, lines: Sequence[str], title: str, *, note: str = "", is_pillar: bool = False
 ) -> str:
     """An entity: a rectangle with a name in the middle and a note below it."""
+    x, y, width, height = place
     fill, rim = ("#eceff3", "#5c6570") if is_pillar else ("#fafafa", svg.RIM)
     step, middle = PLAIN + 3, x + width / 2
     spare = height - step * len(lines) - bool(note) * (SMALL + 3)
     # At the height of the prediction's edge, a pillar's name reads on with it.
     first = y + (min(spare, 26) if is_pillar else spare) / 2 + PLAIN - 1
     texts = [
-        words(middle, first + index * step, line, "middle", size=PLAIN, bold=is_pillar)
-        for index, line in enumerate(lines)
+        words(middle, first + n * step, line, "middle", font_size=PLAIN, bold=is_pillar)
+        for n, line in enumerate(lines)
     ]
     if note:
         texts.append(words(middle, first + len(lines) * step - 1, note, "middle", fill=MUTED))

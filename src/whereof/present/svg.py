@@ -156,21 +156,12 @@ def picture(
 
 
 def words(
-    x: float,
-    y: float,
-    text: str,
-    anchor: str = "start",
-    *,
-    size: float = SMALL,
-    fill: str = INK,
-    bold: bool = False,
-    turned: bool = False,
+    x: float, y: float, text: str, anchor: str = "start", *, bold: bool = False, **look: Any
 ) -> str:
-    """A line of words, from bottom to top if `turned`."""
-    place = {"x": x, "y": y, "font_size": size, "text_anchor": anchor}
-    colour = {"class_": {INK: "ink", MUTED: "muted"}.get(fill), "fill": fill}
-    turn = f"rotate(-90 {x:.2f} {y:.2f})" if turned else ""
-    return tag("text", safe(text), **place, **colour, font_weight="bold" * bold, transform=turn)
+    """A line of words; `look` are more attributes, such as `fill` and `font_size`."""
+    look = dict[str, Any](fill=INK, font_size=SMALL, text_anchor=anchor) | look
+    kind = {INK: "ink", MUTED: "muted"}.get(look["fill"])
+    return tag("text", safe(text), class_=kind, x=x, y=y, font_weight="bold" * bold, **look)
 
 
 def line(
