@@ -15,8 +15,9 @@ from whereof.evaluate.protocols.steadiness import Steadiness
 from whereof.evaluate.protocols.theory import Theory
 from whereof.evaluate.sample import Retraining
 from whereof.evaluate.statistics import Spread
-from whereof.paper.measure import PartResult, Results
+from whereof.paper.measure import PartResult
 from whereof.paper.plan import PaperOptions, Part, plan
+from whereof.paper.write import Paper
 
 
 def removal(method: str, k: int | str, pd: tuple[float, ...], tc: tuple[float, ...]) -> Removal:
@@ -112,10 +113,10 @@ def part(found: Evaluation, **values: Any) -> PartResult:
     return PartResult.from_dict(unknown, plain(document | values), "hand made")
 
 
-def results(options: PaperOptions, parts: Mapping[str, PartResult]) -> Results:
+def results(options: PaperOptions, parts: Mapping[str, PartResult]) -> Paper:
     """The results of parts, by name."""
     known = [part for part in plan(options) if part.name in parts]
-    return Results(options, [replace(parts[part.name], part=part) for part in known])
+    return Paper(options, [replace(parts[part.name], part=part) for part in known])
 
 
 def table1() -> PartResult:

@@ -11,13 +11,13 @@ import whereof
 from paper import hand_made
 from whereof.paper.compare import compare
 from whereof.paper.figures import Comparison, Figure
-from whereof.paper.measure import ExplainedExample, PartResult, Results
+from whereof.paper.measure import ExplainedExample, PartResult
 from whereof.paper.plan import PaperOptions
 from whereof.paper.write import Paper
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
+def results() -> Paper:
     parts = {
         "removal-distmult": hand_made.table1(),
         "criage": hand_made.criage(),
@@ -28,7 +28,7 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def tables(results: Results) -> dict[str, Comparison]:
+def tables(results: Paper) -> dict[str, Comparison]:
     return {table.name: table for table in compare(results)}
 
 
@@ -39,13 +39,13 @@ def figure(table: Comparison, *names: str, column: str) -> Figure:
 
 
 @pytest.fixture(scope="module")
-def both() -> Results:
+def both() -> Paper:
     """DistMult with both optimizers; of ComplEx nothing is finished."""
     parts = {"removal-distmult": hand_made.table1(), "lazy-distmult": hand_made.lazy()}
     return hand_made.results(PaperOptions("fb15k-237"), parts)
 
 
-def test_what_was_not_measured_has_no_table(tables: dict[str, Comparison], both: Results) -> None:
+def test_what_was_not_measured_has_no_table(tables: dict[str, Comparison], both: Paper) -> None:
     names = {table.name for table in compare(both)}
     assert not names & {"criage", "criage-p", "criage-seconds", "theory"}
     assert {"table1", "sizes", "criage", "criage-p", "models", "times", "theory"} <= tables.keys()
@@ -144,8 +144,8 @@ def test_values_that_are_not_known_are_shown_as_such(tables: dict[str, Compariso
     assert ("stability bound", "-") in shown(tables["theory"])
 
 
-def test_the_summary_says_where_figures_lie(results: Results) -> None:
-    paper = Paper.of(results)
+def test_the_summary_says_where_figures_lie(results: Paper) -> None:
+    paper = results
     text = " ".join(paper.summary)
     assert "Table 1, the paper's 12 figures beside the range of our 2 seeds" in text
     assert "DistMult adam rollback TC 1 (paper 38%, ours 30-34%)" in text
@@ -166,7 +166,7 @@ def test_one_seed_says_how_far_from_the_paper_it_is() -> None:
     evaluation = hand_made.evaluation(seeds=(42,), removal=tuple(first))
     part = replace(part, evaluation=evaluation)
     options = PaperOptions(models=("distmult",), seeds=1)
-    paper = Paper.of(hand_made.results(options, {"removal-distmult": part}))
+    paper = hand_made.results(options, {"removal-distmult": part})
     table = {table.name: table for table in paper.tables}["table1"]
     apart = [
         100 * abs(figure.mean - figure.paper)
@@ -181,8 +181,8 @@ def test_one_seed_says_how_far_from_the_paper_it_is() -> None:
     assert sentence == f"{expected} average."
 
 
-def test_files_hold_all_of_it(results: Results, tmp_path: Path) -> None:
-    paper = Paper.of(results)
+def test_files_hold_all_of_it(results: Paper, tmp_path: Path) -> None:
+    paper = results
     paper.write(tmp_path)
     document = json.loads((tmp_path / "paper.json").read_text(), parse_constant=pytest.fail)
     assert [part["seeds"] for part in document["parts"]] == [[42, 43]] * 4
@@ -199,7 +199,7 @@ def test_files_hold_all_of_it(results: Results, tmp_path: Path) -> None:
     assert {file.stem for file in tmp_path.glob("*.svg")} == names
 
 
-def test_both_optimizers_stand_in_one_table(both: Results) -> None:
+def test_both_optimizers_stand_in_one_table(both: Paper) -> None:
     tables = {table.name: table for table in compare(both)}
     assert [row.names[:2] for row in tables["steadiness"].rows] == [
         ("DistMult", "adam"),
@@ -215,7 +215,7 @@ def test_both_optimizers_stand_in_one_table(both: Results) -> None:
     assert (slope.mean, slope.paper) == (5.0, None)  # the paper's is of Nations
 
 
-def test_tables_say_what_their_rows_rest_on(both: Results) -> None:
+def test_tables_say_what_their_rows_rest_on(both: Paper) -> None:
     tables = {table.name: table for table in compare(both)}
     about = tables["table1"].about
     assert "optimizer=adam-lazy, credit=source, sampling=distinct" in about
@@ -228,8 +228,8 @@ def test_tables_say_what_their_rows_rest_on(both: Results) -> None:
     assert (last["optimizer"], last["n_seeds"]) == ("adam-lazy", 3)
 
 
-def test_a_partial_summary_says_first_what_is_missing(both: Results) -> None:
-    paper = Paper.of(both)
+def test_a_partial_summary_says_first_what_is_missing(both: Paper) -> None:
+    paper = both
     assert paper.summary[0] == (
         "Not finished: 3 of 5 parts are missing (Table 1, ComplEx with adam; Table 1, ComplEx with "
         "adam-lazy; the truth, fact by fact). Run the same command again to continue."
@@ -237,8 +237,8 @@ def test_a_partial_summary_says_first_what_is_missing(both: Results) -> None:
     assert paper.to_dict()["missing"] == ["removal-complex", "lazy-complex", "truth"]
 
 
-def test_the_distance_to_random_is_compared_with_the_papers(both: Results) -> None:
-    text = " ".join(Paper.of(both).summary)
+def test_the_distance_to_random_is_compared_with_the_papers(both: Paper) -> None:
+    text = " ".join(both.summary)
     assert (
         "DistMult, adam-lazy: rollback's distance to random is larger than the paper's in 6 of 6 "
         "columns (PD 1, PD 10, PD all, TC 1, TC 10, TC all)."
@@ -248,28 +248,26 @@ def test_the_distance_to_random_is_compared_with_the_papers(both: Results) -> No
     )
 
 
-def test_figures_are_titled_by_model_and_optimizer(both: Results) -> None:
-    drawn = {drawing.name: drawing for drawing in Paper.of(both).drawings}
+def test_figures_are_titled_by_model_and_optimizer(both: Paper) -> None:
+    drawn = {drawing.name: drawing for drawing in both.drawings}
     assert drawn.keys() == {"scatter", "scatter-changes", "boxes-distmult-adam"}
     assert drawn["boxes-distmult-adam"].title.startswith("DistMult, adam: ")
     assert "DistMult, adam-lazy" in drawn["scatter"].svg
 
 
-def test_parts_measured_apart_are_listed_apart(both: Results) -> None:
-    assert [(each["date"], len(each["parts"])) for each in Paper.of(both).measured] == [
-        ("2026-11-15", 2)
-    ]
+def test_parts_measured_apart_are_listed_apart(both: Paper) -> None:
+    assert [(each["date"], len(each["parts"])) for each in both.measured] == [("2026-11-15", 2)]
     lazy = hand_made.lazy()
     later = replace(lazy.measured, date="2026-11-16T08:00:00+00:00", machine="a GPU")
     parts = {"removal-distmult": hand_made.table1(), "lazy-distmult": replace(lazy, measured=later)}
-    assert Paper.of(hand_made.results(both.options, parts)).sources == [
+    assert hand_made.results(both.options, parts).sources == [
         "Measured 2026-11-15 on a processor, 2 cores: `whereof paper` "
         "(Table 1, DistMult with adam).",
         "Measured 2026-11-16 on a GPU: `whereof paper` (Table 1, DistMult with adam-lazy).",
     ]
 
 
-def truth_results(**values: Any) -> Results:
+def truth_results(**values: Any) -> Paper:
     options = PaperOptions("fb15k-237", models=("distmult",))
     return hand_made.results(options, {"truth": hand_made.truth(**values)})
 
@@ -297,19 +295,19 @@ def test_the_truth_has_one_row_for_every_prediction_and_method() -> None:
 
 
 def test_the_summary_says_how_well_methods_find_the_best_fact() -> None:
-    text = " ".join(Paper.of(truth_results()).summary)
+    text = " ".join(truth_results().summary)
     assert "all 400 facts adjacent to 2 predictions" in text
     assert "lowers its probability by 35% on average" in text
     assert "source: removing the fact it ranks first raises the probability by 5%" in text
     assert "the best fact is always among its first 30." in text
-    rising = Paper.of(truth_results(first_drop=-1.0)).summary
+    rising = truth_results(first_drop=-1.0).summary
     (sentence,) = (each for each in rising if "rollback, step" in each)
     assert "ranks first raises the probability by 100% on average" in sentence
 
 
-def test_without_the_part_there_is_no_truth(both: Results) -> None:
+def test_without_the_part_there_is_no_truth(both: Paper) -> None:
     assert not {table.name for table in compare(both)} & {"truth", "qualitative"}
-    unfinished, *others = Paper.of(both).summary
+    unfinished, *others = both.summary
     assert "the truth, fact by fact" in unfinished
     assert "truth" not in " ".join(others)
 

@@ -59,7 +59,7 @@ def test_the_budget_comes_before_any_training(told: tuple[Paper, Told]) -> None:
     assert watch.said.index("budget") < watch.said.index(trained[0])
     # One run of each optimizer, and that of the truth with the other credit.
     assert budget.total("n_trainings") == 3
-    runs = paper.results.options.folder / "runs"
+    runs = paper.options.folder / "runs"
     assert len([*runs.rglob("manifest.json")]) == 3
     assert watch.said.count("retrained") <= budget.total("n_retrainings")
 
@@ -73,7 +73,7 @@ def test_examples_that_are_not_there_are_left_out_before_anything_is_retrained(
     assert notes[0] < watch.said.index("retrained")
     names = {table.name for table in paper.tables}
     assert "qualitative" not in names
-    assert paper.results.missing == []
+    assert paper.missing == []
 
 
 def test_the_truth_is_there_of_both_credits(told: tuple[Paper, Told]) -> None:
@@ -89,5 +89,5 @@ def test_the_truth_is_there_of_both_credits(told: tuple[Paper, Told]) -> None:
 def test_the_same_folder_is_finished(told: tuple[Paper, Told]) -> None:
     paper, _ = told
     again = Told()
-    assert reproduce(paper.results.options, again).to_dict() == paper.to_dict()
+    assert reproduce(paper.options, again).to_dict() == paper.to_dict()
     assert again.said == []

@@ -88,7 +88,7 @@ def test_every_training_is_in_the_budget_once(whole: tuple[Paper, Notes]) -> Non
     assert (
         notes.budget.total("n_trainings") == 2 * 3 + 2 * 3
     )  # settings, and constraints, of two seeds
-    runs = paper.results.options.folder / "runs"
+    runs = paper.options.folder / "runs"
     assert len([*runs.rglob("manifest.json")]) == notes.budget.total("n_trainings")
     assert len(notes.prepared) == 3  # the others are kept inside these
     first = {cost.part.name: cost.n_trainings for cost in notes.budget.parts}
@@ -102,9 +102,7 @@ def test_a_run_that_is_there_is_not_counted(whole: tuple[Paper, Notes], tmp_path
     first, *_ = plan(options)
     measuring = Measuring(options, Notes())
     assert len(measuring.missing(first)) == 2
-    shutil.copytree(
-        whole[0].results.options.folder / "runs" / "distmult", tmp_path / "runs" / "distmult"
-    )
+    shutil.copytree(whole[0].options.folder / "runs" / "distmult", tmp_path / "runs" / "distmult")
     assert measuring.missing(first) == []
     shutil.rmtree(tmp_path / "runs" / "distmult" / "siblings" / "seed-43")
     (missing,) = measuring.missing(first)
@@ -134,7 +132,7 @@ def test_parts_that_have_begun_come_first(whole: tuple[Paper, Notes], tmp_path: 
     named = {part.name: part for part in parts}
     for name in ("criage", "removal-distmult"):
         run = named[name].run
-        shutil.copytree(whole[0].results.options.folder / "runs" / run, tmp_path / "runs" / run)
+        shutil.copytree(whole[0].options.folder / "runs" / run, tmp_path / "runs" / run)
     assert named["removal-distmult"] == parts[0]
     assert named["theory"].run == parts[0].run
     budget = make_budget(parts[1:], parts[:1], measuring)
@@ -191,7 +189,7 @@ def test_rollback_is_compared_with_every_baseline(whole: tuple[Paper, Notes]) ->
 
 def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
-    folder = paper.results.options.folder
+    folder = paper.options.folder
     document = json.loads((folder / "paper.json").read_text(), parse_constant=pytest.fail)
     assert document == paper.to_dict()
     assert [part["seeds"] for part in document["parts"]] == [[42, 43]] * 5
@@ -202,9 +200,7 @@ def test_the_folder_holds_all_of_it(whole: tuple[Paper, Notes]) -> None:
 
 def test_shares_agree_with_the_single_retrainings(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
-    rows = read_table(
-        paper.results.options.folder / "retrainings" / "removal-distmult.parquet"
-    ).to_pylist()
+    rows = read_table(paper.options.folder / "retrainings" / "removal-distmult.parquet").to_pylist()
     single = [row for row in rows if (row["method"], row["k"]) == ("rollback", "1")]
     by_seed = [
         [row["actual"] < row["original"] for row in single if row["seed"] == seed]
@@ -218,7 +214,7 @@ def test_shares_agree_with_the_single_retrainings(whole: tuple[Paper, Notes]) ->
 
 def copied(whole: tuple[Paper, Notes], folder: Path, *without: str) -> PaperOptions:
     """The finished folder with some files removed."""
-    shutil.copytree(whole[0].results.options.folder, folder)
+    shutil.copytree(whole[0].options.folder, folder)
     for name in without:
         path = folder / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -261,7 +257,7 @@ def test_it_says_what_was_measured_where(whole: tuple[Paper, Notes]) -> None:
     for part in paper.to_dict()["parts"]:
         assert datetime.fromisoformat(part["measured"]["date"]).utcoffset() == timedelta(0)
     for file in ("tables.md", "paper.html"):
-        assert measured[0] in (paper.results.options.folder / file).read_text()
+        assert measured[0] in (paper.options.folder / file).read_text()
 
 
 def test_what_does_not_fit_into_the_time_left_is_not_begun() -> None:
@@ -288,7 +284,7 @@ def test_a_time_budget_that_is_spent_says_so(tmp_path: Path) -> None:
 def test_a_time_budget_keeps_what_is_finished(whole: tuple[Paper, Notes], tmp_path: Path) -> None:
     notes, options = Notes(), copied(whole, tmp_path / "paper")
     options = replace(options, time_budget="0.001s")
-    assert reproduce(options, notes).results.missing == []  # there is nothing left to do
+    assert reproduce(options, notes).missing == []  # there is nothing left to do
     (options.folder / "parts" / "theory.json").unlink()
     with pytest.raises(Interrupted, match=r"is spent; tables of finished parts: .*paper; run"):
         reproduce(options, notes)
@@ -296,13 +292,13 @@ def test_a_time_budget_keeps_what_is_finished(whole: tuple[Paper, Notes], tmp_pa
     document = json.loads((options.folder / "paper.json").read_text())
     assert document["missing"] == ["theory"]
     assert document["tables"].keys() == whole[0].to_dict()["tables"].keys() - {"theory"}
-    assert reproduce(replace(options, time_budget=None)).results.missing == []
+    assert reproduce(replace(options, time_budget=None)).missing == []
 
 
 def test_what_is_finished_is_not_done_again(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     notes = Notes()
-    again = reproduce(paper.results.options, notes)
+    again = reproduce(paper.options, notes)
     assert (notes.parts, notes.n_retrained, notes.budget) == ([], 0, None)
     assert again.to_dict() == paper.to_dict()
 
@@ -330,14 +326,14 @@ def test_a_part_that_cannot_be_used_is_measured_again(
 def test_the_engine_is_closed(whole: tuple[Paper, Notes], monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[LocalEngine] = []
     monkeypatch.setattr(LocalEngine, "close", lambda engine: closed.append(engine))
-    reproduce(whole[0].results.options)
+    reproduce(whole[0].options)
     assert len(closed) == 1
 
 
 def test_other_seeds_are_evaluated_but_retrain_only_what_is_new(whole: tuple[Paper, Notes]) -> None:
     paper, _ = whole
     notes = Notes()
-    reproduce(PaperOptions(**(FEW | {"seeds": 1}), out=paper.results.options.folder), notes)
+    reproduce(PaperOptions(**(FEW | {"seeds": 1}), out=paper.options.folder), notes)
     assert len(notes.parts) == 5
     assert notes.n_retrained == 0
 
@@ -382,7 +378,7 @@ def test_an_unfinished_run_is_continued(whole: tuple[Paper, Notes], tmp_path: Pa
     _interrupted(tmp_path / "runs" / "distmult")
     options = PaperOptions(**FEW, out=tmp_path)
     run = Measuring(options, Notes()).open(plan(options)[0])
-    same = whereof.Run.open(whole[0].results.options.folder / "runs" / "distmult")
+    same = whereof.Run.open(whole[0].options.folder / "runs" / "distmult")
     assert run.entity_rows.tobytes() == same.entity_rows.tobytes()
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -126,8 +126,7 @@ class Figure:
         return units.show(value, unit, pair).removesuffix(" points")
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(NamedTuple):
     """What a row was computed from."""
 
     n_predictions: int | None
@@ -135,8 +134,9 @@ class Count:
     n_seeds: int
 
     def __str__(self) -> str:
-        nouns = {"prediction": self.n_predictions, "seed": self.n_seeds}
-        return ", ".join(units.count(n, noun) for noun, n in nouns.items() if n is not None)
+        seeds = units.count(self.n_seeds, "seed")
+        many = self.n_predictions
+        return seeds if many is None else f"{units.count(many, 'prediction')}, {seeds}"
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Comparison:
         for row in self.rows:
             figures = (figure and figure.to_dict() for figure in row.figures)
             values = dict(zip(keys, (*row.names, *figures), strict=True))
-            rows.append(values | (asdict(row.count) if row.count else {}))
+            rows.append(values | (row.count._asdict() if row.count else {}))
         return {"name": self.name, "title": self.title, "about": self.about, "rows": rows}
 
     def table(self) -> Table:

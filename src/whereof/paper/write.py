@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,9 @@ HOW_TO_READ = (
     "A row has our figure, the mean over seeds. Below it stand the 95% interval, the lowest and "
     "highest seed, and the paper's figure, which comes from one seed."
 )
-_ABOUT, _COUNTED = (
-    ("name", "title", "model", "settings"),
-    ("n_predictions", "n_retrainings", "seconds"),
-)
 _SCATTERS = {
-    "scatter": (
-        "probability",
-        "Predicted against actual probability without rollback's first fact",
-    ),
-    "scatter-changes": ("change", "Predicted against actual change of the probability"),
+    "probability": ("scatter", "Predicted and actual probability without rollback's first fact"),
+    "change": ("scatter-changes", "Predicted and actual change of the probability"),
 }
 
 
@@ -51,29 +45,30 @@ class Drawing:
     svg: str
 
 
-@dataclass(frozen=True)
-class Paper:
+class Paper(Results):
     """The paper's tables and figures with ours, and what they say in sentences."""
 
-    results: Results
-    tables: tuple[Comparison, ...]
-    summary: tuple[str, ...]
-    drawings: tuple[Drawing, ...]
+    @cached_property
+    def tables(self) -> list[Comparison]:
+        return compare(self)
 
-    @classmethod
-    def of(cls, results: Results) -> "Paper":
-        tables = compare(results)
-        return cls(results, tuple(tables), tuple(summarise(results, tables)), tuple(_draw(results)))
+    @cached_property
+    def summary(self) -> list[str]:
+        return summarise(self, self.tables)
+
+    @cached_property
+    def drawings(self) -> list[Drawing]:
+        return [*_draw(self)]
 
     @property
     def title(self) -> str:
-        return f"The paper's tables and figures: {self.results.options.published.title}"
+        return f"The paper's tables and figures: {self.options.published.title}"
 
     @property
     def measured(self) -> list[dict[str, Any]]:
         """Parts that were measured by one command, on one machine and one day."""
         found: dict[Measured, list[str]] = {}
-        for mine in self.results.finished:
+        for mine in self.finished:
             day = replace(mine.measured, date=mine.measured.date.partition("T")[0])
             found.setdefault(day, []).append(mine.part.title)
         return [asdict(day) | {"parts": titles} for day, titles in found.items()]
@@ -90,28 +85,28 @@ class Paper:
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof paper --json` prints."""
-        options = self.results.options
-        parts = [
-            {name: getattr(mine.part, name) for name in ("name", "title", "model", "settings")}
-            | {"seeds": list(mine.part.seeds), "measured": mine.measured}
-            | {name: getattr(mine.evaluation, name) for name in _COUNTED}
-            for mine in self.results.finished
-        ]
-        found: dict[str, Any] = plain(
+        parts = []
+        for mine in self.finished:
+            part, found = mine.part, mine.evaluation
+            about = {name: getattr(part, name) for name in ("name", "title", "model", "settings")}
+            counts = ("n_predictions", "n_retrainings", "seconds")
+            about |= {name: getattr(found, name) for name in counts}
+            parts.append(about | {"seeds": list(part.seeds), "measured": mine.measured})
+        document: dict[str, Any] = plain(
             {
                 "whereof": __version__,
-                "dataset": options.dataset,
-                "models": options.models,
-                "limit": options.n_predictions,
+                "dataset": self.options.dataset,
+                "models": self.options.models,
+                "limit": self.options.n_predictions,
                 "measured": self.measured,
-                "missing": [part.name for part in self.results.missing],
+                "missing": [part.name for part in self.missing],
                 "parts": parts,
                 "summary": self.summary,
                 "tables": {table.name: table.to_dict() for table in self.tables},
                 "figures": {each.name: f"{each.name}.svg" for each in self.drawings},
             }
         )
-        return found
+        return document
 
     def write(self, folder: Path) -> None:
         """Write every file, over those of before."""
@@ -148,7 +143,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
 
 
 def _scatters(results: Results) -> Iterator[Chart]:
-    for name, (what, title) in _SCATTERS.items():
+    for what, (name, title) in _SCATTERS.items():
         marks = [
             replace(panel, series=f"{mine.title}, {panel.series.lower()}")
             for mine in results.find("approximation table1")
@@ -185,8 +180,7 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
     measuring = Measuring(options, deadline)
     with closing(measuring.engine):
         try:
-            for results in _measure(measuring, deadline):
-                paper = Paper.of(results)
+            for paper in _measure(measuring, deadline):
                 paper.write(folder)
         except (Interrupted, KeyboardInterrupt):
             why = "the time budget is spent" if deadline.spent else "interrupted"
@@ -196,13 +190,13 @@ def reproduce(options: PaperOptions, events: Events | None = None) -> Paper:
     return paper
 
 
-def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Results]:
-    """The results of all finished parts: the stored ones, then with one more each time."""
+def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Paper]:
+    """The paper of all finished parts: the stored ones, then with one more each time."""
     options, parts = measuring.options, plan(measuring.options)
     found = {part.name: kept for part in parts if (kept := measuring.kept(part))}
     missing = [part for part in parts if part.name not in found]
     if found:
-        yield Results(options, [*found.values()])
+        yield Paper(options, [*found.values()])
     if not missing:
         return
     if outdated := [part.title for part in missing if measuring.path(part).exists()]:
@@ -220,4 +214,4 @@ def _measure(measuring: Measuring, deadline: Deadline) -> Iterator[Results]:
             raise Interrupted("the time budget is spent")
         deadline.emit(StageStarted(len(found) + 1, len(parts), cost.part.title))
         found[cost.part.name] = measuring.measure(cost.part)
-        yield Results(options, [found[part.name] for part in parts if part.name in found])
+        yield Paper(options, [found[part.name] for part in parts if part.name in found])
