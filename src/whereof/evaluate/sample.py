@@ -70,14 +70,10 @@ class Sample:
     """Predictions of one model, shared by all protocols."""
 
     def __init__(
-        self,
-        case: Case,
-        predictions: Sequence[Prediction],
-        threads: int | None = None,
-        seed: int = 0,
+        self, case: Case, chosen: Sequence[Prediction], threads: int | None = None, seed: int = 0
     ) -> None:
         """seed: for methods that draw at random; the model's seed is added."""
-        self.case, self.predictions, self.threads, self.seed = case, predictions, threads, seed
+        self.case, self.predictions, self.threads, self.seed = case, chosen, threads, seed
         self.seconds: dict[str, float] = {}  # by method, for one explanation; see `rank`
         self.notes: dict[str, None] = {}  # remarks of explanations, each once
         self.asked: set[str] = set()  # keys of all requested retrainings
@@ -295,10 +291,10 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     least, most = options.least_adjacent or 0, options.most_adjacent or math.inf
     listed = find_predictions(trained, wanted, options.split, None, "object")
     found, others = dict[Prediction, int](), list[int]()
-    numbers: Iterable[int] = range(len(listed))
+    numbers = np.arange(len(listed))
     if options.limit is not None:
-        numbers = np.random.default_rng(options.seed).permutation(len(listed)).tolist()
-    for number in numbers:
+        numbers = np.random.default_rng(options.seed).permutation(numbers)
+    for number in numbers.tolist():
         prediction = _prediction(trained, listed[number], wanted)
         if prediction is None:
             continue
@@ -342,9 +338,7 @@ def facts_text(method: str, k: Size, removed_mean: float | None = None) -> str:
     """Which facts are removed, in words."""
     mean = "" if removed_mean is None else f" ({show(removed_mean, 'mean')} on average)"
     if draws_at_random(method):
-        if k == "all":
-            return f"as many random adjacent facts{mean}"
-        return "one random adjacent fact" if k == 1 else f"{k} random adjacent facts"
-    if k == "all":
-        return f"all supporting facts that {method} finds{mean}"
-    return f"the {'fact' if k == 1 else f'{k} facts'} that {method} ranks first"
+        few = "one random adjacent fact" if k == 1 else f"{k} random adjacent facts"
+        return f"as many random adjacent facts{mean}" if k == "all" else few
+    few = f"the {'fact' if k == 1 else f'{k} facts'} that {method} ranks first"
+    return f"all supporting facts that {method} finds{mean}" if k == "all" else few

@@ -11,6 +11,8 @@ from whereof.types import Numbers
 
 Interval = tuple[float, float]
 """The middle 95% of resampled values; None for a single value."""
+Seeds = tuple[float, ...]
+"""One value per seed."""
 
 _RESAMPLES, _SHUFFLES = 2000, 10_000
 _AT_ONCE = 1 << 22
@@ -43,16 +45,10 @@ def seeds_mean(values: Sequence[Numbers]) -> float:
     return float(np.mean([seed.mean() for seed in kept])) if kept else float("nan")
 
 
-def measured(values: Sequence[Numbers], seed: int) -> tuple[float, Interval | None]:
-    """`seeds_mean` and its interval."""
-    return seeds_mean(values), bootstrap_interval(values, seed)
-
-
-def over_seeds(
-    values: Sequence[Numbers], seed: int
-) -> tuple[float, Interval | None, tuple[float, ...]]:
-    """The mean over seeds, its interval, and the mean of every seed."""
-    return *measured(values, seed), tuple(float(mine.mean()) for mine in values)
+def measured(values: Sequence[Numbers], seed: int) -> tuple[float, Interval | None, Seeds]:
+    """`seeds_mean`, its interval, and the mean of every seed."""
+    means = (float(np.mean(mine)) if len(mine) else float("nan") for mine in values)
+    return seeds_mean(values), bootstrap_interval(values, seed), tuple(means)
 
 
 def bootstrap_interval(

@@ -69,9 +69,8 @@ class DatamodellingProtocol(Protocol):
                 predicted = _without_rounding(sample.influences(method) @ kept.T)
                 mine.append(np.array([*map(spearman, predicted, actual.T)]))
         counts = options.subsets, mean_size(task.seeds), len(task.seeds)
-        rows = (
-            Datamodelling(m, *measured(mine, options.seed), *counts) for m, mine in scores.items()
-        )
+        seed, items = options.seed, scores.items()
+        rows = (Datamodelling(method, *measured(mine, seed)[:2], *counts) for method, mine in items)
         return {"datamodelling": tuple(rows)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -145,8 +146,22 @@ class LeaveOneOutProtocol(Protocol):
 
     def run(self, task: Task) -> Mapping[str, Any]:
         """Compare estimated with true influence. Single retrainings are too many to be listed."""
-        truths = tuple(Truth(sample, task.options) for sample in task.seeds)
-        rows = (_judge(method, task, truths) for method in task.options.methods)
+        options, rows = task.options, list[LeaveOneOut]()
+        truths = tuple(Truth(sample, options) for sample in task.seeds)
+        counts = mean_size(task.seeds), len(task.seeds), truths[0].n_removed
+        for method in options.methods:
+            everywhere, shares, orders = [], [], []
+            for sample, truth in zip(task.seeds, truths, strict=True):
+                whole = () if truth.matrix is None else (sample.influences(method), truth.matrix.T)
+                near = sample.adjacent_influences(method)
+                orders.append(find_orders(sample, near, truth))
+                rhos = map(spearman, *whole) if whole else [np.nan] * len(sample)
+                everywhere.append(np.array([*rhos]))
+                shares.append(np.array([*map(_share_of_best, *(whole or (near, truth.drops)))]))
+            adjacent = [np.array([order.rho for order in mine]) for mine in orders]
+            rho, rho_all = (measured(each, options.seed)[:2] for each in (adjacent, everywhere))
+            share, listed = seeds_mean(shares), tuple(chain(*orders))
+            rows.append(LeaveOneOut(method, *rho, *rho_all, share, *counts, listed))
         return {"leave_one_out": tuple(rows), "true_influences": truths}
 
     def arrays(self, found: Evaluation) -> Mapping[str, Numbers]:
@@ -168,15 +183,14 @@ class LeaveOneOutProtocol(Protocol):
             yield _orders_table(found, pairs)
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
-        row = best(found.leave_one_out, "rho_all")
-        noun = "fact" if row else "adjacent fact"
-        row = row or best(found.leave_one_out, "rho_adjacent")
+        rows = found.leave_one_out
+        row = best(rows, "rho_all") or best(rows, "rho_adjacent")
         if not row:
             return
         near, every = (show(rho, "correlation") for rho in (row.rho_adjacent, row.rho_all))
-        rho = f"{near} over the adjacent facts of a prediction"
-        if noun == "fact":
-            rho = f"{every} over all facts, {near} over adjacent ones"
+        noun, rho = "fact", f"{every} over all facts, {near} over adjacent ones"
+        if not is_number(row.rho_all):
+            noun, rho = "adjacent fact", f"{near} over the adjacent facts of a prediction"
         yield (
             f"Each of {count(row.n_facts, noun)} was removed alone. The order of {row.method} is "
             f"closest to the true one: Spearman's rho {rho}. Its first fact achieves "
@@ -221,28 +235,6 @@ def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> l
         )
         orders.append(order)
     return orders
-
-
-def _judge(method: str, task: Task, truths: Sequence[Truth]) -> LeaveOneOut:
-    seed, everywhere, shares, orders = task.options.seed, [], [], []
-    for sample, truth in zip(task.seeds, truths, strict=True):
-        every = None if truth.matrix is None else (sample.influences(method), truth.matrix.T)
-        near = sample.adjacent_influences(method)
-        orders.append(find_orders(sample, near, truth))
-        rhos = map(spearman, *every) if every else [np.nan] * len(sample)
-        everywhere.append(np.array([*rhos]))
-        shares.append(np.array([*map(_share_of_best, *(every or (near, truth.drops)))]))
-    adjacent = [np.array([order.rho for order in mine]) for mine in orders]
-    return LeaveOneOut(
-        method,
-        *measured(adjacent, seed),
-        *measured(everywhere, seed),
-        share_of_best=seeds_mean(shares),
-        n_predictions=mean_size(task.seeds),
-        n_seeds=len(task.seeds),
-        n_facts=truths[0].n_removed,
-        orders=tuple(order for mine in orders for order in mine),
-    )
 
 
 def _share_of_best(estimates: Numbers, drops: Numbers) -> float:

@@ -12,7 +12,7 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import MethodName, Retrainings, SampleSize, Size, table_of
 from whereof.evaluate.sample import Sample, Task, facts_text
-from whereof.evaluate.statistics import Interval, Spread, over_seeds
+from whereof.evaluate.statistics import Interval, Seeds, Spread, measured
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Outcomes
 from whereof.table import Cell, Column, Table
@@ -34,10 +34,10 @@ class Removal:
     k: Size
     pd: Annotated[float, Column("", "PD", "percent")]
     pd_interval: _Interval
-    pd_seeds: tuple[float, ...]
+    pd_seeds: Seeds
     tc: Annotated[float, Column("", "TC", "percent")]
     tc_interval: _Interval
-    tc_seeds: tuple[float, ...]
+    tc_seeds: Seeds
     tc_released: float
     """TC if an answer that only a removed fact had counts as new."""
     n_predictions: int
@@ -45,8 +45,8 @@ class Removal:
     removed_mean: Annotated[float, Column("", "removed", "mean", "deviation")]
     removed_std: float
     tc_released_interval: Interval | None = None
-    tc_released_seeds: tuple[float, ...] = ()
-    removed_seeds: tuple[float, ...] = ()
+    tc_released_seeds: Seeds = ()
+    removed_seeds: Seeds = ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Significance:
     difference: Annotated[float, Column("", "difference", "points")]
     p_value: Annotated[float, Column("", "p", "p-value")]
     interval: Annotated[Interval | None, Column("", "95%", "points", "interval")] = None
-    seeds: tuple[float, ...] = ()
+    seeds: Seeds = ()
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class RemovalProtocol(protocol.Protocol):
             both = [*zip(found[row.method, row.k], found[names[1:]], strict=True)]
             for metric in _METRICS:
                 differences = [one[metric] - two[metric] for one, two in both]
-                mean, interval, seeds = over_seeds(differences, options.seed)
+                mean, interval, seeds = measured(differences, options.seed)
                 p_value = statistics.randomisation_p(differences, options.seed, queries=queries)
                 significance.append(Significance(*names, metric, mean, p_value, interval, seeds))
             lower = np.concatenate([two["left"] - one["left"] for one, two in both])
@@ -208,7 +208,7 @@ def _measure(sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> _Ef
 def _row(method: str, k: Size, found: Sequence[_Effects], seed: int) -> Removal:
     measures: dict[str, Any] = {}
     for metric in (*_METRICS, "tc_released"):
-        mean, interval, seeds = over_seeds([each[metric] for each in found], seed)
+        mean, interval, seeds = measured([each[metric] for each in found], seed)
         measures |= {metric: mean, f"{metric}_interval": interval, f"{metric}_seeds": seeds}
     sizes = [each["removed"] for each in found]
     return Removal(

@@ -52,7 +52,7 @@ class SteadinessProtocol(Protocol):
             after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
             changed.append((after["top"] != control["top"]).mean(axis=1))
             moved.append(np.abs(sample.outputs(after) - sample.outputs(control)).mean(axis=1))
-        share = measured(changed, task.options.seed)
+        share = measured(changed, task.options.seed)[:2]
         return {"steadiness": Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
