@@ -9,7 +9,7 @@ import pytest
 
 from whereof.data.catalogue import CATALOGUE, Entry, Place, cache_folder, find_entry, locate
 from whereof.data.dataset import Dataset
-from whereof.data.download import _before_comma, _from_json
+from whereof.data.download import convert_labels
 from whereof.data.read import read_dataset
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
@@ -67,9 +67,9 @@ def test_every_entry_is_whole(entry: Entry) -> None:
 
 def test_labels_are_made_from_what_the_sources_have() -> None:
     wordnet = b"00590383\tchieftainship, the position, of chieftain\n1\tsaxony\n2\t\n"
-    assert _before_comma(wordnet) == b"00590383\tchieftainship\n1\tsaxony\n"
+    assert convert_labels(wordnet, "before comma") == b"00590383\tchieftainship\n1\tsaxony\n"
     codex = '{"Q1": {"label": "two\\n lines"}, "Q2": {"label": ""}, "Q3": {"label": "é"}}'
-    assert _from_json(codex.encode()) == "Q1\ttwo lines\nQ3\té\n".encode()
+    assert convert_labels(codex.encode(), "json") == "Q1\ttwo lines\nQ3\té\n".encode()
 
 
 def test_a_data_folder_named_by_hand_must_have_it(tmp_path: Path) -> None:

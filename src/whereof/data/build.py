@@ -57,7 +57,7 @@ def build_dataset(
         *(train, valid, test, subjects, objects),
         notes=tuple(notes),
         ratings=_ratings(name, tables, kept),
-        sources=_sources(tables["train"].columns.get("source"), kept["train"]),
+        sources=_sources(tables["train"], kept["train"]),
         read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
     )
     return _label(dataset, entity_labels or {}, relation_labels or {})
@@ -116,7 +116,7 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
         test=test_facts,
         notes=notes,
         ratings=Ratings(*(ratings.train[these] for these in rows)) if ratings is not None else None,
-        sources=sources.take(rows[0]) if sources is not None else None,
+        sources=Sources(sources.codes[kept], sources.names) if sources is not None else None,
     )
 
 
@@ -252,10 +252,10 @@ def _ratings(
     return Ratings(*(tables[s].columns.get("rating", empty)[kept[s]] for s in SPLITS))
 
 
-def _sources(array: Any, kept: NDArray[np.bool_]) -> Sources | None:
-    if array is None:
+def _sources(table: FactTable, kept: NDArray[np.bool_]) -> Sources | None:
+    if (column := table.columns.get("source")) is None:
         return None
-    return Sources(as_numpy(array.indices, np.int32), array.dictionary.to_pylist()).take(kept)
+    return Sources(as_numpy(column.indices, np.int32)[kept], column.dictionary.to_pylist())
 
 
 def _label(

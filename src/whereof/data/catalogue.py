@@ -21,7 +21,6 @@ class File:
     """One file of a dataset, and where to get it."""
 
     name: str
-    """The name of the file in the dataset's folder."""
     url: str
     """URL of the file, or of an archive that contains a file with this name."""
     sha256: str | None = None
@@ -39,7 +38,6 @@ class Entry:
     licence: str
     """In one or two words."""
     terms: str
-    """The licence terms."""
     citation: str
     homepage: str
     n_facts: int
@@ -56,12 +54,10 @@ class Entry:
 
     @property
     def bundled(self) -> bool:
-        """Whether the files come with the package."""
         return not self.files
 
     @property
     def labelled(self) -> bool:
-        """Whether the dataset has labels."""
         return any(file.name in ("entity2text.txt", "u.item") for file in self.files)
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,8 +68,13 @@ class Entry:
 def _load() -> dict[str, Entry]:
     text = resources.files("whereof.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
-    for name, table in tables.items():
-        table |= {"name": name} | {f"n_{what}": n for what, n in table.pop("sizes").items()}
+    for dataset, table in tables.items():
+        table |= {"name": dataset} | {f"n_{what}": n for what, n in table.pop("sizes").items()}
+        table["files"] = [
+            file | {"name": name, "url": file["url"].format(name)}
+            for file in table.get("files", ())
+            for name in file.pop("names", [file.get("name")])
+        ]
     return msgspec.convert(tables, dict[str, Entry])
 
 
@@ -87,7 +88,6 @@ class Place:
     kind: str
     """bundled, copy (in a folder of the user), cached or absent."""
     folder: Path | Traversable | None = None
-    """None where absent."""
 
 
 def find_entry(name: str) -> Entry:
@@ -142,10 +142,6 @@ def cache_folder() -> Path:
     """The cache folder, with one folder per dataset."""
     if given := os.environ.get("WHEREOF_CACHE"):
         return Path(given).expanduser()
-    if given := os.environ.get("XDG_CACHE_HOME"):
-        return Path(given) / "whereof"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "whereof"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "whereof"
-    return Path.home() / ".cache" / "whereof"
+    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
+    given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(given or Path.home() / usual) / "whereof"

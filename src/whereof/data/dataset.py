@@ -19,27 +19,18 @@ SPLITS: Final = ("train", "valid", "test")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sources:
-    """The source of every fact, by code."""
+    """The source of every training fact, by code."""
 
     codes: NDArray[np.int32]
-    """(n_rows,)"""
+    """(n_facts,)"""
     names: Sequence[str]
-    """The distinct texts by code, in the order in which they first appear."""
+    """The texts by code."""
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __iter__(self) -> Iterator[str]:
         return map(self.names.__getitem__, self.codes.tolist())
-
-    def take(self, rows: NDArray[np.integer | np.bool_]) -> "Sources":
-        """The sources of these rows."""
-        codes = self.codes[rows]
-        used, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        recoded = np.empty(len(used), np.int32)
-        recoded[order] = np.arange(len(used))
-        return Sources(recoded[inverse], [self.names[code] for code in used[order]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +43,6 @@ class Ratings:
 
     @property
     def mean(self) -> float:
-        """The mean rating of the training facts."""
         return float(self.train.mean(dtype=np.float64))
 
     @property
@@ -95,7 +85,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for split in SPLITS:
-            self._check(split, getattr(self, split))
+            self._check(f"dataset {self.name!r}, {split}", split)
         if self.sources is not None and len(self.sources) != self.n_facts:
             raise WhereofError(
                 f"dataset {self.name!r}: {len(self.sources)} sources for {self.n_facts} facts"
@@ -114,17 +104,14 @@ class Dataset:
 
     @property
     def n_facts(self) -> int:
-        """The number of training facts."""
         return len(self.train)
 
     @property
     def n_entities(self) -> int:
-        """The number of entities; in two-way data, users plus items."""
         return len(self.entities)
 
     @property
     def n_relations(self) -> int:
-        """The number of relations; 0 in two-way data."""
         return len(self.relations)
 
     @property
@@ -137,7 +124,6 @@ class Dataset:
 
     @cached_property
     def two_way(self) -> bool:
-        """Whether facts have no relation."""
         return len(self.relations) == 0
 
     @cached_property
@@ -161,9 +147,9 @@ class Dataset:
         relation = () if self.two_way else (self.relations.name(fact[RELATION]),)
         return self.entities.name(fact[SUBJECT]), *relation, self.entities.name(fact[OBJECT])
 
-    def _check(self, split: str, facts: Facts) -> None:
+    def _check(self, where: str, split: str) -> None:
         """Raise an error for ids that would make a kernel read outside of a table."""
-        where = f"dataset {self.name!r}, {split}"
+        facts = getattr(self, split)
         if facts.ndim != 2 or facts.shape[1] != 3 or facts.dtype != np.int32:
             raise WhereofError(
                 f"{where}: facts are {facts.dtype} of shape {facts.shape}; need (n, 3) int32"

@@ -1,6 +1,5 @@
 """Download datasets into the cache, completely and checked, or not at all."""
 
-import gzip
 import hashlib
 import http.client
 import json
@@ -11,9 +10,9 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Final, cast
+from typing import IO, Final
 
 from whereof._version import __version__
 from whereof.data.catalogue import Entry, File
@@ -35,44 +34,62 @@ class DownloadError(Exception):
 def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
     """Download all files of a dataset; its folder appears in the cache when it is complete."""
     # The draft is inside the cache, so that renaming it is atomic.
-    draft = cache / f".{entry.name}-{secrets.token_hex(4)}"
+    folder, draft = cache / entry.name, cache / f".{entry.name}-{secrets.token_hex(4)}"
     try:
         draft.mkdir(parents=True)
         for url in dict.fromkeys(file.url for file in entry.files):
             _fetch_files([file for file in entry.files if file.url == url], entry, draft, events)
         sums = {file.name: _sha256(draft / file.name) for file in entry.files}
         (draft / _RECORD).write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
-        folder = cache / entry.name
-        try:
-            draft.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # another process may have been faster
-                raise
-        return folder
+        draft.rename(folder)
     except DownloadError as error:
         raise WhereofError(
             f"{error}; nothing was kept: try again, or put the files of {entry.name} into "
             f"DIR/{entry.name} and say --data-dir DIR or WHEREOF_DATA=DIR"
         ) from None
     except OSError as error:
-        raise WhereofError(
-            f"cannot write {cache}: {error.strerror or error}; "
-            "make room, or choose another folder with WHEREOF_CACHE"
-        ) from None
+        if not folder.is_dir():  # another process may have been faster
+            raise WhereofError(
+                f"cannot write {cache}: {error.strerror or error}; "
+                "make room, or choose another folder with WHEREOF_CACHE"
+            ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def check_files(entry: Entry, folder: Path) -> None:
+    """Raise an error if a cached dataset was changed since its download."""
+    remedy = f"delete {folder} to fetch the dataset again"
+    try:
+        recorded = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        for file in entry.files:
+            path, expected = folder / file.name, file.sha256 or recorded[file.name]
+            found = _sha256(path)
+            if found != expected:
+                raise WhereofError(
+                    f"{path}: changed since it was fetched: SHA-256 {found[:16]}..., "
+                    f"expected {expected[:16]}...; {remedy}"
+                )
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise WhereofError(f"{folder}: damaged ({error}); {remedy}") from None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | None) -> None:
     """The files of one URL."""
     url, download = files[0].url, draft / "download"
     with download.open("wb") as stream:
-        for chunk in _read(url, events):
-            stream.write(chunk)
+        stream.writelines(_read(url, events))
     for file in files:
         try:
             content = _unpack(download, url, file.name)
-            content = _CONVERT[file.convert](content) if file.convert else content
+            if file.convert:
+                content = convert_labels(content, file.convert)
             _check(content, file, entry)
         except DownloadError as error:
             raise DownloadError(f"{url}: {error}") from None
@@ -108,6 +125,54 @@ def _read(url: str, events: Events | None) -> Iterator[bytes]:
         raise DownloadError(f"{url}: cut off after {done:,} of {total:,} bytes")
 
 
+def _unpack(download: Path, url: str, name: str) -> bytes:
+    """The content of a download; for an archive, of the file with this name.
+
+    Archive members are found by the last part of their path and are only read, so paths in an
+    archive have no effect.
+    """
+    try:
+        if url.endswith(".zip"):
+            with zipfile.ZipFile(download) as packed:
+                found = [path for path in packed.namelist() if PurePosixPath(path).name == name]
+                return _read_whole(packed.open(found[0]) if found else None, name)
+        if url.endswith(".tar.gz"):
+            with tarfile.open(download, "r:gz") as archive:
+                files = (member for member in archive if member.isfile())
+                member = next((m for m in files if PurePosixPath(m.name).name == name), None)
+                return _read_whole(member and archive.extractfile(member), name)
+        return download.read_bytes()
+    # zipfile raises RuntimeError for encrypted files and unknown compression.
+    except (EOFError, OSError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
+        raise DownloadError(f"damaged ({e})") from None
+
+
+def _read_whole(file: IO[bytes] | None, name: str) -> bytes:
+    """The content of a file in an archive; None if there is no such file."""
+    if file is None:
+        raise DownloadError(f"no {name} in the archive")
+    with file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise DownloadError(f"more than {LARGEST:,} bytes")
+    return content
+
+
+def convert_labels(content: bytes, kind: str) -> bytes:
+    """Lines of name, TAB, label; names without a label are skipped.
+
+    kind: "json" for an object of name -> {"label": label, ...}; "before comma" for lines of name,
+    TAB, label, comma, description.
+    """
+    if kind == "json":
+        labels = {name: about["label"] for name, about in json.loads(content).items()}
+    else:
+        cells = (line.partition("\t") for line in content.decode().splitlines())
+        labels = {name: text.partition(",")[0] for name, _, text in cells}
+    tidy = {name: " ".join(label.split()) for name, label in labels.items()}
+    return "".join(f"{name}\t{label}\n" for name, label in tidy.items() if label).encode()
+
+
 def _check(content: bytes, file: File, entry: Entry) -> None:
     """Raise an error if a file has not the known checksum or size."""
     found = hashlib.sha256(content).hexdigest()
@@ -120,92 +185,3 @@ def _check(content: bytes, file: File, entry: Entry) -> None:
     n_lines, expected = len(content.splitlines()), sizes.get(file.name)
     if expected is not None and n_lines != expected:
         raise DownloadError(f"{file.name} has {n_lines:,} lines, expected {expected:,}")
-
-
-def check_files(entry: Entry, folder: Path) -> None:
-    """Raise an error if a cached dataset was changed since its download."""
-    remedy = f"delete {folder} to fetch the dataset again"
-    try:
-        recorded = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        for file in entry.files:
-            path, expected = folder / file.name, file.sha256 or recorded[file.name]
-            found = _sha256(path)
-            if found != expected:
-                raise WhereofError(
-                    f"{path}: changed since it was fetched: SHA-256 {found[:16]}..., "
-                    f"expected {expected[:16]}...; {remedy}"
-                )
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise WhereofError(f"{folder}: damaged ({error}); {remedy}") from None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _unpack(download: Path, url: str, name: str) -> bytes:
-    """The unpacked content of a download; for an archive, of the file with this name.
-
-    Archive members are found by the last part of their path and are only read, so paths in an
-    archive have no effect.
-    """
-    try:
-        if url.endswith(".zip"):
-            return _from_zip(download, name)
-        if url.endswith(".tar.gz"):
-            return _from_tar(download, name)
-        if url.endswith(".gz"):
-            with gzip.open(download) as file:
-                return _read_whole(file)
-        return download.read_bytes()
-    # zipfile raises RuntimeError for encrypted files and unknown compression.
-    except (EOFError, OSError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
-        raise DownloadError(f"damaged ({e})") from None
-
-
-def _from_zip(path: Path, name: str) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            if PurePosixPath(member).name == name:
-                with archive.open(member) as file:
-                    return _read_whole(file)
-    raise DownloadError(f"no {name} in the archive")
-
-
-def _from_tar(path: Path, name: str) -> bytes:
-    with tarfile.open(path, "r:gz") as archive:
-        for member in archive:
-            if PurePosixPath(member.name).name == name and member.isfile():
-                return _read_whole(cast(IO[bytes], archive.extractfile(member)))
-    raise DownloadError(f"no {name} in the archive")
-
-
-def _read_whole(file: IO[bytes] | gzip.GzipFile) -> bytes:
-    content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise DownloadError(f"more than {LARGEST:,} bytes")
-    return content
-
-
-def _before_comma(content: bytes) -> bytes:
-    """Labels from lines of name, TAB, label, comma, description."""
-    cells = (line.partition("\t") for line in content.decode().splitlines())
-    return _lines((name, text.partition(",")[0]) for name, _, text in cells)
-
-
-def _from_json(content: bytes) -> bytes:
-    """Labels from a JSON object: name -> {"label": label, ...}."""
-    return _lines((name, about["label"]) for name, about in json.loads(content).items())
-
-
-def _lines(labels: Iterable[tuple[str, str]]) -> bytes:
-    """Lines of name, TAB, label; names without a label are skipped."""
-    tidy = ((name, " ".join(label.split())) for name, label in labels)
-    return "".join(f"{name}\t{label}\n" for name, label in tidy if label).encode()
-
-
-_CONVERT: Final[dict[str, Callable[[bytes], bytes]]] = {
-    "before comma": _before_comma,
-    "json": _from_json,
-}

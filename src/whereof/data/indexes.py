@@ -25,34 +25,31 @@ class Adjacency:
     @classmethod
     def of(cls, facts: Facts, n_entities: int, n_relations: int) -> "Adjacency":
         """Build the index of facts, (n_facts, 3); two-way data has 0 relations."""
-        fact_ids = np.arange(len(facts))
-        loops = facts[:, SUBJECT] == facts[:, OBJECT]
-        entities = _group(
-            np.concatenate([facts[:, SUBJECT], facts[~loops, OBJECT]]),
-            np.concatenate([fact_ids, fact_ids[~loops]]),
-            n_entities,
-        )
+        subjects, relations, objects = facts.T
+        fact_ids, no_loop = np.arange(len(facts)), subjects != objects
+        owners = np.concatenate([subjects, objects[no_loop]])
+        entities = _group(owners, np.concatenate([fact_ids, fact_ids[no_loop]]), n_entities)
         n_related = len(facts) if n_relations else 0
-        relations = _group(facts[:n_related, RELATION], fact_ids[:n_related], n_relations)
-        return cls(*entities, *relations)
+        return cls(*entities, *_group(relations[:n_related], fact_ids[:n_related], n_relations))
 
     def facts_of_entity(self, entity: int) -> NDArray[np.int32]:
         return self.entity_facts[self.entity_bounds[entity] : self.entity_bounds[entity + 1]]
 
     def facts_of_relation(self, relation: int) -> NDArray[np.int32]:
         """Ids of the relation's facts; empty in two-way data."""
-        if len(self.relation_bounds) < 2:
-            return self.relation_facts
-        bounds = self.relation_bounds
-        return self.relation_facts[bounds[relation] : bounds[relation + 1]]
+        bounds = self.relation_bounds[relation : relation + 2]
+        return self.relation_facts[slice(*bounds)] if len(bounds) == 2 else self.relation_facts
 
     def adjacent(self, entities: Iterable[int], relation: int) -> FactIds:
         """Ids of all facts with one of the entities or the relation, ascending."""
         lists = [*map(self.facts_of_entity, set(entities)), self.facts_of_relation(relation)]
         ids = np.sort(np.concatenate(lists))
-        fresh = np.ones(len(ids), bool)
-        fresh[1:] = ids[1:] != ids[:-1]
-        return ids[fresh].astype(np.int64)
+        return ids[_fresh(ids)].astype(np.int64)  # np.unique is 60 times slower
+
+
+def _fresh(values: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether a value differs from the one before it."""
+    return np.concatenate([np.ones(min(len(values), 1), bool), values[1:] != values[:-1]])
 
 
 def _group(
@@ -89,8 +86,7 @@ class KnownAnswers:
         keys = facts[:, SUBJECT].astype(np.int64) * width + facts[:, RELATION]
         order = np.lexsort((facts[:, OBJECT], keys))
         keys, objects = keys[order], facts[order, OBJECT]
-        fresh = np.ones(len(keys), bool)
-        fresh[1:] = (keys[1:] != keys[:-1]) | (objects[1:] != objects[:-1])
+        fresh = _fresh(keys) | _fresh(objects)
         return cls(width, keys[fresh], objects[fresh])
 
     def lookup(self, queries: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Final, SupportsIndex
 
 from whereof.errors import WhereofError
+from whereof.units import count
 
 _SHOWN: Final = 5
 _LONGEST: Final = 64
@@ -36,10 +37,9 @@ class Vocabulary:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"<Vocabulary: {len(self)} {self._plural}, {len(self.labels)} labels>"
+        return f"<Vocabulary: {count(len(self), self.kind)}, {len(self.labels)} labels>"
 
     def name(self, index: SupportsIndex) -> str:
-        """The name of an id."""
         i = operator.index(index)
         if not 0 <= i < len(self.names):
             raise WhereofError(f"no {self.kind} has id {i}; ids go from 0 to {len(self) - 1}")
@@ -64,14 +64,11 @@ class Vocabulary:
 
     def matches(self, text: str, among: range | None = None) -> list[int]:
         """The ids with this name or label: one if it is unique, none if it is unknown."""
-        ids = (
+        return (
             _within(self._by_name.get(text), among)
             or _within(self._by_label.get(text), among)
-            or _within(self._by_folded.get(text.casefold()), among)
+            or _within(self._by_folded.get(_fold(text)), among)
         )
-        if not ids and (number := _WHOLE.fullmatch(text)):
-            ids = _within(self._by_number.get(number[1]), among)
-        return ids
 
     def _is_labelled(self, i: int) -> bool:
         if self.labelled is None or i in self.labelled:
@@ -84,28 +81,14 @@ class Vocabulary:
 
     @cached_property
     def _by_label(self) -> dict[str, list[int]]:
-        if not self.labels:
-            return {}
-        return _index(
-            (self.labels[name], i)
-            for i, name in enumerate(self.names)
-            if name in self.labels and self._is_labelled(i)
-        )
+        labels = self.labels
+        named = ((name, i) for i, name in enumerate(self.names) if name in labels)
+        return _index((labels[name], i) for name, i in named if self._is_labelled(i))
 
     @cached_property
     def _by_folded(self) -> dict[str, list[int]]:
         exact = chain(self._by_name.items(), self._by_label.items())
-        return _index((text.casefold(), i) for text, ids in exact for i in ids)
-
-    @cached_property
-    def _by_number(self) -> dict[str, list[int]]:
-        """The names that are whole numbers, without decimals."""
-        matches = ((_WHOLE.fullmatch(name), i) for i, name in enumerate(self.names))
-        return _index((match[1], i) for match, i in matches if match)
-
-    @cached_property
-    def _plural(self) -> str:
-        return self.kind[:-1] + "ies" if self.kind.endswith("y") else self.kind + "s"
+        return _index((_fold(text), i) for text, ids in exact for i in ids)
 
     def _ambiguous(self, text: str, ids: list[int]) -> WhereofError:
         names = [self.names[i] for i in ids]
@@ -113,7 +96,7 @@ class Vocabulary:
         remedy = "give the name of the one that is meant"
         if len(set(names)) < len(names):
             remedy = "say whether the subject or the object is meant"
-        return WhereofError(f"{text!r} matches {len(ids)} {self._plural}: {shown}; {remedy}")
+        return WhereofError(f"{text!r} matches {count(len(ids), self.kind)}: {shown}; {remedy}")
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
         ids = among if among is not None else range(len(self))
@@ -128,7 +111,7 @@ class Vocabulary:
             more = f", or one of {n_more} more that contain it" if n_more else ""
             hint = f"did you mean {', '.join(map(repr, offered))}{more}?"
         else:
-            hint = f"nothing like it among the {len(ids)} {self._plural}"
+            hint = f"nothing like it among the {count(len(ids), self.kind)}"
             hint += f", such as {self.label(ids[0])!r}" if ids else ""
         return WhereofError(f"unknown {self.kind} {text!r}; {hint}")
 
@@ -165,8 +148,13 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     return [candidate for distance, candidate in sorted(ranked)[:limit] if -distance >= _CUTOFF]
 
 
+def _fold(text: str) -> str:
+    """A text regardless of case; a whole number without decimals."""
+    number = _WHOLE.fullmatch(text)
+    return number[1] if number else text.casefold()
+
+
 def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Map each text to its ids."""
     index: dict[str, list[int]] = {}
     for text, i in pairs:
         index.setdefault(text, []).append(i)
@@ -174,5 +162,4 @@ def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
 
 
 def _within(ids: list[int] | None, among: range | None) -> list[int]:
-    """The distinct ids in the range."""
     return [i for i in dict.fromkeys(ids or ()) if among is None or i in among]
