@@ -5,8 +5,7 @@ from typing import Any
 
 from whereof.data.build import build_dataset
 from whereof.data.columns import FactTable, as_array, encode
-from whereof.data.dataset import Dataset
-from whereof.data.layout import PLACES
+from whereof.data.dataset import PLACES, Dataset
 
 Columns = FactTable | Sequence[Sequence[str]]
 

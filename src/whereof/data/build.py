@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from whereof.data.columns import FactTable, as_numpy, encode
-from whereof.data.dataset import SPLITS, Dataset, Ratings, Sources
-from whereof.data.layout import PLACES
+from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts

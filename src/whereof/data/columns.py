@@ -1,20 +1,41 @@
-"""Tables of facts as columns of names: the result of every reader."""
+"""The columns of a table of facts: what each means, and how its cells are read."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from numbers import Number
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.layout import PLACES, ColumnLayout
+from whereof.data.dataset import PLACES
+from whereof.data.options import ReadOptions
+from whereof.data.vocabulary import did_you_mean
+from whereof.errors import WhereofError
+from whereof.units import count
 
 Part: TypeAlias = Mapping[str, list[Any]]
 """Some rows of a table, by role: Arrow arrays of names, or arrays of ratings."""
+
+EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
+_SHOWN: Final = 60
+_MISSING: Final = ("NoneType", "NAType", "NaTType")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_WORDS: Final = {
+    "subject": "subject head h s user customer",
+    "relation": "relation rel r predicate p",
+    "object": "object tail t o item movie film book product song track artist",
+    "rating": "rating score stars",
+    "time": "timestamp time date",
+    "source": "source provenance",
+}
+_ROLES: Final = {word: role for role, words in _WORDS.items() for word in words.split()}
+_EDGE: Final = {"source": "subject", "target": "object"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +63,168 @@ class FactTable:
     def take(self, rows: slice) -> "FactTable":
         """The table of these rows."""
         return replace(self, columns={role: each[rows] for role, each in self.columns.items()})
+
+
+@dataclass(frozen=True)
+class ColumnLayout:
+    """The meaning of a table's columns. Positions count from 0."""
+
+    places: Mapping[str, int]
+    """The position of each role: subject, relation, object, source, rating, if it is there."""
+    read_as: Mapping[str, str] = field(default_factory=dict)
+    """The name of each role's column; empty without a header."""
+    header: bool = False
+    """Whether the first row is a header."""
+    note: str = ""
+    """A note if the detected header could also be a fact."""
+
+    def read(self, role: str, cell: Any, where: str) -> str | float:
+        """A rating as a number, any other cell as text; a bad cell is an error."""
+        column = repr(self.read_as[role]) if self.read_as else self.places[role] + 1
+        if role == "rating":
+            if (rating := to_rating(cell)) is not None:
+                return rating
+            fault = f"rating {shown(cell)} is not a finite number"
+        elif is_missing(cell):
+            fault = f"column {column} is empty"
+        elif _is_name(cell):
+            return str(cell)
+        else:
+            fault = f"column {column} has {shown(cell)}, which is neither text nor a whole number"
+        raise WhereofError(f"{where}: {fault}; correct it or leave the row out")
+
+
+def choose_layout(
+    cells: Sequence[str], where: str, options: ReadOptions, *, named: bool = False
+) -> ColumnLayout:
+    """The layout of a table with first row `cells`, which is the column names if `named`."""
+    asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
+    # Asking for a column by name says that there is a header.
+    texts = (*asked, options.rating or "1", options.source or "1")
+    header = named or options.header
+    if header is None and not all(map(str.isdecimal, texts)):
+        header = True
+    row = _FirstRow(cells, where, header, reads_roles=not asked)
+    rating = row.find(options.rating) if options.rating else row.role("rating")
+    source = row.find(options.source) if options.source else row.role("source")
+    columns = tuple(map(row.find, asked)) or row.fact(rating, source)
+    if len(columns) not in PLACES:
+        raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
+    if len(columns) == 3 and options.rating:
+        raise WhereofError(
+            f"{where}: ratings require 2 columns, user and item; name them with columns"
+        )
+    others = {"source": source, "rating": rating if len(columns) == 2 else None}
+    places = dict(zip(PLACES[len(columns)], columns, strict=True))
+    places |= {role: at for role, at in others.items() if at is not None}
+    if len({*places.values()}) < len(places):
+        raise WhereofError(f"{where}: one column is used twice; choose different columns")
+    return ColumnLayout(
+        places,
+        read_as={role: row.cells[places[role]] for role in _WORDS if role in places and row.header},
+        header=row.header and not named,
+        note=row.note(places.values()),
+    )
+
+
+def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) -> int:
+    """The position (from 0) of a column given by name or by number (from 1)."""
+    if text.isdecimal():
+        if not 1 <= int(text) <= len(cells):
+            raise WhereofError(f"{where}: no column {text}; there are {len(cells)}, from 1")
+        return int(text) - 1
+    if not header:
+        raise WhereofError(
+            f"{where}: {text!r} names a column, and there is no header; give its number, from 1"
+        )
+    names = [cell.strip() for cell in cells]
+    found = [at for at, name in enumerate(names) if name == text]
+    found = found or [at for at, name in enumerate(names) if name.casefold() == text.casefold()]
+    if len(found) > 1:
+        raise WhereofError(f"{where}: {len(found)} columns named {text!r}; give its number, from 1")
+    if not found:
+        hint = did_you_mean(text, names, 1)
+        raise WhereofError(f"{where}: no column {text!r}; {hint}there are {', '.join(names)}")
+    return found[0]
+
+
+class _FirstRow:
+    """The first row of a table and what follows from it."""
+
+    def __init__(
+        self, cells: Sequence[str], where: str, header: bool | None, *, reads_roles: bool
+    ) -> None:
+        self.cells = [cell.strip() for cell in cells]
+        self.where = where
+        words = [cell.casefold().replace("_", "").removesuffix("id") for cell in self.cells]
+        known = _ROLES | _EDGE if _EDGE.keys() <= {*words} else _ROLES
+        roles = [known.get(word, "") for word in words]
+        # A header has two roles or more in whole words, or only different roles if in letters.
+        whole = {known[word] for word in words if word in known and len(word) > 1}
+        letters = all(roles) and len({*roles}) == len(roles) and {*PLACES[2]} <= {*roles}
+        self.clear = len(whole) > 1
+        self.guessed = header is None and (self.clear or letters)
+        self.header = header or self.guessed
+        self.roles = roles if self.header and reads_roles else [""] * len(cells)
+
+    def role(self, role: str) -> int | None:
+        """The position of the column with this role in the header."""
+        found = [at for at, word in enumerate(self.roles) if word == role]
+        if len(found) > 1:
+            names = " and ".join(repr(self.cells[at]) for at in found)
+            option = role if role in ("rating", "source") else "columns"
+            raise WhereofError(
+                f"{self.where}: {names} are both {role} columns; say which with {option}"
+            )
+        return found[0] if found else None
+
+    def find(self, text: str) -> int:
+        return find_column(text, self.cells, self.where, header=self.header)
+
+    def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
+        """The columns of a fact: by their roles, else the remaining columns in order."""
+        rest = [at for at in range(len(self.cells)) if at not in (rating, source)]
+        free = [at for at in rest if not self.roles[at]]
+        ends = {end: self.role(end) for end in PLACES[2]}
+        missing = [end for end, at in ends.items() if at is None]
+        if len(missing) == 1 and len(free) == 1:
+            ends[missing[0]] = free.pop()
+        subject, target, relation = ends["subject"], ends["object"], self.role("relation")
+        if subject is None or target is None:
+            return self._remaining([at for at in rest if self.roles[at] != "time"], rating)
+        if relation is None and rating is None and len(free) == 1 and subject < free[0] < target:
+            relation = free[0]
+        return (subject, target) if relation is None else (subject, relation, target)
+
+    def _remaining(self, columns: list[int], rating: int | None) -> tuple[int, ...]:
+        named = any(self.roles)
+        # Ratings follow user and item; a column after them is probably a time.
+        if rating is not None and not named and columns[1:2] < [rating] < columns[2:3]:
+            columns = columns[:2]
+        order = PLACES[2 if (named and rating is not None) or len(columns) == 2 else 3]
+        roles = [self.roles[at] or role for at, role in zip(columns, order, strict=False)]
+        if len(columns) == len(order) and roles == [*order]:
+            return tuple(columns)
+        if named:
+            raise WhereofError(
+                f"{self.where}: cannot tell subject and object among {', '.join(self.cells)}; "
+                "name them with columns" + (", or say --no-header" if self.guessed else "")
+            )
+        remedy = "separate them by TAB, or by comma in .csv files"
+        if len(self.cells) > 1:
+            remedy = "say which with columns, such as 1,2,3 or head,relation,tail"
+        n_columns = count(len(self.cells), "column")
+        raise WhereofError(f"{self.where}: {n_columns}, expected {EXPECTED}; {remedy}")
+
+    def note(self, used: Collection[int]) -> str:
+        """A note for a header of single letters or with unknown words."""
+        known = all(self.roles) or not any(self.roles)
+        if not self.guessed or (known and self.clear):
+            return ""
+        unused = (at for at, role in enumerate(self.roles) if not role and at not in used)
+        unread = ", ".join(self.cells[at] for at in unused) if any(self.roles) else ""
+        lost = f"; not read: {unread}" if unread else ""
+        return f"taken as the header: {', '.join(self.cells)}{lost}"
 
 
 def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
@@ -91,6 +274,12 @@ def _has_blank(names: Any) -> bool:
     return bool(empty or pc.any(pc.utf8_is_space(names)).as_py())
 
 
+def shown(cell: Any) -> str:
+    """A cell for a message: on one line, shortened if it is long."""
+    text = " ".join(repr(cell).split("\n"))
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
 def to_rating(cell: Any) -> float | None:
     """A rating as a number; None if it is not a number, or not finite in single precision."""
     try:
@@ -99,6 +288,19 @@ def to_rating(cell: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is blank or has no value."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return type(cell).__name__ in _MISSING or (isinstance(cell, Number) and bool(cell != cell))
+
+
+def _is_name(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return not _SURROGATE.search(cell)
+    return isinstance(cell, int | np.integer) and not isinstance(cell, bool)
 
 
 def as_array(role: str, cells: Sequence[Any]) -> Any:

@@ -9,12 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data.layout import PLACES
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 
 SPLITS: Final = ("train", "valid", "test")
+PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
+"""The places of a fact, by their number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

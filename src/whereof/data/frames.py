@@ -5,20 +5,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Number
-from typing import IO, Any, Final
+from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 
 from whereof.data import columns
-from whereof.data.columns import FactTable, Part
-from whereof.data.layout import ColumnLayout, choose_layout, shown
+from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes
 from whereof.errors import WhereofError
-
-_MISSING: Final = ("NoneType", "NAType", "NaTType")
 
 
 def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
@@ -29,7 +24,7 @@ def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
         try:
             source = parquet.ParquetFile(file)
             names = source.schema_arrow.names
-            layout = choose_layout(names, str(path), options, named=True)
+            layout = columns.choose_layout(names, str(path), options, named=True)
             used = [*layout.places.values()]
             # Parquet finds columns by name, and reads a dot in a name as a nested field.
             clear = len({name.partition(".")[0] for name in names}) == len(names)
@@ -54,14 +49,14 @@ def read_frame(frame: Any, options: ReadOptions) -> FactTable:
             "a table of pandas, polars or Arrow, or a dict of columns"
         )
     names = [*map(str, column_names(frame))]
-    layout = choose_layout(names, "table", options, named=True)
+    layout = columns.choose_layout(names, "table", options, named=True)
     table = {role: column_at(frame, at) for role, at in layout.places.items()}
     for role, column in table.items():
         sliced = hasattr(column, "__len__") and hasattr(column, "__getitem__")
         scalar = isinstance(column, (str, bytes, Mapping))
         if not sliced or scalar or getattr(column, "ndim", 1) != 1:
             raise WhereofError(
-                f"table: column {names[layout.places[role]]!r} is {shown(column)}; "
+                f"table: column {names[layout.places[role]]!r} is {columns.shown(column)}; "
                 "give a list or an array of cells"
             )
     lengths = [len(column) for column in table.values()]
@@ -129,33 +124,10 @@ def _read_slowly(table: Mapping[str, Any], layout: ColumnLayout, place: str) -> 
     """Read cell by cell: columns of several types, and faults, whose row an error names."""
     part: dict[str, list[Any]] = {}
     for role, column in table.items():
-        cells = cells_of(column)
-        if role == "rating":
-            for row, cell in enumerate(cells, 1):
-                if columns.to_rating(cell) is None:
-                    raise layout.bad_rating(f"{place}{row}", cell)
-        else:
-            for row, cell in enumerate(cells, 1):
-                if _is_missing(cell):
-                    raise layout.empty(f"{place}{row}", role)
-            for row, cell in enumerate(cells, 1):
-                if not _is_name(cell):
-                    raise WhereofError(
-                        f"{place}{row}: {layout.column(role)} has {shown(cell)}, which is neither "
-                        "text nor a whole number; convert the column or leave the row out"
-                    )
-            cells = [*map(str, cells)]
+        rows = [*enumerate(cells_of(column), 1)]
+        # Missing cells first: they turn the whole numbers of a pandas column into fractions.
+        for row, cell in filter(lambda pair: columns.is_missing(pair[1]), rows):
+            layout.read(role, cell, f"{place}{row}")
+        cells = [layout.read(role, cell, f"{place}{row}") for row, cell in rows]
         part[role] = [columns.as_array(role, cells)]
     return part
-
-
-def _is_missing(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return not cell.strip()
-    return type(cell).__name__ in _MISSING or (isinstance(cell, Number) and bool(cell != cell))
-
-
-def _is_name(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return not any("\ud800" <= letter <= "\udfff" for letter in cell)
-    return isinstance(cell, int | np.integer) and not isinstance(cell, bool)

@@ -5,8 +5,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from whereof.data.columns import find_column
 from whereof.data.frames import cells_of, column_at, column_names
-from whereof.data.layout import find_column
 from whereof.data.text import FilePath, read_rows
 from whereof.errors import WhereofError
 from whereof.settings import plain

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any, Final
 
 from whereof._extras import need
-from whereof.data.columns import FactTable, Part, as_array, gather
-from whereof.data.layout import PLACES, ColumnLayout
+from whereof.data.columns import ColumnLayout, FactTable, Part, as_array, gather
+from whereof.data.dataset import PLACES
 from whereof.data.options import ReadOptions
 from whereof.data.text import FilePath, open_bytes, read_lines
 from whereof.errors import WhereofError

@@ -22,8 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from whereof.data import columns
-from whereof.data.columns import FactTable, Part
-from whereof.data.layout import EXPECTED, ColumnLayout, choose_layout
+from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
 from whereof.units import count
@@ -102,7 +101,7 @@ def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable
     blocks = _ahead(_blocks(path, comma=comma))
     first, block = _first_row(path, blocks, comma)
     where = f"{path}:{first.line}"
-    layout = choose_layout(first.cells, where, options)
+    layout = columns.choose_layout(first.cells, where, options)
     if options.header is None and not layout.header and "rating" in layout.places:
         cell = first.cells[layout.places["rating"]]
         if columns.to_rating(cell) is None:
@@ -197,7 +196,7 @@ def _first_row(path: FilePath, blocks: Iterable[_Lines], comma: bool) -> tuple[R
     for block in blocks:
         for row in _rows(path, block, comma):
             return row, block
-    raise WhereofError(f"{path}: an empty file; expected lines of {EXPECTED}")
+    raise WhereofError(f"{path}: an empty file; expected lines of {columns.EXPECTED}")
 
 
 def _rows(path: FilePath, block: _Lines, comma: bool) -> Iterator[Row]:
@@ -275,10 +274,5 @@ def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, firs
                 f"as on line {first.line}"
             )
         for role, at in layout.places.items():
-            cell = columns.to_rating(cells[at]) if role == "rating" else cells[at]
-            if cell is None:
-                raise layout.bad_rating(where, cells[at])
-            if role != "rating" and not cells[at].strip():
-                raise layout.empty(where, role)
-            part[role].append(cell)
+            part[role].append(layout.read(role, cells[at], where))
     return {role: [columns.as_array(role, cells)] for role, cells in part.items()}
