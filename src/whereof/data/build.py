@@ -88,7 +88,7 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
     # Every name keeps one fact, so the facts to hold out are among this many.
     n_first = min(n_facts, n_valid + n_test + dataset.n_entities + dataset.inverse_offset)
     first = _first_draws(n_facts, n_first, seed)
-    free = first[~_first_of_their_names(dataset.train[first], dataset.n_entities)]
+    free = first[~_first_of_their_names(dataset.train[first])]
     notes = dataset.notes + tuple(
         f"{split}: {fraction:g} of {n_facts} facts is less than one fact: none is held out; "
         "choose a larger fraction"
@@ -136,22 +136,16 @@ def _first_draws(n_facts: int, n_first: int, seed: int) -> NDArray[np.int64]:
     return rows[np.argsort(draws[rows])]
 
 
-def _first_of_their_names(facts: Facts, n_entities: int) -> NDArray[np.bool_]:
+def _first_of_their_names(facts: Facts) -> NDArray[np.bool_]:
     """(n_facts,) whether the fact is the first one with its subject, relation or object."""
-    first_subject = _first_rows(facts[:, SUBJECT], n_entities)
-    first_object = _first_rows(facts[:, OBJECT], n_entities)
     first = np.zeros(len(facts) + 1, bool)
-    first[np.minimum(first_subject, first_object)] = True
-    first[_first_rows(facts[:, RELATION], int(facts[:, RELATION].max()) + 1)] = True
+    for columns in ([SUBJECT, OBJECT], [RELATION]):
+        ids = facts[:, columns].ravel()
+        rows = np.full(ids.max() + 1, len(facts))
+        # If several values are assigned to one position, the last one stays.
+        rows[ids[::-1]] = np.arange(len(ids))[::-1] // len(columns)
+        first[rows] = True
     return first[:-1]
-
-
-def _first_rows(ids: NDArray[np.int32], n_ids: int) -> NDArray[np.int64]:
-    """(n_ids,) the first row of each id; the number of rows for an id that has none."""
-    rows = np.full(n_ids, len(ids))
-    # If several values are assigned to one position, the last one stays.
-    rows[ids[::-1]] = np.arange(len(ids))[::-1]
-    return rows
 
 
 def _check(name: str, tables: Mapping[str, FactTable]) -> None:

@@ -66,11 +66,9 @@ class Dataset:
     relations: Vocabulary
     """Empty in two-way data; the relation column of its facts is 0."""
     train: Facts
-    """(n_facts, 3) int32; the row number is the fact's id."""
+    """(n_facts, 3) int32, as in the other splits; the row number is the fact's id."""
     valid: Facts
-    """(n, 3) int32"""
     test: Facts
-    """(n, 3) int32"""
     subjects: range
     """The entity ids that can be a subject."""
     objects: range
@@ -78,9 +76,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     """Notes on what reading changed, such as dropped duplicates."""
     ratings: Ratings | None = None
-    """The ratings, in two-way data with ratings."""
     sources: Sources | None = None
-    """The source of each training fact, in data with sources."""
     read: Mapping[str, Any] = field(default_factory=dict)
     """What was read: `data`, the given options, and the meaning of the columns."""
 

@@ -140,7 +140,7 @@ def _unpack(download: Path, url: str, name: str) -> bytes:
             with tarfile.open(download, "r:gz") as archive:
                 files = (member for member in archive if member.isfile())
                 member = next((m for m in files if PurePosixPath(m.name).name == name), None)
-                return _read_whole(member and archive.extractfile(member), name)
+                return _read_whole(archive.extractfile(member) if member else None, name)
         return download.read_bytes()
     # zipfile raises RuntimeError for encrypted files and unknown compression.
     except (EOFError, OSError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
@@ -148,7 +148,6 @@ def _unpack(download: Path, url: str, name: str) -> bytes:
 
 
 def _read_whole(file: IO[bytes] | None, name: str) -> bytes:
-    """The content of a file in an archive; None if there is no such file."""
     if file is None:
         raise DownloadError(f"no {name} in the archive")
     with file:

@@ -1,11 +1,8 @@
 """Read Parquet files, frames of pandas, polars and Arrow, and dicts of columns."""
 
 import gzip
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,9 +17,11 @@ def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
     """The facts of a Parquet file."""
     from pyarrow import parquet
 
-    with _seekable(path) as file:
+    with open_bytes(path) as file:
+        # Parquet needs random access.
+        direct = file.seekable() and not isinstance(file, gzip.GzipFile)
         try:
-            source = parquet.ParquetFile(file)
+            source = parquet.ParquetFile(file if direct else pa.BufferReader(file.read()))
             names = source.schema_arrow.names
             layout = columns.choose_layout(names, str(path), options, named=True)
             used = [*layout.places.values()]
@@ -84,18 +83,6 @@ def cells_of(column: Any) -> list[Any]:
     return list(convert() if convert else column)
 
 
-@contextmanager
-def _seekable(path: FilePath) -> Iterator[IO[bytes]]:
-    """A file with random access, which Parquet needs: a copy if it is gzipped."""
-    with open_bytes(path) as file:
-        if file.seekable() and not isinstance(file, gzip.GzipFile):
-            yield file
-            return
-        with tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(file, copy)
-            yield copy
-
-
 def _fact_table(table: Mapping[str, Any], layout: ColumnLayout, place: str) -> FactTable:
     """The facts in columns by role; `place` is what messages say before the number of a row."""
     converted = {role: _convert(column, columns.type_of(role)) for role, column in table.items()}
@@ -126,8 +113,7 @@ def _read_slowly(table: Mapping[str, Any], layout: ColumnLayout, place: str) -> 
     for role, column in table.items():
         rows = [*enumerate(cells_of(column), 1)]
         # Missing cells first: they turn the whole numbers of a pandas column into fractions.
-        for row, cell in filter(lambda pair: columns.is_missing(pair[1]), rows):
-            layout.read(role, cell, f"{place}{row}")
+        rows.sort(key=lambda numbered: not columns.is_missing(numbered[1]))
         cells = [layout.read(role, cell, f"{place}{row}") for row, cell in rows]
         part[role] = [columns.as_array(role, cells)]
     return part

@@ -99,7 +99,11 @@ def read_rows(path: FilePath, *, comma: bool) -> Iterator[Row]:
 def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable:
     """The facts of a text file."""
     blocks = _ahead(_blocks(path, comma=comma))
-    first, block = _first_row(path, blocks, comma)
+    for block in blocks:
+        if first := next(_rows(path, block, comma), None):
+            break
+    else:
+        raise WhereofError(f"{path}: an empty file; expected lines of {columns.EXPECTED}")
     where = f"{path}:{first.line}"
     layout = columns.choose_layout(first.cells, where, options)
     if options.header is None and not layout.header and "rating" in layout.places:
@@ -189,14 +193,6 @@ def _check(path: FilePath, data: bytes, line: int) -> None:
                 f"{where(error.start)}: not UTF-8 "
                 f"(byte {data[error.start]:#04x}); save the file as UTF-8"
             ) from None
-
-
-def _first_row(path: FilePath, blocks: Iterable[_Lines], comma: bool) -> tuple[Row, _Lines]:
-    """The first row of a file that is not blank, and its block."""
-    for block in blocks:
-        for row in _rows(path, block, comma):
-            return row, block
-    raise WhereofError(f"{path}: an empty file; expected lines of {columns.EXPECTED}")
 
 
 def _rows(path: FilePath, block: _Lines, comma: bool) -> Iterator[Row]:
