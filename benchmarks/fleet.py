@@ -20,7 +20,7 @@ from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.retrain.cuda.layout import Sizes
 from whereof.retrain.engine import Recipe
-from whereof.training import choose_config
+from whereof.training.defaults import choose_config
 from whereof.training.problem import Problem
 
 _SETTINGS = {

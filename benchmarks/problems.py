@@ -11,7 +11,8 @@ from whereof._jit import kernel
 from whereof.data.dataset import Dataset
 from whereof.data.read import read_dataset
 from whereof.models import MODELS, find_model
-from whereof.training import TrainConfig, preset_settings
+from whereof.training.config import TrainConfig
+from whereof.training.defaults import preset_settings
 from whereof.training.problem import Problem
 from whereof.training.sampling import OBJECT_STREAM, draw_negatives, key_of
 from whereof.training.timeline import Timeline

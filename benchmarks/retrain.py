@@ -19,7 +19,8 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Trained
 from whereof.retrain.engine import Job, LocalEngine, Recipe
-from whereof.training import TrainConfig, preset_settings
+from whereof.training.config import TrainConfig
+from whereof.training.defaults import preset_settings
 from whereof.training.problem import Problem
 
 SETTINGS = [(m, o) for m in ("distmult", "complex") for o in ("adam", "adam-lazy")]

@@ -17,7 +17,7 @@ from whereof import Dataset, read
 from whereof.evaluate.metrics import RankingEvaluator
 from whereof.models import find_model
 from whereof.models.scoring import Scorer
-from whereof.training import choose_config
+from whereof.training.defaults import choose_config
 from whereof.training.problem import Problem
 from whereof.training.trainer import Trainer
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from whereof.retrain.options import EngineOptions as EngineOptions
     from whereof.retrain.options import VerifyOptions as VerifyOptions
     from whereof.retrain.verify import Verdict as Verdict
-    from whereof.training import MachineOptions as MachineOptions
-    from whereof.training import TrainConfig as TrainConfig
+    from whereof.training.config import MachineOptions as MachineOptions
+    from whereof.training.config import TrainConfig as TrainConfig
 
     read = read_dataset
 
@@ -42,7 +42,7 @@ _MODULES = {
     "predict.answers": "Failed",
     "retrain.options": "EngineOptions VerifyOptions",
     "retrain.verify": "Verdict",
-    "training": "MachineOptions TrainConfig",
+    "training.config": "MachineOptions TrainConfig",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 __all__ = [*_HOMES, "WhereofError", "__version__"]

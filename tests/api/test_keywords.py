@@ -12,7 +12,7 @@ from whereof.data.options import ReadOptions
 from whereof.evaluate.options import EvaluateOptions
 from whereof.explain.options import ExplainOptions
 from whereof.settings import Settings
-from whereof.training import MachineOptions, TrainConfig
+from whereof.training.config import MachineOptions, TrainConfig
 
 TABLES: list[tuple[type, tuple[type[Settings], ...]]] = [
     (keywords.MachineKeywords, (MachineOptions,)),

@@ -20,7 +20,7 @@ from whereof.events import (
     TrainingStarted,
     Validated,
 )
-from whereof.training import TrainConfig
+from whereof.training.config import TrainConfig
 
 
 def said(*events: Event, monkeypatch: pytest.MonkeyPatch, seconds: float = -1.0) -> list[str]:

@@ -12,7 +12,7 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.evaluate.metrics import SplitEvaluator, ranking_metrics
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
-from whereof.training import TrainConfig
+from whereof.training.config import TrainConfig
 
 N_ENTITIES, N_RELATIONS = 7, 2
 PLAIN, INVERSE = TrainConfig(inverse=False), TrainConfig(inverse=True)

@@ -14,7 +14,7 @@ from whereof.evaluate import metrics as splits
 from whereof.evaluate.metrics import SplitEvaluator, new_facts
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
-from whereof.training import TrainConfig
+from whereof.training.config import TrainConfig
 
 USERS, ITEMS = range(5), range(5, 45)
 CONFIG = TrainConfig(model="mf")

@@ -12,8 +12,7 @@ from whereof.data.dataset import Dataset, Ratings
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import MODELS
-from whereof.training import choose_config
-from whereof.training.defaults import CHOSEN, default_settings
+from whereof.training.defaults import CHOSEN, choose_config, default_settings
 
 
 def make_dataset(

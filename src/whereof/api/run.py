@@ -19,7 +19,7 @@ from whereof.run.arrays import ArrayRun
 from whereof.run.folder import read_kept_checkpoints
 from whereof.run.manifest import RunSummary
 from whereof.run.stored import Store, save_evaluation
-from whereof.training import MachineOptions, TrainConfig
+from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
 from whereof.run.manifest import Manifest
 from whereof.run.writer import RunWriter
-from whereof.training import MachineOptions, TrainConfig, asks_for_objects, choose_config
+from whereof.training.config import MachineOptions, TrainConfig
+from whereof.training.defaults import asks_for_objects, choose_config
 from whereof.training.results import Parameters, Validation
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from whereof.cli import _options
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.training import PRESETS, MachineOptions, TrainConfig
+from whereof.training.config import MachineOptions, TrainConfig
+from whereof.training.defaults import PRESETS
 
 
 @_options.command("train", progress=True, tables=(ReadOptions, TrainConfig, MachineOptions))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from whereof import registry
 from whereof.errors import WhereofError
 from whereof.settings import Settings, choice, number
-from whereof.training import TrainConfig
+from whereof.training.config import TrainConfig
 
 _Words = str | list | tuple  # type: ignore[type-arg]
 _Own = TypeVar("_Own", bound=Settings)

@@ -29,7 +29,7 @@ from whereof.retrain.engine import Engine, Recipe, choose_engine, settle_engine
 from whereof.retrain.options import EngineOptions
 from whereof.retrain.retrainer import Case
 from whereof.run.files import write_text
-from whereof.training import asks_for_objects, choose_config
+from whereof.training.defaults import asks_for_objects, choose_config
 from whereof.training.problem import Problem
 
 _PRESET = "paper"

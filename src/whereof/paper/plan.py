@@ -18,7 +18,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings, choice, number
-from whereof.training import TrainConfig
+from whereof.training.config import TrainConfig
 
 FIRST_SEED = 42
 SIZES = ("1", "10", "all")

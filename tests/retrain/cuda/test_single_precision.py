@@ -13,7 +13,7 @@ from whereof.data.dataset import Dataset
 from whereof.data.read import read_dataset
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.fleet import Fleet
-from whereof.training import TrainConfig
+from whereof.training.config import TrainConfig
 from whereof.training.defaults import preset_settings
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
