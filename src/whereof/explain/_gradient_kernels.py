@@ -6,21 +6,10 @@ gradient of their weighted sum.
 """
 
 import math
-from typing import NamedTuple
 
 from whereof._jit import inlined, kernel
 from whereof.models.match import L1, add_query_gradient, add_row_gradient
 from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
-from whereof.types import Rows
-
-
-class Pulled(NamedTuple):
-    """Gradients with respect to the rows that queries are computed from."""
-
-    given: Rows
-    """(n, width)"""
-    relations: Rows
-    """(n, relation width)"""
 
 
 @kernel
@@ -30,7 +19,7 @@ def push_queries(query_vjp, rows, direction, given, relations, d_query, pulled, 
     A model has only the transpose of what is needed: coordinate k is the direction times the
     gradient of coordinate k. d_query: zeros; pulled: room for one.
     """
-    d_given, d_relation = pulled.given[0], pulled.relations[0]
+    d_given, d_relation = pulled.entity_rows[0], pulled.relation_rows[0]
     for i in range(given.shape[0]):
         s, r = given[i], relations[i]
         for k in range(d_query.shape[0]):
@@ -46,7 +35,7 @@ def pull_queries(query_vjp, rows, given, relations, d_queries, pulled):
     """From the gradients of queries to those of the rows that they are made of."""
     for i in range(given.shape[0]):
         s, r = rows.entity_rows[given[i]], rows.relation_rows[relations[i]]
-        query_vjp(s, r, d_queries[i], pulled.given[i], pulled.relations[i])
+        query_vjp(s, r, d_queries[i], pulled.entity_rows[i], pulled.relation_rows[i])
 
 
 @inlined

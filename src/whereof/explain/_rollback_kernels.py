@@ -34,8 +34,8 @@ class View(NamedTuple):
     places: NDArray[np.int32]
     target: int
     relation_start: int
-    """Start of the relation's slot in the trace; the next field is the start of the object's."""
     object_start: int
+    """Starts of the slots of relation and object in the trace."""
 
 
 class Removals(NamedTuple):
@@ -279,12 +279,7 @@ def score_queries(kind, rows, scores, queries, chosen, x):
     for b in range(0, n, 4):
         # If fewer than four queries are left, one is computed more than once.
         b1, b2, b3 = min(b + 1, last), min(b + 2, last), min(b + 3, last)
-        four = (
-            queries[chosen[b]],
-            queries[chosen[b1]],
-            queries[chosen[b2]],
-            queries[chosen[b3]],
-        )
+        four = (queries[chosen[b]], queries[chosen[b1]], queries[chosen[b2]], queries[chosen[b3]])
         if kind == DOT:
             _dots(rows, four, x[b], x[b1], x[b2], x[b3])
         else:

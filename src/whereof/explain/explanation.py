@@ -125,9 +125,8 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof explain --json` prints."""
         document: dict[str, Any] = as_plain(self)
-        if self.contrast is not None:
-            for name in ("top_answer", "labels"):
-                del document["contrast"][name]
+        for name in ("top_answer", "labels") if self.contrast else ():
+            del document["contrast"][name]
         return document
 
     def to_pandas(self) -> Any:
@@ -139,11 +138,8 @@ class Explanation:
     def __str__(self) -> str:
         """The prediction and its standing, then one line per fact."""
         stands = self.prediction
-        output = (
-            f"score {stands.score:.3f}"
-            if stands.probability is None
-            else f"probability {stands.probability:.4g}"
-        )
+        rated = stands.probability is None
+        output = f"score {stands.score:.3f}" if rated else f"probability {stands.probability:.4g}"
         lines = [f"{_words(stands.labels)}: {output}, rank {stands.rank} of {stands.n_candidates}"]
         lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
         return "\n".join(lines)
@@ -173,25 +169,27 @@ def as_plain(value: Any) -> Any:
     return {name: as_plain(item) for name, item in fields.items()}
 
 
-FACT_COLUMNS = (
-    "fact_id",
-    "subject",
-    "relation",
-    "object",
-    "role",
-    "influence",
-    "probability_without",
-    "top_answer_changes",
-    "rank",
-    "share",
-    "top_answer_without",
-    "score_without",
-    "parts",
-    "subject_label",
-    "relation_label",
-    "object_label",
-    "rating",
-    "source",
+FACT_COLUMNS = tuple(
+    [
+        "fact_id",
+        "subject",
+        "relation",
+        "object",
+        "role",
+        "influence",
+        "probability_without",
+        "top_answer_changes",
+        "rank",
+        "share",
+        "top_answer_without",
+        "score_without",
+        "parts",
+        "subject_label",
+        "relation_label",
+        "object_label",
+        "rating",
+        "source",
+    ]
 )
 """Columns of tables with one row per fact."""
 _PLACES = ("subject", "relation", "object")

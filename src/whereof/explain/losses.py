@@ -18,7 +18,6 @@ from whereof._jit import row_function
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.explain import _gradient_kernels as kernels
-from whereof.explain._gradient_kernels import Pulled
 from whereof.models.match import DOT, MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.predict.scored import Trained
@@ -30,109 +29,103 @@ _CELLS = 1 << 22
 """Number of scores to keep in memory at a time."""
 
 
+def norm(rows: Parameters) -> float:
+    """The Euclidean norm over all rows."""
+    return float(np.sqrt(sum(float(np.vdot(part, part)) for part in rows)))
+
+
 def zeros(scorer: Scorer) -> Parameters:
     """Zeros for all parameters, in double precision."""
     return Parameters(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
 
 
-class Queries(NamedTuple):
-    """Queries with the same candidates."""
-
-    given: NDArray[Any]
-    """(n,) the given entities."""
-    relations: NDArray[Any]
-    """(n,) relation rows."""
-    vectors: Rows
-    """(n, query width)"""
-
-
 class Jacobian:
-    """Derivatives of candidates' scores with respect to all parameters, for any query.
+    """Derivatives of scores with respect to all parameters, for queries with the same candidates.
 
     The scores are those of the model, not scaled to ratings. Numbers have the precision of the
     rows. Each candidate is given once.
     """
 
-    def __init__(self, scorer: Scorer, candidates: slice | NDArray[np.int64]) -> None:
-        self.scorer, self.candidates = scorer, candidates
+    def __init__(
+        self,
+        scorer: Scorer,
+        candidates: slice | NDArray[np.int64],
+        given: NDArray[Any],
+        relations: NDArray[Any],
+    ) -> None:
+        self.candidates, self.given, self.relations = candidates, given, relations
+        self.queries = scorer.queries(given, relations)
         self._tables = Parameters(scorer.entity_rows, scorer.relation_rows)
         self._rows: Rows = scorer.entity_rows[candidates]  # (n_candidates, width)
         self._width, self._kind = self._rows.shape[1], MATCH_IDS[scorer.model.match]
         self._vjp = row_function(scorer.model.query_vjp, 5, self._rows.dtype.name)
 
-    def queries(self, given: NDArray[Any], relations: NDArray[Any]) -> Queries:
-        return Queries(given, relations, self.scorer.queries(given, relations))
-
-    def scores(self, queries: Queries) -> Rows:
-        """(n, n_candidates) scores of the model, not scaled to ratings."""
-        q = queries.vectors
+    def scores(self) -> Rows:
+        """(n, n_candidates) scores of the candidates by every query."""
         if self._kind == DOT:
-            scores: Rows = q[:, : self._width] @ self._rows.T
-            return self._offset(scores, q)
-        out = np.empty((len(q), len(self._rows)), self._rows.dtype)
-        ids = np.arange(len(self._rows))
-        for vector, row in zip(q, out, strict=True):
+            return self._dots(self.queries)
+        out, ids = self._room(), np.arange(len(self._rows))
+        for vector, row in zip(self.queries, out, strict=True):
             score_rows(self._kind, vector, self._rows, ids, self._width, row)
         return out
 
-    def push(self, queries: Queries, direction: Parameters) -> Rows:
+    def push(self, direction: Parameters) -> Rows:
         """(n, n_candidates) change of scores along a direction (Jacobian-vector product)."""
-        given, relations, q = queries
+        q = self.queries
         d_rows = direction.entity_rows[self.candidates].astype(q.dtype, copy=False)
         dq, unit = np.empty_like(q), np.zeros(q.shape[1], q.dtype)
-        asked, room = (given, relations, unit), self._room(1)
+        asked, room = (self.given, self.relations, unit), self._gradients(1)
         kernels.push_queries(self._vjp, self._tables, direction, *asked, room, dq)
         if self._kind == DOT:
-            change: Rows = dq[:, : self._width] @ self._rows.T
-            change += q[:, : self._width] @ d_rows.T
-            return self._offset(change, dq)
-        out = np.empty((len(q), len(self._rows)), q.dtype)
+            return np.asarray(self._dots(dq) + q[:, : self._width] @ d_rows.T)
+        out = self._room()
         kernels.push_distances(self._kind, q, dq, self._rows, d_rows, out)
         return out
 
-    def pull(self, queries: Queries, weights: Rows, out: Parameters) -> None:
+    def pull(self, weights: Rows, out: Parameters) -> None:
         """Add the gradient of the scores' weighted sum; weights: (n, n_candidates)."""
-        given, relations, q = queries
+        q = self.queries
         if self._kind == DOT:
-            d_rows, pulled = weights.T @ q[:, : self._width], self.pull_to_given(queries, weights)
+            d_rows, pulled = weights.T @ q[:, : self._width], self.pull_to_given(weights)
         else:
             d_rows, dq = np.zeros(self._rows.shape), np.zeros_like(q)
             kernels.pull_distances(self._kind, q, self._rows, weights, dq, d_rows)
-            pulled = self._pull_through(queries, dq)
-        kernels.add_rows(given, pulled.given, out.entity_rows)
-        kernels.add_rows(relations, pulled.relations, out.relation_rows)
+            pulled = self._pull_through(dq)
+        kernels.add_rows(self.given, pulled.entity_rows, out.entity_rows)
+        kernels.add_rows(self.relations, pulled.relation_rows, out.relation_rows)
         out.entity_rows[self.candidates] += d_rows
 
-    def pull_to_given(self, queries: Queries, weights: Rows) -> Pulled:
+    def pull_to_given(self, weights: Rows) -> Parameters:
         """The part of that gradient that passes through each query, for dot products."""
-        dq = np.zeros_like(queries.vectors)
+        dq = np.empty_like(self.queries)
         dq[:, : self._width] = weights @ self._rows
         dq[:, self._width :] = weights.sum(axis=1, keepdims=True)
-        return self._pull_through(queries, dq)
+        return self._pull_through(dq)
 
-    def _pull_through(self, queries: Queries, dq: Rows) -> Pulled:
+    def _pull_through(self, dq: Rows) -> Parameters:
         """From the gradients of queries to those of the rows that they are made of."""
-        pulled = self._room(len(dq))
-        kernels.pull_queries(self._vjp, self._tables, queries.given, queries.relations, dq, pulled)
+        pulled = self._gradients(len(dq))
+        kernels.pull_queries(self._vjp, self._tables, self.given, self.relations, dq, pulled)
         return pulled
 
-    def _room(self, n: int) -> Pulled:
-        """Allocate memory for the gradients of n queries' rows."""
-        widths = (table.shape[1] for table in self._tables)
-        return Pulled(*(np.zeros((n, width), self._rows.dtype) for width in widths))
+    def _dots(self, queries: Rows) -> Rows:
+        """Dot products with all candidates, and the offset of a query that has one."""
+        products = queries[:, : self._width] @ self._rows.T
+        return np.asarray(products + queries[:, self._width :].sum(axis=1, keepdims=True))
 
-    def _offset(self, scores: Rows, queries: Rows) -> Rows:
-        """Add the offset of a query to the scores."""
-        if queries.shape[1] > self._width:
-            scores += queries[:, self._width :]
-        return scores
+    def _room(self) -> Rows:
+        return np.empty((len(self.queries), len(self._rows)), self._rows.dtype)
+
+    def _gradients(self, n: int) -> Parameters:
+        """Zeros for the gradients of n queries, by the rows of the given entity and relation."""
+        widths = (table.shape[1] for table in self._tables)
+        return Parameters(*(np.zeros((n, width), self._rows.dtype) for width in widths))
 
 
 class _Block(NamedTuple):
     """Some facts in one direction, with all candidates of that direction."""
 
     jacobian: Jacobian
-    queries: Queries
     answers: NDArray[np.int64]
     """(n,) position of the true answer among the candidates."""
     slopes: Rows
@@ -169,24 +162,25 @@ class Losses:
         out = np.zeros(len(fact_ids))
         for part, blocks in self._blocks(fact_ids):
             for block in blocks:
-                changes = block.jacobian.push(block.queries, unit)
+                changes = block.jacobian.push(unit)
                 out[part] += np.einsum("ij,ij->i", block.slopes, changes)
         return size * out
 
     def norms(self, fact_ids: FactIds) -> Numbers:
         """(n,) norm of each fact's loss gradient."""
         if self.scorer.model.match == "dot":
-            parts = [np.empty(0), *(_squares(blocks) for _, blocks in self._blocks(fact_ids))]
-            return np.sqrt(np.concatenate(parts))
+            n, squares = len(self.scorer.entity_rows), np.empty(len(fact_ids))
+            for part, blocks in self._blocks(fact_ids):
+                squares[part] = _squares(blocks, n)
+            return np.sqrt(squares)
         gradients = (self.gradient(fact_ids[i : i + 1]) for i in range(len(fact_ids)))
-        squares = [sum(float(np.vdot(part, part)) for part in each) for each in gradients]
-        return np.sqrt(np.array(squares, np.float64))
+        return np.array([norm(gradient) for gradient in gradients], np.float64)
 
     def gradient(self, fact_ids: FactIds) -> Parameters:
         """The gradient of the sum of these facts' losses."""
         out = zeros(self.scorer)
         for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
-            block.jacobian.pull(block.queries, block.slopes, out)
+            block.jacobian.pull(block.slopes, out)
         return out
 
     def curve(self, fact_ids: FactIds, direction: Parameters) -> Parameters:
@@ -198,8 +192,8 @@ class Losses:
         """
         out = zeros(self.scorer)
         for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
-            changes = block.jacobian.push(block.queries, direction)
-            block.jacobian.pull(block.queries, self._bend(block, changes), out)
+            changes = block.jacobian.push(direction)
+            block.jacobian.pull(self._bend(block, changes), out)
         return out
 
     def _bend(self, block: _Block, changes: Rows) -> Rows:
@@ -225,22 +219,15 @@ class Losses:
             yield part, [self._block(fact_ids[part], d) for d in range(1 + self.inverse)]
 
     def _block(self, fact_ids: FactIds, direction: int) -> _Block:
-        data, jacobian = self.dataset, self._jacobians[direction]
-        facts = data.train[fact_ids]
+        data, facts = self.dataset, self.dataset.train[fact_ids]
         given, asked = (OBJECT, SUBJECT) if direction else (SUBJECT, OBJECT)
-        relations = facts[:, RELATION] + direction * data.inverse_offset
-        queries = jacobian.queries(np.ascontiguousarray(facts[:, given]), relations)
         places = data.subjects if direction else data.objects
-        answers = facts[:, asked].astype(np.int64) - places.start
-        slopes = jacobian.scores(queries)
+        relations = facts[:, RELATION] + direction * data.inverse_offset
+        queries = np.ascontiguousarray(facts[:, given]), relations
+        jacobian = Jacobian(self.scorer, slice(places.start, places.stop), *queries)
+        answers, slopes = facts[:, asked].astype(np.int64) - places.start, jacobian.scores()
         kernels.turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
-        return _Block(jacobian, queries, answers, slopes)
-
-    @cached_property
-    def _jacobians(self) -> tuple[Jacobian, Jacobian]:
-        places = (self.dataset.objects, self.dataset.subjects)
-        forward, back = (Jacobian(self.scorer, slice(p.start, p.stop)) for p in places)
-        return forward, back
+        return _Block(jacobian, answers, slopes)
 
     @cached_property
     def _targets(self) -> Numbers:
@@ -251,7 +238,7 @@ class Losses:
         return np.zeros(self.dataset.n_facts)
 
 
-def _squares(blocks: list[_Block]) -> Numbers:
+def _squares(blocks: list[_Block], n_entities: int) -> Numbers:
     """(n,) squared norms of the gradients of facts, for dot products.
 
     In each direction, a fact moves every candidate's row by slope times query, and the row of the
@@ -259,12 +246,12 @@ def _squares(blocks: list[_Block]) -> Numbers:
     """
     each, total = np.arange(len(blocks[0].answers)), np.zeros(len(blocks[0].answers))
     moves = []
-    for jacobian, queries, _, slopes in blocks:
-        own, relations = jacobian.pull_to_given(queries, slopes)
+    for jacobian, _, slopes in blocks:
+        own, relations = jacobian.pull_to_given(slopes)
         total += _products(relations, relations)
-        weights = np.zeros((len(slopes), len(jacobian.scorer.entity_rows)), slopes.dtype)
+        weights = np.zeros((len(slopes), n_entities), slopes.dtype)
         weights[:, jacobian.candidates] = slopes
-        moves.append((weights, queries.vectors[:, : own.shape[1]], queries.given, own))
+        moves.append((weights, jacobian.queries[:, : own.shape[1]], jacobian.given, own))
     for weights, q, given, own in moves:
         for others, p, given_there, own_there in moves:
             total += _products(weights, others) * _products(q, p)

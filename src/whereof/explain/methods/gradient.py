@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from whereof.explain.losses import Jacobian, Losses, zeros
+from whereof.explain.losses import Jacobian, Losses, norm, zeros
 from whereof.explain.method import Aim, Context, Method
 from whereof.predict.scored import ScoredPrediction
 from whereof.training.results import Checkpoint, Parameters
@@ -42,8 +42,7 @@ class GradientCos(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         gradient, losses = gradient_of(scored, context.aim), Losses.of(scored.trained)
-        size = np.sqrt(sum(float(np.vdot(part, part)) for part in gradient))
-        lengths = losses.norms(fact_ids) * size
+        lengths = losses.norms(fact_ids) * norm(gradient)
         products = losses.products(fact_ids, gradient)
         cosines = np.zeros(len(fact_ids))
         np.divide(-products, lengths, out=cosines, where=lengths > 0)
@@ -81,13 +80,12 @@ GRADIENT_DOT, GRADIENT_COS, TRACIN = GradientDot(), GradientCos(), TracIn()
 def gradient_of(scored: ScoredPrediction, aim: Aim) -> Parameters:
     """The gradient of what is explained, with respect to all parameters."""
     scorer, slopes = scored.trained.scorer, aim.slopes(scored)
-    jacobian = Jacobian(scorer, scored.candidates.ids)
-    queries = jacobian.queries(np.array([scored.prediction.given]), np.array([scored.relation_row]))
+    given, relation = np.array([scored.prediction.given]), np.array([scored.relation_row])
     out = zeros(scorer)
     size = float(np.abs(slopes).max(initial=0)) or 1.0
     # In single precision, the slope of a small probability may be rounded to 0.
     weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
-    jacobian.pull(queries, weights, out)
+    Jacobian(scorer, scored.candidates.ids, given, relation).pull(weights, out)
     scale = size * scorer.scale
     return Parameters(scale * out.entity_rows, scale * out.relation_rows)
 

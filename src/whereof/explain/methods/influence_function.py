@@ -98,7 +98,6 @@ class Curvature:
         return (ahead.gradient() - behind.gradient()) / (2 * _STEP)
 
     def gradient(self) -> Numbers:
-        """The gradient of the summed loss."""
         return self.weight * flatten(self.losses.gradient(self.fact_ids))
 
     def moved(self, change: Numbers | float) -> "Curvature":
@@ -112,19 +111,18 @@ class Curvature:
 
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
     """(n_parameters, n_parameters) a positive definite Hessian, shared by all predictions."""
-    key = f"influence-function-hessian-{seed}"
-    return trained.store.get(key, lambda: {"hessian": _damped_hessian(trained, seed)})["hessian"]
 
+    def make() -> dict[str, Numbers]:
+        curvature = Curvature.of(trained, seed).moved(0)  # in double precision
+        size = sum(rows.size for rows in trained.parameters)
+        hessian = dense(curvature.hessian, size) + DAMPING * np.eye(size)
+        try:
+            np.linalg.cholesky(hessian)
+        except np.linalg.LinAlgError:
+            hessian = dense(curvature.gauss_newton, size) + DAMPING * np.eye(size)
+        return {"hessian": hessian}
 
-def _damped_hessian(trained: Trained, seed: int) -> Numbers:
-    curvature = Curvature.of(trained, seed).moved(0)  # in double precision
-    size = curvature.losses.scorer.entity_rows.size + curvature.losses.scorer.relation_rows.size
-    hessian = dense(curvature.hessian, size) + DAMPING * np.eye(size)
-    try:
-        np.linalg.cholesky(hessian)
-    except np.linalg.LinAlgError:
-        return dense(curvature.gauss_newton, size) + DAMPING * np.eye(size)
-    return hessian
+    return trained.store.get(f"influence-function-hessian-{seed}", make)["hessian"]
 
 
 def dense(product: Callable[[Numbers], Numbers], size: int) -> Numbers:
