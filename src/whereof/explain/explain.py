@@ -105,15 +105,8 @@ class Explainer:
         self.aim = Aim.of_options(scored, options.of, options.instead_of)
         if prepared is None:
             prepared = prepare(self.method, self.trained, [scored.prediction])
-        self.context = Context(
-            self.aim,
-            options.seed,
-            options.exhaustive,
-            prepared,
-            retrainer,
-            options.top,
-            options.opposing,
-        )
+        asked = (options.seed, options.top, options.opposing, options.exhaustive)
+        self.context = Context(self.aim, *asked, prepared, retrainer)
 
     def explanation(self, start: float | None = None) -> Explanation:
         """The facts with their names, and what else the options ask for."""
@@ -341,14 +334,11 @@ def shared_parts(
     trained: Trained, prediction: Prediction, fact_ids: FactIds, rival: int | None = None
 ) -> NDArray[np.bool_]:
     """(n, 4) which of PARTS each fact shares with a prediction; entities count in both places."""
-    data = trained.dataset
-    facts = data.train[fact_ids]
-    shared = np.zeros((len(facts), len(PARTS)), bool)
-    for column, entity in ((0, prediction.subject), (2, prediction.object), (3, rival)):
-        if entity is not None:
-            shared[:, column] = (facts[:, SUBJECT] == entity) | (facts[:, OBJECT] == entity)
-    shared[:, 1] = not data.two_way and facts[:, RELATION] == prediction.relation
-    return shared
+    facts, relation = trained.dataset.train[fact_ids], prediction.relation
+    entities = [prediction.subject, -1, prediction.object, -1 if rival is None else rival]
+    shared = (facts[:, [SUBJECT, OBJECT], None] == entities).any(axis=1)
+    shared[:, 1] = not trained.dataset.two_way and facts[:, RELATION] == relation
+    return np.asarray(shared)
 
 
 def filter_facts(

@@ -169,28 +169,11 @@ def as_plain(value: Any) -> Any:
     return {name: as_plain(item) for name, item in fields.items()}
 
 
-FACT_COLUMNS = tuple(
-    [
-        "fact_id",
-        "subject",
-        "relation",
-        "object",
-        "role",
-        "influence",
-        "probability_without",
-        "top_answer_changes",
-        "rank",
-        "share",
-        "top_answer_without",
-        "score_without",
-        "parts",
-        "subject_label",
-        "relation_label",
-        "object_label",
-        "rating",
-        "source",
-    ]
-)
+_COLUMNS = """
+    fact_id subject relation object role influence probability_without top_answer_changes rank share
+    top_answer_without score_without parts subject_label relation_label object_label rating source
+"""
+FACT_COLUMNS = tuple(_COLUMNS.split())
 """Columns of tables with one row per fact."""
 _PLACES = ("subject", "relation", "object")
 

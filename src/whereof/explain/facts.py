@@ -1,17 +1,15 @@
 """Find training facts by id or names."""
 
 import csv
-from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
-from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.predict.scored import Trained
-from whereof.types import FactIds
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 _MOST_PARTS = 12
 """A text with more commas is not split at every choice of them."""
@@ -49,41 +47,30 @@ def _find_fact(trained: Trained, text: Any) -> int:
         if int(text) >= data.n_facts:
             raise WhereofError(f"no fact has id {text}; ids go from 0 to {data.n_facts - 1}")
         return int(text)
-    ways = _split_names(text, 2 if data.two_way else 3)
+    columns = [SUBJECT, OBJECT] if data.two_way else [SUBJECT, RELATION, OBJECT]
+    ways = _split_names(text, len(columns))
     if not ways:
         shape = "SUBJECT,OBJECT" if data.two_way else "SUBJECT,RELATION,OBJECT"
         raise WhereofError(f"{text!r} is not a fact; give its id, or {shape}")
-    matches = [_match(data, names) for names in ways]
-    found = {i for places in matches for i in _facts_at(trained, places)}
+    places = {SUBJECT: data.subjects, RELATION: None, OBJECT: data.objects}
+    words = {SUBJECT: data.entities, RELATION: data.relations, OBJECT: data.entities}
+    found, best = set[int](), (-1, ways[0])
+    for names in ways:
+        pairs = zip(columns, names, strict=True)
+        matches = [words[column].matches(name, places[column]) for column, name in pairs]
+        best = max(best, (sum(map(bool, matches)), names), key=lambda way: way[0])
+        if all(len(ids) == 1 for ids in matches):
+            near = trained.adjacency.facts_of_entity(matches[0][0])
+            same = (data.train[near][:, columns] == np.array(matches).T).all(axis=1)
+            found.update(near[same].tolist()[:1])
     if len(found) > 1:
         ids = ", ".join(map(str, sorted(found)))
         raise WhereofError(f"{text!r} matches several facts: {ids}; give the id of one")
     if found:
         return found.pop()
-    names, places = max(zip(ways, matches, strict=True), key=lambda way: sum(map(bool, way[1])))
-    if all(len(ids) == 1 for ids in places):
-        raise WhereofError(f"{' '.join(names)} is not a training fact")
-    data.entities.find(names[0], data.subjects)  # raises the error of an unknown name
-    data.entities.find(names[-1], data.objects)
-    return data.relations.find(names[1])
-
-
-def _match(data: Dataset, names: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
-    """The ids that the names of a fact stand for."""
-    return (
-        data.entities.matches(names[0], data.subjects),
-        [0] if data.two_way else data.relations.matches(names[1]),
-        data.entities.matches(names[-1], data.objects),
-    )
-
-
-def _facts_at(trained: Trained, places: Sequence[list[int]]) -> list[int]:
-    """The training fact with these names, if each name is unique."""
-    if any(len(ids) != 1 for ids in places):
-        return []
-    fact_ids = trained.adjacency.facts_of_entity(places[0][0])
-    same = (trained.dataset.train[fact_ids] == [ids[0] for ids in places]).all(axis=1)
-    return [int(i) for i in fact_ids[same][:1]]
+    for column, name in zip(columns, best[1], strict=True):
+        words[column].find(name, places[column])  # raises the error of an unknown name
+    raise WhereofError(f"{' '.join(best[1])} is not a training fact")
 
 
 def _split_names(text: Any, size: int) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """The interface of methods: how they estimate influence, what they need and what they can do."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -83,16 +83,16 @@ class Context:
     aim: Aim
     seed: int = 0
     """Seed for random draws of the method."""
+    top: int | str | None = None
+    """Number of facts to rank, "all" with the right sign, or None for any."""
+    opposing: bool = False
+    """Whether to rank opposing facts first."""
     exhaustive: bool = False
     """Whether to score every fact against every candidate, without bounds."""
     prepared: Arrays = field(default_factory=dict)
     """What `prepare` returned."""
     retrainer: Any = None
     """A `whereof.retrain` Case, for a method that needs retraining."""
-    top: int | str | None = None
-    """Number of facts to rank, "all" with the right sign, or None for any."""
-    opposing: bool = False
-    """Whether to rank opposing facts first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,8 @@ class Method:
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         """The strongest facts; with the ability `groups`, the strongest sets of facts."""
         if "groups" in self.can:
-            return rank_removed(self.remove(scored, sets, context), context)
+            influences, standings = self.remove(scored, sets, context)
+            return rank_influences(influences, context, standings)
         return rank_influences(self.estimate(scored, sets.fact_ids, context), context)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
@@ -254,8 +255,10 @@ def prepare(
     )
 
 
-def rank_influences(influences: Numbers, context: Context) -> Ranked:
-    """Order of influences, as the context asks for it.
+def rank_influences(
+    influences: Numbers, context: Context, standings: Standings | None = None
+) -> Ranked:
+    """Order of influences, as the context asks for it; standings: without each.
 
     Facts are in the order of their ids, so ties go to the lower id.
     """
@@ -272,10 +275,5 @@ def rank_influences(influences: Numbers, context: Context) -> Ranked:
         order = order[: context.top]
     supports = influences > 0
     totals = float(influences[supports].sum()), float(influences[~supports].sum())
-    return Ranked(order, influences[order], totals)
-
-
-def rank_removed(removed: Removed, context: Context) -> Ranked:
-    """Order of the influences, with the standing of the prediction without each set."""
-    ranked = rank_influences(removed.influences, context)
-    return replace(ranked, standings=removed.standings[ranked.chosen])
+    after = None if standings is None else standings[order]
+    return Ranked(order, influences[order], totals, after)

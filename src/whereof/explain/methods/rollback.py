@@ -7,7 +7,7 @@ facts are found exactly: by scoring all, or those that bounds cannot exclude.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,7 @@ from whereof._jit import row_function
 from whereof.explain import _rollback_kernels as kernels
 from whereof.explain._rollback_kernels import Changes, View
 from whereof.explain.bounds import CloseBounds, wide_bounds
-from whereof.explain.method import (
-    Context,
-    Method,
-    Ranked,
-    Removed,
-    Sets,
-    rank_influences,
-    rank_removed,
-)
+from whereof.explain.method import Context, Method, Ranked, Removed, Sets, rank_influences
 from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.types import FactIds, Numbers
@@ -87,33 +79,25 @@ class Rescored(NamedTuple):
     """(n,) rank of the prediction's own answer."""
 
 
-class Scoring(Protocol):
-    """Scores all candidates of one prediction after removals of facts."""
-
-    @property
-    def dtype(self) -> "np.dtype[np.floating]":
-        """The type of the queries in the changes that it takes."""
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether scoring every removal is faster than computing bounds first."""
-
-    def after(self, changes: Changes) -> Rescored:
-        """Score all candidates after each removal."""
-
-
 class CoreScoring:
-    """Scoring on a CPU core; each thread may work on its own prediction."""
+    """Scores all candidates of one prediction after removals of facts, on a CPU core.
+
+    Each thread may work on its own prediction. `Trained.backing` gives another one of its kind.
+    """
 
     is_quick = False
+    """Whether scoring every removal is faster than computing bounds first."""
 
     def __init__(self, scored: ScoredPrediction) -> None:
         self._scored, self._rows = scored, scored.candidates.rows
         self._kind = MATCH_IDS[scored.trained.scorer.model.match]
-        # Differences of distances need more digits than the rows have.
-        self.dtype = self._rows.dtype if self._kind == DOT else np.dtype(np.float64)
+        # The type of queries in changes. Differences of distances need more digits than rows have.
+        self.dtype: np.dtype[np.floating] = (
+            self._rows.dtype if self._kind == DOT else np.dtype(np.float64)
+        )
 
     def after(self, changes: Changes) -> Rescored:
+        """Score all candidates after each removal."""
         scored, n_sets, n_candidates = self._scored, len(changes.moved), len(self._rows)
         logs, tops, ranks = np.empty(n_sets), np.empty(n_sets, int), np.empty(n_sets, int)
         weights = (scored.probabilities, scored.log_probabilities)
@@ -155,7 +139,7 @@ class Rollback:
     """For log_ratio: the answer to compare with."""
 
     @cached_property
-    def scoring(self) -> Scoring:
+    def scoring(self) -> CoreScoring:
         return (self.scored.trained.backing or CoreScoring)(self.scored)
 
     @property
@@ -298,7 +282,8 @@ def search(rollback: Rollback, sets: Sets, context: Context) -> Ranked:
     few = len(scores) <= _FEW_CANDIDATES or len(sets) * len(scores) <= _FEW_SCORES
     score_all = few or context.exhaustive or rollback.scoring.is_quick
     if score_all or not isinstance(context.top, int) or np.ptp(scores) > _FAR:
-        return rank_removed(rollback.remove(sets), context)
+        influences, standings = rollback.remove(sets)
+        return rank_influences(influences, context, standings)
     return _find_strongest(rollback, sets, context, context.top)
 
 
@@ -319,8 +304,8 @@ def _find_strongest(rollback: Rollback, sets: Sets, context: Context, top: int) 
         parts.append(rollback.remove(sets.take(scored[-1])))
     chosen = np.concatenate(scored)
     in_order = np.argsort(chosen)
-    joined = Removed(*(np.concatenate(part)[in_order] for part in zip(*parts, strict=True)))
-    ranked = rank_removed(joined, context)
+    influences, standings = (np.concatenate(part)[in_order] for part in zip(*parts, strict=True))
+    ranked = rank_influences(influences, context, standings)
     totals = ranked.totals if len(chosen) == len(sets) else None
     return replace(ranked, chosen=chosen[in_order][ranked.chosen], totals=totals)
 
