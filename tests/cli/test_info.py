@@ -136,7 +136,7 @@ def test_an_unfinished_run_is_shown(runs: Path, tmp_path: Path) -> None:
 
 def unfinished(run: Path, path: Path) -> Path:
     """A copy of a run as it was before its first checkpoint."""
-    from whereof.run.manifest import Manifest
+    from whereof.run.folder import Manifest
 
     shutil.copytree(run, path)
     about: dict[str, Any] = vars(Manifest.read(path)) | {"finished": False, "result": {}}

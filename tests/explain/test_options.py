@@ -15,7 +15,7 @@ from trained import train
 import whereof
 from whereof.explain.options import ExplainOptions
 from whereof.run.files import describe
-from whereof.run.manifest import Manifest
+from whereof.run.folder import Manifest
 
 
 @pytest.fixture(scope="module")

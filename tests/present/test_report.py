@@ -25,7 +25,7 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
 from whereof.explain.explanation import Explanation
 from whereof.present.report import report_page
-from whereof.run.manifest import RunInfo
+from whereof.run.folder import RunInfo
 
 SECTIONS = {
     "removal": "Removing facts and retraining",

@@ -12,7 +12,7 @@ from whereof.present.metrics import (
 )
 from whereof.present.run import answers_table, counts, ending
 from whereof.present.terminal import plain
-from whereof.run.manifest import RunInfo
+from whereof.run.folder import RunInfo
 
 
 def printed(metrics: dict[str, Any], **more: bool) -> list[str]:

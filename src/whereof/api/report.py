@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from whereof.api.run import Run
     from whereof.explain.explanation import Explanation
 
-_LOOKED_AT = 200
-"""Number of queries from whose answers examples are chosen."""
-
 
 def write_report(
     run: "Run", out: Path, evaluations: Sequence[Any], examples: int, force: bool, events: Events
@@ -52,12 +49,12 @@ def write_report(
 
 
 def _explanations(run: "Run", examples: int) -> Iterator["Explanation"]:
-    """Explanations of the most probable new answers to the first held-out queries, with graphs."""
+    """Explanations of the most probable new answers to 200 held-out queries, with graphs."""
     from whereof.predict.answers import Answers
 
     data, found = run.dataset, dict[tuple[str | None, ...], float]()
     split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
-    listed = find_predictions(run._trained, "top", split, _LOOKED_AT, "object")
+    listed = find_predictions(run._trained, "top", split, 200, "object")
     queries = [each.names(data)[:-1] for each in listed[: None if examples else 0]]
     for query, answers in zip(queries, run.predict_many(queries, 1, new=True), strict=True):
         for answer in answers.answers if isinstance(answers, Answers) else ():

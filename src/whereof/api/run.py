@@ -16,8 +16,7 @@ from whereof.models import find_model
 from whereof.predict import prediction
 from whereof.retrain.options import EngineOptions, VerifyOptions
 from whereof.run.arrays import ArrayRun
-from whereof.run.folder import read_kept_checkpoints
-from whereof.run.manifest import RunSummary
+from whereof.run.folder import RunSummary, read_kept_checkpoints
 from whereof.run.stored import Store, save_evaluation
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
@@ -121,14 +120,13 @@ class Run(ArrayRun):
         """
         from whereof.data.build import add_labels
         from whereof.data.labels import find_labels
-        from whereof.run.dataset import write_labels
 
         if self.path is None:
             raise WhereofError("this run is in memory; give labels to Run.from_arrays")
         if entities is None and relations is None:
             raise WhereofError("no labels; give entities or relations, or both")
         labelled = add_labels(self.dataset, find_labels(entities), find_labels(relations))
-        path, manifest = self.path, write_labels(self.path, self.manifest, labelled)
+        path, manifest = self.path, self._write_labels(labelled)
         vars(self).clear()  # what is cached has the old labels
         Run.__init__(self, path, manifest)
 

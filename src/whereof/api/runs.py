@@ -22,7 +22,7 @@ from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events, Note, TrainingStarted, Validated, Without
 from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
-from whereof.run.manifest import Manifest
+from whereof.run.folder import Manifest
 from whereof.run.writer import RunWriter
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.defaults import asks_for_objects, choose_config

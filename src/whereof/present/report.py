@@ -19,7 +19,7 @@ from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.run import counts, ending
 from whereof.present.terminal import heading, show
-from whereof.run.manifest import RunInfo
+from whereof.run.folder import RunInfo
 from whereof.table import Column
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN

@@ -13,7 +13,7 @@ from whereof.present import metrics
 from whereof.present.metrics import metric_column, metric_rows
 from whereof.present.names import named
 from whereof.present.terminal import heading, on_one_line, room, show
-from whereof.run.manifest import RunInfo
+from whereof.run.folder import RunInfo
 from whereof.table import Cell, Column, Table, cell_text
 from whereof.units import count
 from whereof.units import show as text

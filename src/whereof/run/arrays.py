@@ -11,8 +11,7 @@ from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import Widths, find_model
-from whereof.run.folder import RunFolder
-from whereof.run.manifest import Manifest
+from whereof.run.folder import Manifest, RunFolder
 from whereof.training.results import Parameters
 from whereof.types import Facts, Rows
 

@@ -1,7 +1,6 @@
 """The dataset of a run: vocabularies as JSON, facts as arrays."""
 
-import secrets
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ from numpy.typing import NDArray
 from whereof.data.dataset import Dataset, Ratings, Sources
 from whereof.data.indexes import Adjacency
 from whereof.data.vocabulary import Vocabulary
-from whereof.run.files import describe, read_json, write_array, write_json, writing_to
-from whereof.run.manifest import Manifest
+from whereof.run.files import read_json, write_array, write_json
 
 _VOCABULARIES = ("entities", "relations")
 _SPLITS = ("train", "valid", "test")
@@ -49,19 +47,9 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def write_labels(folder: Path, manifest: Manifest, dataset: Dataset) -> Manifest:
-    """Write the labels of a finished run as a new file, then the manifest that names it."""
-    path = folder / f"labels-{secrets.token_hex(4)}.json"
-    earlier = manifest.dataset.get("labels")
-    files = {name: about for name, about in manifest.files.items() if name != earlier}
-    with writing_to(folder):
-        write_json(path, {name: _labels(getattr(dataset, name)) for name in _VOCABULARIES})
-        about = manifest.dataset | {"labels": path.name}
-        changed = replace(manifest, dataset=about, files=files | {path.name: describe(path)})
-        changed.write(folder)
-        if earlier:
-            (folder / earlier).unlink(missing_ok=True)
-    return changed
+def write_labels(path: Path, dataset: Dataset) -> None:
+    """Write the labels of a finished run."""
+    write_json(path, {name: _labels(getattr(dataset, name)) for name in _VOCABULARIES})
 
 
 def _labels(vocabulary: Vocabulary) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.run import files
 from whereof.run.dataset import write_dataset
-from whereof.run.folder import PROGRESS, find_checkpoints, read_parameters
-from whereof.run.manifest import Manifest
+from whereof.run.folder import PROGRESS, Manifest, find_checkpoints, read_parameters
 from whereof.training.config import TrainConfig
 from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress
 
