@@ -3,11 +3,12 @@
 import ctypes
 import dis
 import os
+import re
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -36,6 +37,8 @@ _OPTIONS: dict[str, Any] = {
 # Kernels do not allocate memory, so they need no reference counting, which would double a step's
 # time.
 _BARE = _OPTIONS | {"_nrt": False}
+_LIBRARY = re.compile(r"(math|numba|numpy)\b")
+"""Modules whose code is not read: their version is part of the key."""
 _VERSION = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
 # A kernel gets a model as a pair of function pointers, which numba calls experimental.
@@ -102,44 +105,41 @@ class _KernelCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         file, rebuild = self._file(sig), CompileResult._rebuild
-        found = file and file.load((sig, target_context.codegen().magic_tuple()))
-        return found and rebuild(target_context, *found)  # type: ignore[no-untyped-call]
+        with suppress(PermissionError):  # on Windows, while another process writes
+            found = file and file.load((sig, target_context.codegen().magic_tuple()))
+            return found and rebuild(target_context, *found)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         file = self._file(sig)
         # Code that contains an address is good for this process only.
-        if file is not None and not data.lifted and not data.library.has_dynamic_globals:
-            self._remove_others(Path(file._cache_path))
+        if file is None or data.lifted or data.library.has_dynamic_globals:
+            return
+        folder, (name, digest) = Path(file._cache_path), self._names
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):
+            if not os.environ.get("NUMBA_CACHE_DIR"):  # which several versions may share
+                for other in folder.glob(f"{name}-*.{_VERSION}*"):
+                    if digest not in other.name:
+                        other.unlink(missing_ok=True)
             file.save((sig, data.codegen.magic_tuple()), data._reduce())
+
+    @cached_property
+    def _names(self) -> tuple[str, str]:
+        """The name of the kernel, and the digest of what it is compiled from."""
+        code, name = self._function.__code__, self._function.__qualname__
+        options = [(key, sorted(it) if key == "fastmath" else it) for key, it in _BARE.items()]
+        digest = _hash(code_digest(self._function), numba.__version__, options)
+        plain = f"{Path(code.co_filename).stem}.{name.replace('<', '').replace('>', '')}"
+        return f"{plain}-{_hash(self._function.__module__)}", digest
 
     def _file(self, signature: Any) -> Any:
         """The files for one signature; None if there is no folder for them."""
-        folder = _cache_folder(os.environ.get("NUMBA_CACHE_DIR"))
+        folder, (name, digest) = _cache_folder(os.environ.get("NUMBA_CACHE_DIR")), self._names
         # The index contains the argument classes by name: it cannot be read after they move.
         classes = _hash([*map(_classes, getattr(signature, "args", signature))])
-        stamp = f"{_hash(self._function.__module__)}-{self._digest}-{classes}"
-        name = f"{self._name}-{stamp}.{_VERSION}"
-        return folder and IndexDataCacheFile(str(folder), name, stamp)  # type: ignore[no-untyped-call]
-
-    def _remove_others(self, folder: Path) -> None:
-        """Remove the machine code of other versions of the kernel."""
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.environ.get("NUMBA_CACHE_DIR"):
-            return  # which several versions may share
-        module = _hash(self._function.__module__)
-        for file in folder.glob(f"{self._name}-{module}-*.{_VERSION}*"):
-            if self._digest not in file.name:
-                file.unlink(missing_ok=True)
-
-    @cached_property
-    def _name(self) -> str:
-        name = self._function.__qualname__.replace("<", "").replace(">", "")
-        return f"{Path(self._function.__code__.co_filename).stem}.{name}"
-
-    @cached_property
-    def _digest(self) -> str:
-        options = [(name, sorted(it) if name == "fastmath" else it) for name, it in _BARE.items()]
-        return _hash(code_digest(self._function), numba.__version__, options)
+        stamp = f"{name.rpartition('-')[2]}-{digest}-{classes}"
+        path = f"{name}-{digest}-{classes}.{_VERSION}"
+        return folder and IndexDataCacheFile(str(folder), path, stamp)  # type: ignore[no-untyped-call]
 
 
 @lru_cache
@@ -184,7 +184,7 @@ def _parts(thing: Any, seen: set[Any]) -> Iterator[str]:
     yield f"{type(thing).__name__} "
     if isinstance(thing, FunctionType):
         yield f"{thing.__module__}.{thing.__qualname__} "
-        if thing not in seen and not _is_library(thing.__module__):
+        if thing not in seen and not _LIBRARY.match(thing.__module__):
             seen.add(thing)
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
             yield from _parts((thing.__defaults__, cells), seen)
@@ -192,20 +192,14 @@ def _parts(thing: Any, seen: set[Any]) -> Iterator[str]:
     elif isinstance(thing, tuple | list):
         for item in thing:
             yield from _parts(item, seen)
-    elif isinstance(thing, ModuleType):
-        yield thing.__name__
     elif isinstance(thing, type):
         yield f"{thing.__module__}.{thing.__qualname__} {getattr(thing, '_fields', '')}"
     elif isinstance(thing, np.ndarray):
         yield f"{thing.dtype} {thing.shape} {thing.tobytes()!r}"
     elif isinstance(thing, int | float | complex | str | bytes | np.generic | np.dtype):
         yield repr(thing)
-    else:
+    else:  # such as a module
         yield str(getattr(thing, "__name__", ""))
-
-
-def _is_library(module: str) -> bool:
-    return module.partition(".")[0] in ("math", "numba", "numpy")
 
 
 def _code_parts(code: CodeType, names: dict[str, Any], seen: set[Any]) -> Iterator[str]:
@@ -217,7 +211,7 @@ def _code_parts(code: CodeType, names: dict[str, Any], seen: set[Any]) -> Iterat
     for name in code.co_names:
         if name in names:
             yield from _parts(names[name], seen)
-            if isinstance(names[name], ModuleType) and not _is_library(names[name].__name__):
+            if isinstance(names[name], ModuleType) and not _LIBRARY.match(names[name].__name__):
                 for attribute in code.co_names:
                     yield from _parts(getattr(names[name], attribute, None), seen)
 

@@ -34,21 +34,14 @@ def choice(default: Any, about: str, group: str, choices: str = "", **more: str)
     )
 
 
-def number(
-    default: Any,
-    about: str,
-    group: str,
-    least: float | None = None,
-    word: str | None = None,
-    **more: float,
-) -> Any:
-    """A field for a finite number, or for a word that stands for one.
+def number(default: Any, about: str, group: str, least: float | None = None, **more: Any) -> Any:
+    """A field for a finite number, or for the `word` that stands for one.
 
     Limits: at least `least`, and `above`, `below` or `most`.
     """
+    named = {"about": about, "group": group, "word": more.pop("word", None)}
     limits = more if least is None else {"least": least, **more}
-    named = {"about": about, "group": group, "limits": limits, "word": word}
-    return field(default=default, metadata=named)
+    return field(default=default, metadata=named | {"limits": limits})
 
 
 @dataclass(frozen=True)

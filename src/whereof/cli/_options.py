@@ -42,7 +42,7 @@ class SettingOption(click.Option):
 
     def __init__(self, table: type[Settings], item: Field[Any]) -> None:
         self.table, self.item, self.kinds = table, item, table.types()[item.name]
-        about, default = item.metadata["about"], item.default
+        self.group, about, default = item.metadata["group"], item.metadata["about"], item.default
         flag = "--" + item.name.replace("_", "-")
         if item.name in CHOSEN:
             default = "from the data"
@@ -106,20 +106,15 @@ class SettingsCommand(click.Command):
     `events`, which are shown in the terminal.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        tables: tuple[type[Settings], ...] = (),
-        progress: bool = False,
-        **attributes: Any,
-    ) -> None:
-        super().__init__(*args, **attributes)
+    def __init__(self, *args: Any, tables: Any = (), progress: bool = False, **more: Any) -> None:
+        super().__init__(*args, **more)
         self.progress = progress
-        chosen: dict[str, SettingOption] = {}
-        for table in tables:
-            for item in (item for item in fields(table) if "group" in item.metadata):
-                chosen.pop(item.name, None)
-                chosen[item.name] = SettingOption(table, item)
+        chosen = {
+            item.name: SettingOption(table, item)
+            for table in tables
+            for item in fields(table)
+            if "group" in item.metadata
+        }
         config = click.Option(
             ["--config"],
             type=FILE,
@@ -151,8 +146,7 @@ class SettingsCommand(click.Command):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                group = param.item.metadata["group"] if isinstance(param, SettingOption) else ""
-                groups.setdefault(group or "Options", []).append(record)
+                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records)
@@ -247,7 +241,6 @@ def _defaults(
 
 
 def _find(key: str, known: Collection[str], noun: str, remedy: str) -> str:
-    """The name as it is spelled on the command line."""
     name = key.replace("_", "-")
     if name not in known:
         near = nearest(name, known, 1)

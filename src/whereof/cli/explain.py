@@ -76,8 +76,10 @@ def command(
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
     retrains = "retraining" in get_method(settings.get("method", ExplainOptions.method)).needs
-    _check(prediction, bulk, settings, retrains, options)
+    _check(prediction, bulk, retrains, options)
     if options["everything"]:
+        if "top" in settings:
+            raise WhereofError("--everything lists every adjacent fact; leave out --top")
         settings["top"] = None
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
@@ -90,11 +92,7 @@ def command(
 
 
 def _check(
-    prediction: tuple[str, ...],
-    bulk: dict[str, Any],
-    settings: dict[str, Any],
-    retrains: bool,
-    options: dict[str, Any],
+    prediction: tuple[str, ...], bulk: dict[str, Any], retrains: bool, options: dict[str, Any]
 ) -> None:
     """Refuse options that do not go together; those in a file may be meant for other commands."""
     many, as_csv = "predictions" in bulk, options["as_csv"]
@@ -118,8 +116,6 @@ def _check(
         raise WhereofError(f"--csv takes no file: it prints; write --csv > {prediction[-1]}")
     if as_csv and _options.is_typed("as_json"):
         raise WhereofError("--json and --csv both write to standard output; choose one of them")
-    if options["everything"] and "top" in settings:
-        raise WhereofError("--everything lists every adjacent fact; leave out --top")
 
 
 def _candidates(wanted: str | list[str]) -> str | list[str]:
@@ -149,9 +145,8 @@ def _explain_one(
     if len({path.absolute() for path in drawn.values()}) < len(drawn):
         raise WhereofError("--html and --svg name the same file; choose another for one of them")
     # Pictures also show the graph if the method can estimate its facts.
-    removes_groups = "groups" in get_method(options.method).can
-    graph = options.graph or bool(drawn and removes_groups)
-    explanation = explain(graph=graph)
+    can = get_method(options.method).can
+    explanation = explain(graph=options.graph or bool(drawn and "groups" in can))
 
     def draw() -> None:
         for name, path in drawn.items():
@@ -183,7 +178,6 @@ def _report(source: str, written: Any) -> str:
 
 
 def _place(source: str, failed: Any) -> str:
-    """The place of a bad prediction, and what is wrong with it."""
     if source in ("top", "true"):
         words = ("_" if name is None else name for name in failed.prediction)
         return f"{' '.join(words)}: {failed.message}"

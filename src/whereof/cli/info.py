@@ -33,7 +33,6 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool) -> _options.R
 
 
 def _state(run: Path) -> str:
-    """Whether a run is being trained, or how to continue it."""
     from whereof.run.files import is_held
 
     if is_held(run / ".lock"):

@@ -17,7 +17,7 @@ from whereof.units import count, seconds
 
 @dataclass(frozen=True)
 class _PredictOptions(Settings):
-    top: int | str = number(10, "Number of answers.", "Options", 1, "all")
+    top: int | str = number(10, "Number of answers.", "Options", 1, word="all")
     new: bool = choice(False, "Leave out answers known from training or validation.", "Options")
 
 

@@ -121,7 +121,7 @@ class TerminalEvents(events.Events):
         at_most = "at most " if event.may_stop_early else ""
         left = f"{at_most}{seconds(event.seconds_left)} left"
         line = ", ".join((parts[0], f"{event.share:.0%}", *parts[1:], left))
-        self._show("training", line, event.share, 1.0, "  ".join(parts), left=left)
+        self._show("training", line, event.share, 1.0, text="  ".join(parts), left=left)
 
     def _download(self, event: events.Downloading) -> None:
         if event.url != self._url:
@@ -131,7 +131,6 @@ class TerminalEvents(events.Events):
         self._show("bytes", f"{size(event.n_done)}{total}", event.n_done, event.n_total)
 
     def _is_time(self) -> bool:
-        """Whether enough time has passed since the last line."""
         now = time.monotonic()
         if now - self._last_line <= _LINE_SECONDS:
             return False
@@ -139,13 +138,7 @@ class TerminalEvents(events.Events):
         return True
 
     def _show(
-        self,
-        kind: str,
-        line: str,
-        n_done: float,
-        n_total: float | None,
-        text: str = "",
-        **fields: Any,
+        self, kind: str, line: str, n_done: float, n_total: float | None, **fields: Any
     ) -> None:
         """Draw a bar; if this is no terminal, print the line from time to time."""
         if not self.console.is_terminal:
@@ -156,10 +149,9 @@ class TerminalEvents(events.Events):
             self._close_bar()
             self._bar = rich.Progress(*_columns(kind), console=self.console, transient=True)
             self._bar_kind = kind
-            self._bar.add_task(text, total=n_total, **fields)
+            self._bar.add_task(kind, total=n_total, **fields)
             self._bar.start()
-        task = self._bar.task_ids[0]
-        self._bar.update(task, completed=n_done, total=n_total, description=text, **fields)
+        self._bar.update(self._bar.task_ids[0], completed=n_done, total=n_total, **fields)
 
     def _close_bar(self) -> None:
         if self._bar is not None:
@@ -169,14 +161,13 @@ class TerminalEvents(events.Events):
 
 def _columns(kind: str) -> tuple[str | rich.ProgressColumn, ...]:
     if kind == "training":
-        return "{task.description}", rich.BarColumn(), "{task.fields[left]}"
+        return "{task.fields[text]}", rich.BarColumn(), "{task.fields[left]}"
     if kind == "bytes":
         return rich.BarColumn(), rich.DownloadColumn(), rich.TransferSpeedColumn()
     return kind, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn()
 
 
 def _start_lines(event: events.TrainingStarted) -> list[str]:
-    """Lines to print before the first step: notes, run, model and trace."""
     lines = [f"note   {note}" for note in event.notes]
     if not event.n_valid:
         lines.append(
@@ -184,16 +175,13 @@ def _start_lines(event: events.TrainingStarted) -> list[str]:
             "--valid-fraction 0.1"
         )
     lines += [f"run    {event.run}", f"model  {_config_text(event.config)}"]
-    if not event.trace_bytes:
-        return [*lines, "trace  none"]
-    n_rows, width = event.trace_shape
+    (n_rows, width), n_bytes = event.trace_shape, size(event.trace_bytes)
     where = "memory-mapped" if event.trace_mapped else "in memory"
-    trace = f"{count(n_rows, 'fact')} x {width} numbers: {size(event.trace_bytes)}, {where}"
-    return [*lines, f"trace  {trace}"]
+    trace = f"{count(n_rows, 'fact')} x {width} numbers: {n_bytes}, {where}"
+    return [*lines, f"trace  {trace if event.trace_bytes else 'none'}"]
 
 
 def _config_text(config: Any) -> str:
-    """The most important settings, on one line."""
     negatives, budget = config["negatives"], config["time_budget"]
     up_to = "up to " if config["patience"] or budget else ""
     parts = [
@@ -201,23 +189,20 @@ def _config_text(config: Any) -> str:
         f"dim {config['dim']}",
         f"{config['loss']} loss" + (f" over {count(negatives, 'negative')}" if negatives else ""),
         *(f"{name} {config[name]:g}" for name in ("l2", "n3") if config[name]),
-        *([f"constraint {config['constraint']}"] if config["constraint"] != "none" else []),
+        f"constraint {config['constraint']}" if config["constraint"] != "none" else "",
         f"{config['optimizer']} {config['rate']:g}",
-        *([f"batches of {config['batch_size']}"] if config["batch_size"] > 1 else []),
+        f"batches of {config['batch_size']}" if config["batch_size"] > 1 else "",
         f"{up_to}{count(config['epochs'], 'epoch')}",
-        *([f"{budget:g} s at most"] if budget else []),
+        f"{budget:g} s at most" if budget else "",
         f"seed {config['seed']}",
     ]
-    return ", ".join(parts)
+    return ", ".join(filter(None, parts))
 
 
 def plan_text(n_retrainings: int, duration: float, at_once: int, n_known: int = 0) -> str:
     """Such as `11 retrainings, 2 at a time, about 1.4 s; 3 more are stored already`."""
-    several = n_retrainings > 1 and at_once > 1
-    parts = [
-        count(n_retrainings, "retraining"),
-        *([f"{min(at_once, n_retrainings)} at a time"] if several else []),
-        "less than a second" if duration < 1 else f"about {seconds(duration)}",
-    ]
+    at_once = min(at_once, n_retrainings)
+    text = count(n_retrainings, "retraining") + (f", {at_once} at a time" if at_once > 1 else "")
+    text += ", less than a second" if duration < 1 else f", about {seconds(duration)}"
     verb = "is" if n_known == 1 else "are"
-    return ", ".join(parts) + (f"; {n_known:,} more {verb} stored already" if n_known else "")
+    return f"{text}; {n_known:,} more {verb} stored already" if n_known else text

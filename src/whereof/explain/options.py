@@ -36,7 +36,7 @@ class ExplainOptions(Settings):
     exhaustive: bool = choice(False, "score every fact against every candidate (slow)", "Method")
     seed: int = number(0, "seed for methods that draw at random", "Method", 0)
 
-    top: int | str | None = number(10, "number of facts, or all", "Facts", 1, "all")
+    top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
     role: str | None = choice(
         None, "only facts that share this part with the prediction", "Facts", ROLES

@@ -15,7 +15,9 @@ class VerifyOptions(Settings):
     method: str = choice(
         "rollback", "method that finds the facts to remove", "Facts", registry=METHODS
     )
-    top: int | str = number(10, "number of facts, or all: every supporting fact", "Facts", 1, "all")
+    top: int | str = number(
+        10, "number of facts, or all: every supporting fact", "Facts", 1, word="all"
+    )
     role: str | None = choice(
         None, "only facts that share this part with the prediction", "Facts", ROLES
     )
