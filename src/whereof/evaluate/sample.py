@@ -258,25 +258,17 @@ class Task:
         """Ask, and add a row for every prediction of every job; sets: facts as the method ranks."""
         trained, outcomes = sample.case.trained, sample.ask(jobs)
         control = name_standings(trained, outcomes.control)
+        about = self.name, method, str(k), sample.case.seed, trained.config.constraint
         for job, found, facts, output in zip_longest(jobs, outcomes.jobs, sets, predicted):
-            named, tops = name_standings(trained, found), found["top_released"].tolist()
-            for number, after, top in zip(job.which, named, tops, strict=True):
-                before = control[number]
-                row = Retraining(
-                    *(self.name, method, str(k), sample.case.seed, trained.config.constraint),
-                    *sample.name(number),
-                    removed=tuple((job.removed if facts is None else facts).tolist()),
-                    original=before.probability,
-                    predicted=None if trained.learned_ratings else output,
-                    actual=after.probability,
-                    original_score=before.score,
-                    actual_score=after.score,
-                    rank_before=before.rank,
-                    rank_after=after.rank,
-                    top_before=before.top_answer,
-                    top_after=after.top_answer,
-                    top_released=trained.dataset.entities.name(top),
-                )
+            removed = tuple((job.removed if facts is None else facts).tolist())
+            output = None if trained.learned_ratings else output
+            named, released = name_standings(trained, found), found["top_released"].tolist()
+            for number, after, top in zip(job.which, named, released, strict=True):
+                before, names = control[number], sample.name(number)
+                probabilities = before.probability, output, after.probability
+                scores, ranks = (before.score, after.score), (before.rank, after.rank)
+                tops = before.top_answer, after.top_answer, trained.dataset.entities.name(top)
+                row = Retraining(*about, *names, removed, *probabilities, *scores, *ranks, *tops)
                 self.retrainings.append(row)
         return outcomes
 
