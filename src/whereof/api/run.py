@@ -297,7 +297,6 @@ class Run(ArrayRun):
         from whereof.api.runs import open_cases
         from whereof.evaluate.evaluation import check_possible, evaluate
         from whereof.evaluate.options import EvaluateOptions
-        from whereof.evaluate.protocol import protocols
 
         given: dict[str, Any] = {**options}
         where, predictions = EngineOptions.take(given), given.get("predictions", "")
@@ -310,16 +309,8 @@ class Run(ArrayRun):
         asked = EvaluateOptions.from_dict(given)
         with open_cases(self, where, events) as open_seeds:
             check_possible(open_seeds()[0], asked, where.threads)
-            cases = open_seeds(asked.seeds)
-            variants = {
-                each.name: {
-                    name: open_seeds(asked.seeds, **changes)
-                    for name, changes in each.variants(asked).items()
-                }
-                for each in protocols(asked.protocols)
-            }
             names = str(self.path), self.dataset.name
-            found = evaluate(cases, asked, names, variants, where.threads)
+            found = evaluate(open_seeds, asked, names, where.threads)
             try:
                 save_evaluation(self.file(""), found.to_dict(), found.arrays())
             except (OSError, WhereofError) as error:

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -209,31 +209,34 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
 
 
 def evaluate(
-    cases: Sequence[Case],
+    open_seeds: Callable[..., Sequence[Case]],
     options: EvaluateOptions,
     names: tuple[str, str],
-    variants: Mapping[str, Mapping[str, Sequence[Case]]],
     threads: int | None = None,
 ) -> Evaluation:
     """Run the protocols on the cases of all seeds and on their variants.
 
-    names: of the run and its dataset. variants: by protocol and name, one case per seed.
+    open_seeds: opens a number of seeds, with settings changed. names: of the run and its dataset.
     """
     start = time.perf_counter()
-    every = chain(*(case for mine in variants.values() for case in mine.values()))
-    picked = {case: pick(case, options, threads) for case in dict.fromkeys([*cases, *every])}
-    seeds, samples = [picked[case] for case in cases], [*picked.values()]
-    asked = protocols(options.protocols)
-    tasks = []
+    picked: dict[Case, Sample] = {}
+
+    def sample_seeds(**changes: Any) -> list[Sample]:
+        cases = open_seeds(options.seeds, **changes)
+        picked.update((case, pick(case, options, threads)) for case in cases if case not in picked)
+        return [picked[case] for case in cases]
+
+    seeds, asked, tasks = sample_seeds(), protocols(options.protocols), []
     for each in asked:
-        mine = variants.get(each.name, {}).items()
-        others = {name: [picked[case] for case in its_cases] for name, its_cases in mine}
+        variants = each.variants(options).items()
+        others = {name: sample_seeds(**changes) for name, changes in variants}
         tasks.append(Task(each.name, options, seeds, others))
+    samples = [*picked.values()]
     _retrain(tasks, samples, options)
     results = no_results()
     for each, task in zip(asked, tasks, strict=True):
         results |= each.run(task)
-    config, n_adjacent = cases[0].trained.config, np.concatenate([s.n_adjacent for s in seeds])
+    config, n_adjacent = seeds[0].case.trained.config, np.concatenate([s.n_adjacent for s in seeds])
     # The journal has the controls, unless no protocol retrained anything.
     same = [stand_alike(s.case.stand(s.arrays), s.ask([]).control) for s in samples]
     n_retrainings = sum(len(sample.asked) for sample in samples)
@@ -243,7 +246,7 @@ def evaluate(
         *names,
         model=config.model,
         config=config.to_dict(),
-        seeds=tuple(case.seed for case in cases),
+        seeds=tuple(sample.case.seed for sample in seeds),
         predictions=Path(options.predictions).name,
         split=options.split,
         options=options.to_dict(),

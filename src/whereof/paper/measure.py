@@ -310,6 +310,7 @@ def rank_by_other_trace(case: Case, other: Run, options: EvaluateOptions) -> Seq
     """
     # Explanations are computed where the run's own are: on the GPU, or on the CPU.
     traced = replace(case, trained=replace(other._trained, backing=case.trained.backing))
-    found = evaluate([traced], options.replace(methods="rollback", baseline=None), ("", ""), {})
+    options = options.replace(methods="rollback", baseline=None, constraints=None)
+    found = evaluate(lambda _: [traced], options, ("", ""))
     orders: Sequence[Order] = found.leave_one_out[0].orders
     return orders
