@@ -388,6 +388,6 @@ def make_scorer(rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Sco
     from whereof.models.scoring import Scorer
 
     scorer = Scorer(find_model(config.model), rows.entity_rows, rows.relation_rows)
-    if config.loss != "squared" or dataset.ratings is None:
+    if not config.rated or dataset.ratings is None:
         return scorer
     return replace(scorer, scale=dataset.ratings.deviation, offset=dataset.ratings.mean)

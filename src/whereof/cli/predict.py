@@ -72,6 +72,6 @@ def _show(run: "whereof.Run", found: Any) -> None:
         out.print("nothing new: every answer is known from training or validation")
         return
     ratings, scale = run.dataset.ratings, None
-    if run.config.loss == "squared" and ratings is not None:
+    if run.config.rated and ratings is not None:
         scale = float(ratings.train.min()), float(ratings.train.max())
     show(out, answers_table("", found.answers, scale))

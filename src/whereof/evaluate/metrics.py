@@ -67,7 +67,7 @@ class SplitEvaluator:
         *,
         ranked: bool = False,
     ) -> None:
-        self.dataset, self.inverse, self.rated = dataset, config.inverse, config.loss == "squared"
+        self.dataset, self.inverse, self.rated = dataset, config.inverse, config.rated
         self.ranked, self.threads = ranked or not self.rated, threads or os.cpu_count() or 1
         self._known = cache(self._index)
 

@@ -80,7 +80,7 @@ class Sample:
         self.trained: set[str] = set()  # keys of those that were not in the journal
         self._ranked: dict[tuple[str, bool], tuple[int, Sequence[FactIds]]] = {}  # see `rank`
         self._influences: dict[str, Numbers] = {}
-        self._unit = "score" if case.trained.learned_ratings else "probability"
+        self._unit = "score" if case.trained.config.rated else "probability"
 
     @cached_property
     def arrays(self) -> Predictions:
@@ -261,7 +261,7 @@ class Task:
         about = self.name, method, str(k), sample.case.seed, trained.config.constraint
         for job, found, facts, output in zip_longest(jobs, outcomes.jobs, sets, predicted):
             removed = tuple((job.removed if facts is None else facts).tolist())
-            output = None if trained.learned_ratings else output
+            output = None if trained.config.rated else output
             named, released = name_standings(trained, found), found["top_released"].tolist()
             for number, after, top in zip(job.which, named, released, strict=True):
                 before, names = control[number], sample.name(number)

@@ -145,7 +145,7 @@ class Losses:
     def of(cls, trained: Trained) -> "Losses":
         """The losses of a run under its own parameters."""
         config = trained.config
-        if config.loss == "squared" and trained.dataset.ratings is None:
+        if config.rated and trained.dataset.ratings is None:
             raise WhereofError(
                 "this run learned ratings but does not contain them, so its losses are unknown; "
                 "choose another method, such as rollback"

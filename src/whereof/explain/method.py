@@ -56,7 +56,7 @@ class Aim:
             if rival == scored.target:
                 raise WhereofError(f"{instead_of!r} is the prediction itself; name another answer")
             return cls("log_ratio", scored.answered(rival).target)
-        if not scored.trained.learned_ratings:
+        if not scored.trained.config.rated:
             return cls(of or "probability")
         if of in ("probability", "loss"):
             raise WhereofError(f"this run predicts ratings, which have no {of}; set of to score")

@@ -117,11 +117,6 @@ class Trained:
         """A fact's parts of the trace: subject, relation, object, inverse relation."""
         return self.scorer.model.widths(self.config.dim).slots(1 + self.config.inverse)
 
-    @property
-    def learned_ratings(self) -> bool:
-        """Whether the model predicts ratings: probabilities then have no meaning."""
-        return self.config.loss == "squared"
-
     def need_trace(self, method: str = "rollback") -> NDArray[Any]:
         """The trace, or an error that says what to do without one."""
         if self.trace is None:
@@ -216,7 +211,7 @@ def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ..
 def _name_standing(
     trained: Trained, probability: float, score: float, rank: int, top: int
 ) -> Standing:
-    entities, shown = trained.dataset.entities, None if trained.learned_ratings else probability
+    entities, shown = trained.dataset.entities, None if trained.config.rated else probability
     return Standing(shown, score, rank, entities.name(top), {"top_answer": entities.label(top)})
 
 
@@ -347,4 +342,4 @@ class ScoredPrediction:
 
     def shown(self, probability: float) -> float | None:
         """A probability; None for a rating model."""
-        return None if self.trained.learned_ratings else float(probability)
+        return None if self.trained.config.rated else float(probability)

@@ -123,9 +123,14 @@ class TrainConfig(Settings):
         if self.patience and not self.validate_every:
             raise WhereofError("patience needs validation: set validate_every to 1 or more")
 
+    @property
+    def rated(self) -> bool:
+        """Whether the model predicts ratings: probabilities then have no meaning."""
+        return self.loss == "squared"
+
     def _check_loss(self) -> None:
         """Check the loss together with the settings it allows."""
-        if self.loss == "squared":
+        if self.rated:
             if self.negatives not in (None, 0):
                 raise WhereofError(
                     "loss squared takes no negatives: leave them out, or choose softmax"

@@ -52,7 +52,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         self.model.check_columns(two_way=self.n_relations == 0)
-        if self.config.loss == "squared":
+        if self.config.rated:
             self._check_ratings()
         negatives, batch_size = self.config.negatives, min(self.config.batch_size, len(self.facts))
         if negatives is None:
@@ -85,7 +85,7 @@ class Problem:
 
     def _few_negatives(self) -> int:
         """The default number of negatives."""
-        if self.config.loss == "squared":
+        if self.config.rated:
             return 0
         others = min(len(rows) for rows in self._sources) - 1
         if others < 1:

@@ -103,7 +103,7 @@ class Trainer(Training):
         self.rule, self.draw = problem.rule, problem.draw
         self.tables = problem.tables(ledgers)
         scratch = allocate_scratch(self.rule, self.draw, self.tables, problem.trace_width, dtype)
-        used = problem.targets if problem.config.loss == "squared" else None
+        used = problem.targets if problem.config.rated else None
         targets = np.zeros(0, dtype) if used is None else used.astype(dtype)
         self._work = Work(*self.tables, self.rule, self.draw, scratch, targets)
         model = problem.model

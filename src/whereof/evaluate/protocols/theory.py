@@ -261,7 +261,7 @@ def _normaliser(trained: Trained) -> dict[str, float | None]:
     """The log of the sum over all objects of e^score, beside the score, for evenly spread facts."""
     facts, scorer, objects = trained.dataset.train, trained.scorer, trained.dataset.objects
     names = "normaliser_mean", "normaliser_std", "score_std"
-    if trained.learned_ratings:  # without a softmax
+    if trained.config.rated:  # without a softmax
         return dict.fromkeys(names)
     chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _MOST_FACTS)).astype(int))
     facts = facts[chosen]

@@ -63,7 +63,7 @@ def _fields(
         "rates": _Array("f8", (n_steps,)),
         "times": _Array("f8", (n_times, 6)),  # by count: four tails, step, correction
         "powers": _Array("f8", (horizon, 5)),  # by counts missed: four powers, beta2's
-        "targets": _Array(real, (n_facts,), config.loss == "squared"),
+        "targets": _Array(real, (n_facts,), config.rated),
         "trace": _Array(real, (n_facts, problem.trace_width), tracked and config.trace),
         **dict.fromkeys(LEDGERS, of_entities),
         **{f"{name}_relations": of_relations for name in LEDGERS},
@@ -141,7 +141,7 @@ def place(
     for name, rows in zip(("entities", "relations"), problem.initial_rows(), strict=True):
         placed[name][:, :, : rows.shape[1]] = xp.asarray(rows.copy())
     given = {"facts": problem.facts, **_times(problem, placed["n_times"])}
-    if problem.config.loss == "squared":
+    if problem.config.rated:
         given["targets"] = problem.targets
     if any(map(len, removed)):
         given["removed"] = words = np.zeros(placed["removed"].shape, np.uint32)
