@@ -51,7 +51,7 @@ def _check_bounds(rollback: Rollback, sets: Sets) -> None:
     """Check that all bounds enclose the exact result."""
     exact = rollback.remove(sets).influences
     assert np.isfinite(exact).all()
-    for close in (False, True)[: 1 + rollback.has_close_bounds]:
+    for close in (False, True)[: 1 + (rollback.scored.trained.scorer.model.match == "dot")]:
         lower, upper = rollback.bounds(sets, close=close)
         outside = np.maximum(lower - exact, exact - upper)
         assert outside.max() <= 0, f"{outside.max()} beyond bounds, close={close}"

@@ -307,15 +307,14 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     data = trained.dataset
     if wanted is None or wanted == f"{asks}s":
         return trained.all_candidates(asks)
-    if wanted in ("objects", "subjects"):
-        return trained.candidates(getattr(data, wanted))
-    if wanted == "entities":
-        return trained.candidates(range(data.n_entities))
+    every = range(data.n_entities)
+    ranges = {"objects": data.objects, "subjects": data.subjects, "entities": every}
+    if isinstance(wanted, str) and wanted in ranges:
+        return trained.candidates(ranges[wanted])
     if wanted == "seen":
         facts = trained.adjacency.facts_of_relation(relation)
         mine = data.train if data.two_way else data.train[facts]
-        column = SUBJECT if asks == "subject" else OBJECT
-        return trained.candidates(mine[:, column].astype(np.int64))
+        return trained.candidates(mine[:, SUBJECT if asks == "subject" else OBJECT])
     names = wanted.split(",") if isinstance(wanted, str) else wanted
     ids = [data.entities.find(str(name).strip()) for name in names]
     if len(set(ids)) < 2:

@@ -100,11 +100,8 @@ def find_prediction(
     if subject == object_ == OPEN or (object_ == OPEN and asks == "subject"):
         raise WhereofError("leave only the predicted place open")
     if not data.two_way and padded[1] == OPEN:
-        raise WhereofError(
-            "relations cannot be predicted; name one, and leave S or O open"
-            if query
-            else "relations cannot be left open; name one"
-        )
+        can = "predicted; name one, and leave S or O open" if query else "left open; name one"
+        raise WhereofError(f"relations cannot be {can}")
     names = [OPEN if name == _ESCAPED else name for name in padded]
     return Prediction(
         None if subject == OPEN else data.entities.find(names[0], data.subjects),

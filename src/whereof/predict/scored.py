@@ -160,7 +160,7 @@ class Trained:
         places = {"subject": self.dataset.subjects, "object": self.dataset.objects}
         return {asks: self.candidates(ids) for asks, ids in places.items()}
 
-    def candidates(self, ids: range | NDArray[np.int64]) -> Candidates:
+    def candidates(self, ids: range | NDArray[np.integer]) -> Candidates:
         """These entities as candidates; the rows of a range are not copied."""
         rows = self.scorer.entity_rows
         places = np.full(len(rows), -1, np.int32)

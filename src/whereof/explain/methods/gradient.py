@@ -12,7 +12,7 @@ import numpy as np
 from whereof.explain.losses import Jacobian, Losses, norm, zeros
 from whereof.explain.method import Aim, Context, Method
 from whereof.predict.scored import ScoredPrediction
-from whereof.training.results import Checkpoint, Parameters
+from whereof.training.results import Parameters
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
 
@@ -69,8 +69,10 @@ class TracIn(Method):
         rates = timeline.rates(np.array([checkpoint.updates for checkpoint in checkpoints]))
         total = np.zeros(len(fact_ids))
         for checkpoint, rate in zip(checkpoints, rates, strict=True):
-            then = _as_of(checkpoint, scored)
-            total += rate * GRADIENT_DOT.estimate(then, fact_ids, context)
+            rows = checkpoint.parameters._asdict()
+            then = replace(trained, scorer=replace(trained.scorer, **rows))
+            asked = then.score(scored.prediction, then.candidates(scored.candidates.ids))
+            total += rate * GRADIENT_DOT.estimate(asked, fact_ids, context)
         return total
 
 
@@ -88,10 +90,3 @@ def gradient_of(scored: ScoredPrediction, aim: Aim) -> Parameters:
     Jacobian(scorer, scored.candidates.ids, given, relation).pull(weights, out)
     scale = size * scorer.scale
     return Parameters(scale * out.entity_rows, scale * out.relation_rows)
-
-
-def _as_of(checkpoint: Checkpoint, scored: ScoredPrediction) -> ScoredPrediction:
-    """The same prediction with the parameters of a checkpoint."""
-    scorer = replace(scored.trained.scorer, **checkpoint.parameters._asdict())
-    then = replace(scored.trained, scorer=scorer)
-    return then.score(scored.prediction, then.candidates(scored.candidates.ids))

@@ -143,10 +143,6 @@ class Rollback:
         return (self.scored.trained.backing or CoreScoring)(self.scored)
 
     @property
-    def has_close_bounds(self) -> bool:
-        return self._view.kind == DOT
-
-    @property
     def is_direct(self) -> bool:
         """Whether the influence can be computed without a sum over all candidates."""
         return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
@@ -180,7 +176,7 @@ class Rollback:
                 limits = wide_bounds(self.scored, self._mean_row, changes)
             found.append([self._influence(changes, log_sums) for log_sums in limits])
         lower, upper = map(np.concatenate, zip(*found, strict=True))
-        return lower, upper
+        return np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
 
     def direct(self, sets: Sets) -> Numbers:
         """(n_sets,) influence that is computed without a sum over all candidates."""
@@ -314,23 +310,19 @@ def _queue(
     rollback: Rollback, sets: Sets, top: int, *, opposing: bool
 ) -> tuple[NDArray[np.int64], Numbers]:
     """The sets that can be among the `top` best, with their upper bounds, descending."""
-    lower, upper = _signed_bounds(rollback, sets, opposing=opposing)
+
+    def bounds(sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
+        lower, upper = rollback.bounds(sets, close=close)
+        return (-upper, -lower) if opposing else (lower, upper)
+
+    lower, upper = bounds(sets)
     reach = np.flatnonzero(upper >= _bar(lower, top))
-    if rollback.has_close_bounds and len(reach) > top:
-        close = _signed_bounds(rollback, sets.take(reach), opposing=opposing, close=True)
+    if rollback.scored.trained.scorer.model.match == "dot" and len(reach) > top:
+        close = bounds(sets.take(reach), close=True)
         upper[reach] = np.minimum(upper[reach], close[1])
         reach = reach[upper[reach] >= _bar(np.maximum(lower[reach], close[0]), top)]
     queue = reach[np.argsort(-upper[reach], kind="stable")]
     return queue, upper[queue]
-
-
-def _signed_bounds(
-    rollback: Rollback, sets: Sets, *, opposing: bool, close: bool = False
-) -> tuple[Numbers, Numbers]:
-    """Bounds of the influence, with opposite sign for opposing facts."""
-    lower, upper = rollback.bounds(sets, close=close)
-    lower, upper = np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
-    return (-upper, -lower) if opposing else (lower, upper)
 
 
 def _bar(values: Numbers, top: int) -> float:
