@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from whereof.retrain.cuda.card import Card, Grid, Limits
 
-_KERNELS = ("draw", "train", "settle", "stand")
+_KERNELS = ("draw", "train", "settle")
 MARKERS = """
 #define ON_CPU
 #include <pthread.h>
@@ -72,7 +72,6 @@ static void *work(void *given) {
   if (w.kernel == 0) draw(fleet, (int)w.a[1]);
   if (w.kernel == 1) train(fleet, (int)w.a[1], (int)w.a[2]);
   if (w.kernel == 2) settle(fleet);
-  if (w.kernel == 3) stand(fleet, (int)w.a[1], (const int *)w.a[2], (double *)w.a[3], w.a[4]);
   return 0;
 }
 

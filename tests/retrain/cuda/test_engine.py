@@ -15,7 +15,7 @@ from retrain.cuda.helpers import NOTHING, check_rows
 from retrain.helpers import Subject, make_subject, never, retrainer, subject_of
 from whereof.errors import Diverged, Interrupted
 from whereof.retrain.cuda.card import Card
-from whereof.retrain.cuda.engine import _SCORE_BYTES, CudaEngine
+from whereof.retrain.cuda.engine import _SPARE_BYTES, CudaEngine
 from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.engine import Engine, Job, LocalEngine, Recipe
 from whereof.retrain.journal import Journal, open_journal
@@ -104,7 +104,7 @@ def test_nothing_to_do_and_nothing_to_look_at(card: Card, tmp_path: Path) -> Non
 def free_for(n_models: int, subject: Subject) -> int:
     """Memory for a number of models at a time."""
     memory = Memory.of(subject.recipe.problem)
-    return memory.shared + 2 * _SCORE_BYTES + int((n_models + 0.5) * memory.of_model)
+    return memory.shared + _SPARE_BYTES + int((n_models + 0.5) * memory.of_model)
 
 
 def in_waves_of(n_models: int, cpu_card: MakeCard, subject: Subject) -> CudaEngine:

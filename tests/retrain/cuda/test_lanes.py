@@ -3,13 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from training.helpers import make_problem
 
 from retrain.cuda.conftest import MakeCard
 from retrain.cuda.helpers import (
-    check_close,
     check_rows,
     check_same_bits,
     check_tracked,
@@ -60,18 +58,3 @@ def test_groups_in_half_the_turns_add_up_alike(
         for shape in shapes
     )
     check_same_bits(one, other)
-
-
-@each_setting
-def test_scores_are_those_of_one_lane(cpu_card: MakeCard, settings: dict[str, Any]) -> None:
-    """test_engine.py holds those of one lane against the cores."""
-    problem = make_problem(**settings, epochs=1)
-    asked = np.array([(1, 0, 0, 8), (3, 0, 2, 7), (0, 0, 5, 6)])
-    fleets = [
-        trained_fleet(card, problem, [], [3, 5])
-        for card in (cpu_card(lanes=4, threads=8), cpu_card())
-    ]
-    for model in range(2):
-        found, wanted = (fleet.scores(model, asked) for fleet in fleets)
-        check_close(found, wanted, 1e-9)
-        assert (found != 0).sum() >= 13

@@ -1,27 +1,27 @@
 """Retraining on a CUDA GPU: many models at a time, one block of threads each."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import Interrupted
 from whereof.predict.predictions import Predictions
-from whereof.predict.scored import STANDING, Standings
 from whereof.retrain import engine
 from whereof.retrain.cuda.card import Card, open_card, unfit
 from whereof.retrain.cuda.fleet import Fleet, make_waves, prefix_lengths
 from whereof.retrain.cuda.layout import Sizes, draw_bytes, plan_layout
 from whereof.retrain.cuda.memory import Memory
 from whereof.retrain.cuda.source import model_source
-from whereof.retrain.engine import Engine, Job, Recipe, Results, Stop
+from whereof.retrain.engine import Engine, Job, Recipe, Result, Results, Stop
 from whereof.training.problem import Problem
 
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
 _ROUNDING = 2
 """Raise it when a kernel adds in another order: stored retrainings are then done again."""
-_SCORE_BYTES = 1 << 28
-"""Size of the scores that are fetched at a time."""
+_SPARE_BYTES = 1 << 29
+"""GPU memory for copies of rows on their way."""
 
 
 def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:
@@ -104,7 +104,7 @@ class CudaEngine(Engine):
         card = self._card
         check_problem(problem, card)
         slots = plan_layout(Sizes.of(problem), card.limits).slots(card.limits)
-        room = Memory.of(problem).n_models(card.free_bytes() - 2 * _SCORE_BYTES)
+        room = Memory.of(problem).n_models(card.free_bytes() - _SPARE_BYTES)
         self.at_once = max(min(slots, room), 1)
         return self.at_once
 
@@ -113,24 +113,17 @@ def _results(
     fleet: Fleet, jobs: Sequence[Job], wave: NDArray[np.int64], predictions: Predictions | None
 ) -> Results:
     """The result of every model; one that diverged raises once the others are handed on."""
-    finite = fleet.finite()
-    for model in np.flatnonzero(finite).tolist():
+
+    def result(model: int) -> tuple[int, Result]:
         number = int(wave[model])
-        if predictions is None:
-            yield number, fleet.rows(model)
-        else:
-            yield number, _stand(fleet, model, jobs[number], predictions)
+        return number, jobs[number].result(fleet.rows(model), predictions)
+
+    finite = fleet.finite()
+    models = np.flatnonzero(finite).tolist()
+    if predictions is None:
+        yield from map(result, models)  # one at a time, because rows are large
+    else:
+        with ThreadPoolExecutor() as pool:
+            yield from pool.map(result, models)
     if not finite.all():
         raise engine.diverged(jobs[int(wave[~finite].min())].removed)
-
-
-def _stand(fleet: Fleet, model: int, job: Job, predictions: Predictions) -> Standings:
-    """Standings of a job's predictions; only scores are copied from the GPU."""
-    most = int(np.diff(predictions.candidates, axis=1).max(initial=1))
-    size, found = max(_SCORE_BYTES // (8 * most), 1), [np.zeros(0, STANDING)]
-    for first in range(0, len(job.which), size):
-        which = job.which[first : first + size]
-        asked = np.column_stack([predictions.places[which, :2], predictions.candidates[which]])
-        scores = fleet.scores(model, asked)
-        found.append(predictions.stand_by_scores(scores, which, job.removed))
-    return np.concatenate(found)

@@ -21,7 +21,7 @@ _OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "count
 """Arrays that training changes; each row belongs to one model."""
 _FIRST_STRETCH = 64
 """Number of facts in the first launch, before their time is known."""
-_DRAW_THREADS, _STAND_THREADS = 128, 256
+_DRAW_THREADS = 128
 
 
 @dataclass(frozen=True)
@@ -173,19 +173,6 @@ class Fleet:
             self.to_host(self.arrays["entities"][model, :, : widths.entity]),
             self.to_host(self.arrays["relations"][model, :, : widths.relation]),
         )
-
-    def scores(self, model: int, asked: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(n, most candidates) scores in double precision, after `settle`.
-
-        asked: (n, 4) given entity, relation row, first candidate, one past the last.
-        """
-        xp, widths, address = self.card.xp, self.problem.widths, self.card.address
-        stride = int((asked[:, 3] - asked[:, 2]).max())
-        out, listed = xp.zeros((len(asked), stride)), xp.asarray(asked.astype(np.int32))
-        shared = 8 * (widths.entity + widths.relation + widths.query)
-        arguments = (np.uint64(address(listed)), np.uint64(address(out)), np.int64(stride))
-        self._launch("stand", len(asked), _STAND_THREADS, shared, np.int32(model), *arguments)
-        return self.to_host(out)
 
     def to_host(self, array: Any) -> NDArray[Any]:
         """Copy an array from the GPU."""

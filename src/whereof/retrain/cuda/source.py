@@ -27,26 +27,24 @@ def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
     macros = _macros(problem, layout, tracked=tracked)
     lines = [f"#define {name} {value}" for name, value in macros.items()]
     real = "double" if Sizes.of(problem).item == 8 else "float"
-    parts = [*lines, f"typedef {real} real;", fleet_struct(problem), _text("fleet.h")]
+    parts = [*lines, f"typedef {real} real, Number;", fleet_struct(problem), _text("fleet.h")]
     return "\n".join([*parts, model_source(problem.model), *map(_text, _FILES)])
 
 
 def model_source(model: Model) -> str:
-    """The functions of a model in C; scores of predictions are in double precision always."""
+    """The functions of a model in C."""
     if model.cuda is None:
         raise WhereofError(
             f"model {model.name} has no CUDA code; choose engine local or device cpu, or declare "
             "its `cuda` (docs/add-a-model.md)"
         )
-    vectors = {"query": "s r q", "query_in_double": "s r q", "query_vjp": "s r dq ds dr"}
-    parts = []
-    for name, named in vectors.items():
-        real = "double" if name == "query_in_double" else "real"
-        body = model.cuda.query_vjp if name == "query_vjp" else model.cuda.query
-        head = ", ".join(f"Number *{vector}" for vector in named.split())
-        text = f"DEVICE void {name}({head}) {{\n{dedent(body).strip()}\n}}"
-        parts.append(f"#define Number {real}\n{text}\n#undef Number")
-    return "\n\n".join(parts)
+    bodies = {
+        "query(real *s, real *r, real *q)": model.cuda.query,
+        "query_vjp(real *s, real *r, real *dq, real *ds, real *dr)": model.cuda.query_vjp,
+    }
+    return "\n\n".join(
+        f"DEVICE void {head} {{\n{dedent(body).strip()}\n}}" for head, body in bodies.items()
+    )
 
 
 def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any]:

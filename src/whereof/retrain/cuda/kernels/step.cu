@@ -273,8 +273,6 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
   if (THREAD == 0) fleet->counts[model] = count;
 }
 
-// After training: apply pending drift, and score predictions.
-
 // One block per model: apply the pending drift of all rows, an entity and a relation at a time.
 KERNEL BOUNDED void settle(const Fleet *fleet) {
   SHARED_MEMORY(real, memory);
@@ -286,34 +284,5 @@ KERNEL BOUNDED void settle(const Fleet *fleet) {
     own.there[0] = i < n_entities, own.there[1] = i < n_relations;
     read_own(fleet, &own, (int)fleet->counts[BLOCK], at);
     FOR_OWN(k, which, place) if (own.there[which]) own.state[which][place] = at.own[k];
-  }
-}
-
-// Scores of all candidates of some predictions in double precision, one block per prediction.
-// asked: (n, 4) given entity, relation row, first candidate, one past the last.
-KERNEL void stand(const Fleet *fleet, int model, const int *asked, double *out, long long stride) {
-  SHARED_MEMORY(double, memory);
-  const int *mine = asked + 4ll * BLOCK;
-  const real *entities = fleet->entities + model * fleet->n_entities * STATE;
-  const real *relations = fleet->relations + model * fleet->n_relations * RELATION_STATE;
-  double *given = memory, *relation = given + WIDTH, *q = relation + RELATION_WIDTH;
-  for (int k = THREAD; k < WIDTH; k += N_THREADS)
-    given[k] = entities[(long long)mine[0] * STATE + k];
-  for (int k = THREAD; k < RELATION_WIDTH; k += N_THREADS)
-    relation[k] = relations[(long long)mine[1] * RELATION_STATE + k];
-  BARRIER();
-  query_in_double(given, relation, q);
-  BARRIER();
-  for (int c = mine[2] + THREAD / WARP; c < mine[3]; c += N_THREADS / WARP) {
-    const real *row = entities + (long long)c * STATE;
-    double total = 0;
-    for (int k = THREAD % WARP; k < WIDTH; k += WARP) {
-      double x = row[k];
-      total += MATCH == DOT ? q[k] * x : MATCH == L1 ? fabs(q[k] - x) : (q[k] - x) * (q[k] - x);
-    }
-    WARP_SUM(total);
-    if (THREAD % WARP == 0)
-      out[BLOCK * stride + c - mine[2]] =
-          MATCH == DOT ? total + (HAS_OFFSET ? q[WIDTH] : 0) : MATCH == L1 ? -total : -sqrt(total);
   }
 }
