@@ -47,7 +47,7 @@ PRELUDE = Path(whereof.__file__).parent / "retrain" / "cuda" / "kernels" / "flee
 
 def compiled(folder: Path, model: Model, dim: int, precision: str) -> ctypes.CDLL:
     widths = model.widths(dim)
-    macros = {"WIDTH": widths.entity, "RELATION_WIDTH": widths.relation}
+    macros = {"ENTITY_WIDTH": widths.entity, "RELATION_WIDTH": widths.relation}
     macros |= {"QUERY_WIDTH": widths.query, "LANES": 1, "PACK": 1}
     lines = [f"#define {name} {value}" for name, value in macros.items()]
     lines += [MARKERS, f"typedef {'double' if precision == 'float64' else 'float'} real, Number;"]

@@ -1,6 +1,5 @@
 """The source of the kernels for one problem: its numbers as macros, and its model."""
 
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
@@ -13,12 +12,6 @@ from whereof.retrain.cuda.memory import fleet_struct
 from whereof.training.problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
-_OF_SIZES = "pack row relation_row query_row parts state relation_state room"
-_OF_RULE = (
-    "relation_width query_width match loss optimizer deferred constraint constrained "
-    "constrained_relations entity_parts relation_parts source_credit"
-)
-"""Whose names in capitals are macros of the kernels."""
 _FILES = ("draw.cu", "candidates.cu", "step.cu")
 
 
@@ -48,33 +41,23 @@ def model_source(model: Model) -> str:
 
 
 def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any]:
+    """The numbers of Rule, Layout and Sizes under their names in capitals, and some more."""
     rule, draw, sizes = problem.rule, problem.draw, Sizes.of(problem)
-    whole = {field.name: int(getattr(layout, field.name)) for field in fields(layout)}
-    whole |= {name: getattr(sizes, name) for name in _OF_SIZES.split()}
-    whole |= {name: int(getattr(rule, name)) for name in _OF_RULE.split()}
-    return {
-        **{name.upper(): number for name, number in whole.items()},
-        "WIDTH": rule.entity_width,
-        "TRACE_WIDTH": problem.trace_width,
-        "OWN_THREADS": min(layout.threads, OWN_THREADS),
-        "BETA1": repr(rule.beta1),
-        "BETA2": repr(rule.beta2),
-        "EPSILON": repr(rule.epsilon),
-        "MAX_NORM": repr(rule.max_norm) if rule.constrained else "1.0",
-        "L2_WEIGHT": repr(rule.l2),
-        "N3_WEIGHT": repr(rule.n3),
-        "TRACKED": int(tracked),
-        "TRACED": int(tracked and problem.config.trace),
-        "DIRECTIONS": rule.n_directions,
-        "DISTINCT": int(draw.distinct),
-        "SEED": f"{int(draw.seed)}ull",
-        **_range("OBJECT", draw.objects),
-        **_range("SUBJECT", draw.subjects),
+    found = {**rule._asdict(), **vars(layout), **vars(sizes)}
+    found |= {name: getattr(sizes, name) for name in ("state", "relation_state", "room")}
+    found |= {
+        "max_norm": rule.max_norm if rule.constrained else 1.0,
+        "trace_width": problem.trace_width,
+        "own_threads": min(layout.threads, OWN_THREADS),
+        "tracked": tracked,
+        "traced": tracked and problem.config.trace,
+        "distinct": draw.distinct,
     }
-
-
-def _range(name: str, drawn: tuple[int, int, int]) -> dict[str, int]:
-    return dict(zip((f"{name}_FIRST", f"{name}_COUNT", f"{name}_NEGATIVES"), drawn, strict=True))
+    for name, drawn in (("object", draw.objects), ("subject", draw.subjects)):
+        parts = ("first", "count", "negatives")
+        found |= {f"{name}_{part}": n for part, n in zip(parts, drawn, strict=True)}
+    numbers = {name: int(it) if isinstance(it, bool) else it for name, it in found.items()}
+    return {name.upper(): it for name, it in numbers.items()} | {"SEED": f"{int(draw.seed)}ull"}
 
 
 @lru_cache

@@ -59,8 +59,8 @@ DEVICE real moved(real *row, real *mean, real *square, real gradient, Pace pace)
 
 // d score / d row for one number, times a weight; distance: between query and row, L2 only.
 DEVICE real slope(real q, real row, real weight, real distance) {
-  if (MATCH == DOT) return weight * q;
-  if (MATCH == L1) return weight * (real)((q > row) - (q < row));
+  if (MATCH == BY_DOT) return weight * q;
+  if (MATCH == BY_L1) return weight * (real)((q > row) - (q < row));
   return distance > 0 ? weight / distance * (q - row) : 0;
 }
 
@@ -122,10 +122,10 @@ DEVICE real score_of(const Held *held, const Pack *query, real offset) {
   real total = 0;
   FOR_PACKS(p, k) FOR_PACK(i) {
     real q = query[p].at[i], x = held->part[0][p].at[i];
-    total = MATCH == DOT ? fma(q, x, total) : MATCH == L1 ? total + fabs(q - x) : fma(q - x, q - x, total);
+    total = MATCH == BY_DOT ? fma(q, x, total) : MATCH == BY_L1 ? total + fabs(q - x) : fma(q - x, q - x, total);
   }
   total = group_sum(total);
-  return MATCH == DOT ? total + offset : MATCH == L1 ? -total : -sqrt(total);
+  return MATCH == BY_DOT ? total + offset : MATCH == BY_L1 ? -total : -sqrt(total);
 }
 
 // A thread's part of the query, without the offset after it.
@@ -208,7 +208,7 @@ DEVICE void move_row(
     real *row = &held->part[0][p].at[i], *mean = &held->part[MEAN][p].at[i];
     real *square = &held->part[SQUARE][p].at[i];
     real gradient = slope(query[p].at[i], *row, weight, distance);
-    d_query[p].at[i] = MATCH == DOT ? fma(weight, *row, d_query[p].at[i]) : d_query[p].at[i] - gradient;
+    d_query[p].at[i] = MATCH == BY_DOT ? fma(weight, *row, d_query[p].at[i]) : d_query[p].at[i] - gradient;
     if (DEFERRED) *mean *= held->drift.fade1, *square *= held->drift.fade2;
     moved(row, mean, square, gradient, pace);
     if (CONSTRAINED) squares += *row * *row;

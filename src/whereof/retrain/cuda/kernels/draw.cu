@@ -43,8 +43,8 @@ DEVICE int draw_one(u64 key, int j, int true_id, int first, int count, int n_neg
 KERNEL void draw(const Fleet *fleet, int n_steps) {
   SHARED_MEMORY(int, drawn);
   for (int step = BLOCK; step < n_steps; step += N_BLOCKS) {
-    int direction = step % DIRECTIONS;
-    int fact = fleet->order[fleet->first + step / DIRECTIONS];
+    int direction = step % N_DIRECTIONS;
+    int fact = fleet->order[fleet->first + step / N_DIRECTIONS];
     const int *triple = fleet->facts + 3ll * fact;
     int subject = triple[2 * direction], object = triple[2 - 2 * direction];
     int relation = triple[1] + direction * (int)(fleet->n_relations / 2);

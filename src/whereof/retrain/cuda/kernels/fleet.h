@@ -41,12 +41,13 @@ typedef unsigned long long u64;
 #define LOAD_PACK(from) (*(const Pack *)(from))
 #define STORE_PACK(to, pack) (*(Pack *)(to) = (pack))
 
-enum { DOT, L1, L2 };
+enum { BY_DOT, BY_L1, BY_L2 };
 enum { SOFTMAX, SIGMOID, SQUARED };
 enum { SGD, ADAGRAD, ADAM };
 enum { NO_CONSTRAINT, UNIT };
 
 #define OWN (2 * ROW + RELATION_ROW)  // numbers of the rows that a fact owns: subject, relation, object
+#define WIDTH ENTITY_WIDTH
 #define HAS_OFFSET (QUERY_WIDTH > WIDTH)
 
 typedef struct { real at[PACK]; } ALIGNED(16) Pack;

@@ -71,18 +71,18 @@ DEVICE void read_own(const Fleet *fleet, Own *own, int count, Shared at) {
 
 // Add the gradient of l2/2 |x|^2 + n3/3 |x|^3, where |.| is the modulus of complex numbers.
 DEVICE real regularised(real gradient, const real *row, int place, int width, int parts, int times) {
-  if ((L2_WEIGHT == 0 && N3_WEIGHT == 0) || parts == 0 || place >= width) return gradient;
+  if ((L2 == 0 && N3 == 0) || parts == 0 || place >= width) return gradient;
   real x = row[place], square = x * x;
   if (parts == 2) {
     real other = row[place >= width / 2 ? place - width / 2 : place + width / 2];
     square += other * other;
   }
-  return gradient + times * ((real)L2_WEIGHT + (real)N3_WEIGHT * sqrt(square)) * x;
+  return gradient + times * ((real)L2 + (real)N3 * sqrt(square)) * x;
 }
 
 // Distances from the query to the subject and to the object; L2 only.
 DEVICE void distances_of(Shared at, real distance[3]) {
-  if (MATCH != L2) return;
+  if (MATCH != BY_L2) return;
   for (int k = THREAD < OWN_THREADS ? THREAD : WIDTH; k < WIDTH; k += OWN_THREADS) {
     real to_subject = at.query[k] - at.own[k], to_object = at.query[k] - at.own[ROW + RELATION_ROW + k];
     distance[0] += to_subject * to_subject;
@@ -148,7 +148,7 @@ DEVICE void measure(const Fleet *fleet, Shared at) {
   distances_of(at, distance);
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real x = k < WIDTH ? object[k] : 0;
-    at.d_query[k] = k >= WIDTH ? 1 : MATCH == DOT ? x : -slope(at.query[k], x, 1, distance[1]);
+    at.d_query[k] = k >= WIDTH ? 1 : MATCH == BY_DOT ? x : -slope(at.query[k], x, 1, distance[1]);
   }
   BARRIER();
   query_vjp(at.own, at.own + ROW, at.d_query, at.own_next, at.own_next + ROW);
@@ -186,7 +186,7 @@ DEVICE double loss_of(const real *scores, const int *times, int n, int n_drawn, 
 
 DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step, int count, Shared at) {
   int fact = step[0], subject = step[1], relation = step[2], object = step[3], n = step[4];
-  int direction = index % DIRECTIONS;
+  int direction = index % N_DIRECTIONS;
   int n_drawn = 1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES);
   real *entities = fleet->entities + model * fleet->n_entities * STATE;
   int *touched = DEFERRED ? fleet->entity_counts + model * fleet->n_entities : 0;
