@@ -47,10 +47,6 @@ def test_examples_are_those_that_fell_furthest() -> None:
         retraining(object="g", actual=0.1, protocol="approximation"),
     ]
     assert [row.object for row in fallen(rows, 2)] == ["c", "b"]
-    rated = {"original": None, "actual": None, "original_score": 3.0}
-    scores = (("b", 3.5), ("c", 2.0))
-    rows = [retraining(object=name, actual_score=score, **rated) for name, score in scores]
-    assert [row.object for row in fallen(rows, 1)] == ["c"]
 
 
 @pytest.fixture(scope="module")

@@ -59,10 +59,10 @@ def make_budget(parts: Sequence[Part], kept: Sequence[Part], measuring: Measurin
     A run that several parts need is counted in the first of them. `kept` are finished parts.
     """
     engine, costs, counted = measuring.engine, [], set[Path]()
+    # A query has one top answer, and two queries may give the same prediction.
+    n_queries = len(np.unique(measuring.dataset.test[:, [SUBJECT, RELATION]], axis=0))
     for part in parts:
-        recipe, test = measuring.recipe(part), measuring.dataset(part).test
-        # A query has one top answer, and two queries may give the same prediction.
-        n_queries = len(np.unique(test[:, [SUBJECT, RELATION]], axis=0))
+        recipe = measuring.recipe(part)
         n_each, n_seeds = part.n_retrainings(n_queries, len(recipe.problem.facts)), len(part.seeds)
         costs.append(Cost(part, n_each * n_seeds, engine.seconds_for(recipe, n_each) * n_seeds))
     begun = {part.run for part in parts if measuring.run_path(part).exists()}
@@ -71,10 +71,9 @@ def make_budget(parts: Sequence[Part], kept: Sequence[Part], measuring: Measurin
     for number, cost in enumerate(costs):
         missing = set(measuring.missing(cost.part)) - counted
         counted |= missing
-        seconds = (
-            len(missing) * engine.seconds_for(measuring.recipe(cost.part), 1) if missing else 0.0
-        )
-        costs[number] = replace(cost, n_trainings=len(missing), training_seconds=seconds)
+        if missing:
+            seconds = len(missing) * engine.seconds_for(measuring.recipe(cost.part), 1)
+            costs[number] = replace(cost, n_trainings=len(missing), training_seconds=seconds)
     budget = Budget("", tuple(costs), len(kept), engine.at_once)
     return replace(budget, text="\n".join(_lines(budget)))
 

@@ -29,10 +29,9 @@ from whereof.retrain.engine import Engine, Recipe, choose_engine, settle_engine
 from whereof.retrain.options import EngineOptions
 from whereof.retrain.retrainer import Case
 from whereof.run.files import write_text
-from whereof.training.defaults import asks_for_objects, choose_config
+from whereof.training.defaults import choose_config
 from whereof.training.problem import Problem
 
-_PRESET = "paper"
 _FORMAT = 2
 """Of the file of a finished part."""
 _EXAMPLES, _EXAMPLE_FACTS = 2, 8
@@ -128,8 +127,12 @@ class Measuring:
 
     options: PaperOptions
     events: Events
-    _datasets: dict[bool, Dataset] = field(default_factory=dict, repr=False)
-    """Read once, by whether ratings are objects."""
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The data, with ratings as objects."""
+        name, where = self.options.published.catalogue, self.options.data_dir
+        return read_dataset(name, events=self.events, objects_if_rated=True, data_dir=where)
 
     @cached_property
     def where(self) -> EngineOptions:
@@ -140,19 +143,10 @@ class Measuring:
     def engine(self) -> Engine:
         return choose_engine(self.where)
 
-    def dataset(self, part: Part) -> Dataset:
-        objects = asks_for_objects(_PRESET, part.training)
-        if objects not in self._datasets:
-            where, name = self.options.data_dir, self.options.published.catalogue
-            options: dict[str, Any] = {} if where is None else {"data_dir": where}
-            read = read_dataset(name, events=self.events, objects_if_rated=objects, **options)
-            self._datasets[objects] = read
-        return self._datasets[objects]
-
     def recipe(self, part: Part) -> Recipe:
         """The recipe for retraining a part, with all epochs: the best one is not known yet."""
-        dataset = self.dataset(part)
-        problem = Problem.of(dataset, choose_config(dataset, _PRESET, part.training))
+        config = choose_config(self.dataset, "paper", part.training)
+        problem = Problem.of(self.dataset, config)
         return Recipe(problem, problem.config.epochs * len(problem.facts))
 
     def run_path(self, part: Part) -> Path:
@@ -166,7 +160,7 @@ class Measuring:
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed; trains it if needed."""
-        where = self.run_path(part), self.dataset(part), self.recipe(part).problem.config
+        where = self.run_path(part), self.dataset, self.recipe(part).problem.config
         return runs.train_once(*where, self.events, runs.machine_of(self.where), part.run)
 
     def sibling(self, run: Run, **changes: Any) -> Run:
@@ -205,13 +199,13 @@ class Measuring:
             rows = self.options.folder / "retrainings" / f"{part.name}.parquet"
             evaluation.to_file(rows, force=True)
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        runs = [self.sibling(run, seed=seed) for seed in part.seeds]
+        seeds = [self.sibling(run, seed=seed) for seed in part.seeds]
         document = plain(
             {
                 "asked": self._asked(part),
                 "measured": Measured(self.options.command, self.engine.describe(), date),
-                "training_seconds": [each.summary()["seconds"] for each in runs],
-                "metrics": [each.metrics for each in runs],
+                "training_seconds": [each.summary()["seconds"] for each in seeds],
+                "metrics": [each.metrics for each in seeds],
                 "evaluation": evaluation.to_dict(),
                 "significance": self._significance(run, part, evaluation),
                 "examples": [
@@ -258,13 +252,8 @@ def fallen(retrainings: Sequence[Retraining], n: int = _EXAMPLES) -> list[Retrai
     """The predictions of the first seed that fell furthest without rollback's first fact."""
     first = ("removal", "rollback", "1", FIRST_SEED)
     single = [row for row in retrainings if (row.protocol, row.method, row.k, row.seed) == first]
-
-    def change(row: Retraining) -> float:
-        if row.actual is None or row.original is None:  # ratings have no probability
-            return row.actual_score - row.original_score
-        return row.actual - row.original
-
-    return [row for row in sorted(single, key=change)[:n] if row.asks == "object"]
+    single.sort(key=lambda row: (row.actual or 0.0) - (row.original or 0.0))
+    return [row for row in single[:n] if row.asks == "object"]
 
 
 def explain_examples(

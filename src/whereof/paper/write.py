@@ -19,10 +19,7 @@ from whereof.paper.compare import compare, summarise
 from whereof.paper.figures import Comparison
 from whereof.paper.measure import Measured, Measuring, Results
 from whereof.paper.plan import PaperOptions, plan
-from whereof.present.charts import chart_svg
-from whereof.present.graph import explanation_svg
-from whereof.present.html import Part, page
-from whereof.present.terminal import markdown
+from whereof.present import charts, graph, html, terminal
 from whereof.run.files import write_text
 from whereof.table import Column
 
@@ -113,8 +110,8 @@ class Paper(Results):
         document = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
         bullets = "\n".join(f"- {sentence}" for sentence in self.summary)
         texts = [f"# {self.title}", *self.sources, bullets, HOW_TO_READ]
-        texts += [markdown(table.table()).rstrip() for table in self.tables]
-        parts: list[Part] = [
+        texts += [terminal.markdown(table.table()).rstrip() for table in self.tables]
+        parts: list[html.Part] = [
             ("paragraphs", [*self.sources, HOW_TO_READ]),
             ("bullets", self.summary),
             *(("titled", table.table()) for table in self.tables),
@@ -125,21 +122,21 @@ class Paper(Results):
         files = {
             "paper.json": f"{document}\n",
             "tables.md": "\n\n".join(texts) + "\n",
-            "paper.html": page(parts, title=self.title, heading=self.title),
+            "paper.html": html.page(parts, title=self.title, heading=self.title),
             **{f"{each.name}.svg": each.svg for each in self.drawings},
         }
-        for name, text in files.items():
-            write_text(folder / name, text, force=True)
+        for name, content in files.items():
+            write_text(folder / name, content, force=True)
 
 
 def _draw(results: Results) -> Iterator[Drawing]:
     """The protocols' own charts by model and optimizer, and the explanations of examples."""
     for chart in (*_scatters(results), *_boxes(results)):
-        yield Drawing(chart.name, chart.title, chart_svg(chart))
+        yield Drawing(chart.name, chart.title, charts.chart_svg(chart))
     for mine in results.find("table1"):
         for number, example in enumerate(mine.examples, 1):
             name = f"example-{mine.part.model}-{mine.part.optimizer}-{number}"
-            yield Drawing(name, f"{mine.title}, example {number}", explanation_svg(example))
+            yield Drawing(name, f"{mine.title}, example {number}", graph.explanation_svg(example))
 
 
 def _scatters(results: Results) -> Iterator[Chart]:
