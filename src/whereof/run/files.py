@@ -28,10 +28,9 @@ def writing_to(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise WhereofError(
-            f"cannot write {path}: {reason}; choose another place or make room"
-        ) from error
+        why = error.strerror or str(error)
+        remedy = "choose another place or make room"
+        raise WhereofError(f"cannot write {path}: {why}; {remedy}") from error
 
 
 def check_free(path: Path, *, force: bool) -> None:

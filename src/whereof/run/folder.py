@@ -31,9 +31,6 @@ from whereof.types import Rows
 FORMAT = 1
 PROGRESS = "progress"
 NAME = "manifest.json"
-_CHECKED = ".checked.json"
-_OLD_NAME = "whence"
-"""The former name of the project. Old runs have their version under this name."""
 
 
 @dataclass(frozen=True)
@@ -73,23 +70,22 @@ class Manifest:
             )
         if values.pop("checksum", None) != _digest(values):
             raise WhereofError(f"{folder / NAME} was altered: its checksum does not match")
-        if _OLD_NAME in values:
-            values["whereof"] = values.pop(_OLD_NAME)
+        values.setdefault("whereof", values.pop("whence", ""))  # the project's former name
         return cls(**values)
 
     def check_files(self, folder: Path, *, afresh: bool = False) -> None:
         """Check size and checksum of every file; unchanged files only once, unless `afresh`."""
-        seen: dict[str, Any] = {}
+        seen, checked = dict[str, Any](), folder / ".checked.json"
         if not afresh:
             with suppress(WhereofError, TypeError, ValueError):
-                seen = dict(read_json(folder / _CHECKED))
+                seen = dict(read_json(checked))
         stamps = {
             name: files.check_file(folder / name, about, seen.get(name))
             for name, about in self.files.items()
         }
         if stamps != seen:
             with suppress(OSError):  # the folder may be read-only
-                write_json(folder / _CHECKED, stamps)
+                write_json(checked, stamps)
 
 
 def _digest(values: dict[str, Any]) -> str:
