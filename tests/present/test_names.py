@@ -6,12 +6,13 @@ from present.documents import estimated, explanation, fact, made, ratings, small
 from whereof import registry
 from whereof.present.names import (
     fact_text,
-    influence_text,
+    influence_unit,
     measure_text,
     named,
     prediction_text,
 )
 from whereof.present.svg import fit, text_width, wrap
+from whereof.units import show
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_long_texts_are_cut_in_the_middle(text: str, room: float, cut: str) -> N
     ],
 )
 def test_influences_have_a_sign_and_a_unit(value: float, of: str, text: str) -> None:
-    assert influence_text(value, made(small() | {"of": of})) == text
+    assert show(value, influence_unit(made(small() | {"of": of}))) == text
 
 
 @pytest.mark.parametrize("of", ["probability", "score", "loss", "log_ratio"])
@@ -44,7 +45,7 @@ def test_only_methods_that_score_without_a_fact_have_differences(of: str) -> Non
     assert "minus" in measure_text(made(document))
     for method in ("random", "gradient-cos", "influence-function"):
         other = made(estimated(document, method))
-        assert influence_text(0.4359, other) == "+0.436"
+        assert influence_unit(other) == "signed"
         assert f"on the scale of {method}" in measure_text(other)
         assert "minus" not in measure_text(other)
 

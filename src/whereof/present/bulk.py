@@ -97,9 +97,6 @@ def open_journal(
     path.unlink()
 
 
-Explain = Callable[[Sequence[Listed]], Iterator[Explanation | Failed]]
-"""Explains predictions in order."""
-
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
 _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
@@ -144,7 +141,7 @@ class WrittenExplanations:
 
 
 def write_explanations(
-    explain: Explain,
+    explain: Callable[[Sequence[Listed]], Iterator[Explanation | Failed]],
     predictions: Sequence[Listed],
     options: ExplainOptions,
     out: Path,

@@ -12,7 +12,6 @@ from whereof.present.svg import MUTED, PLAIN, SMALL, disc, fit, line, tag, with_
 from whereof.table import Column
 from whereof.units import count, is_number, show, typographic
 
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROUNDING = 1e-9
 _DASHES = (None, "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
 _LONGEST = 150
@@ -22,8 +21,6 @@ _BOTTOM = 46
 _COUNT = Column("count", "facts removed, on average")
 _DRAWN = 1000
 """Panels with more points than this are thinned."""
-_MARKED = 40
-"""Curves of up to this number of points have a disc at each."""
 
 
 def chart_svg(chart: Chart) -> str:
@@ -53,7 +50,7 @@ def _has_values(mark: Mark) -> bool:
             return bool(_places(mark.points))
 
 
-def nice_ticks(values: Iterable[float | None], most: int = 6) -> tuple[float, ...]:
+def nice_ticks(values: Iterable[float | None]) -> tuple[float, ...]:
     """At least two round numbers, evenly spaced, that enclose all values."""
     there = [float(value) for value in values if is_number(value)]
     low, high = (min(there), max(there)) if there else (0.0, 1.0)
@@ -61,9 +58,10 @@ def nice_ticks(values: Iterable[float | None], most: int = 6) -> tuple[float, ..
         # A single value is in the middle of a range of its own size.
         room = abs(low) / 2 or 0.5
         low, high = low - room, high + room
-    least = (high - low) / max(most - 1, 1)
+    least = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(least))
-    step = next(power * each for each in _STEPS if power * each >= least * (1 - _ROUNDING))
+    steps = (power * each for each in (1, 2, 2.5, 5, 10))
+    step = next(each for each in steps if each >= least * (1 - _ROUNDING))
     first = math.floor(low / step + _ROUNDING)
     last = math.ceil(high / step - _ROUNDING)
     return tuple(float(f"{index * step:.12g}") for index in range(first, last + 1))
@@ -290,7 +288,7 @@ def _curves(chart: Chart, curves: Sequence[Curve]) -> _Drawn:
         spots = [(x.at(a), y.at(b)) for a, b in course]
         points = " ".join(f"{a:.2f},{b:.2f}" for a, b in spots)
         parts.append(tag("polyline", **_dashed(index), points=points))
-        parts += [disc(index, a, b, 2.6) for a, b in spots] if len(spots) <= _MARKED else []
+        parts += [disc(index, a, b, 2.6) for a, b in spots] if len(spots) <= 40 else []
         told = (f"{show(b, chart.y.unit)} at {a:g}" for a, b in (course[0], course[-1]))
         about += f" {curve.series}: {', '.join(told)}."
     right = 28.0

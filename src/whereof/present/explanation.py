@@ -21,11 +21,6 @@ from whereof.units import count, number
 from whereof.units import show as text
 
 _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
-_WIDE = 100
-"""From this terminal width on, the facts' ids are shown."""
-_NOTEBOOK_ROWS = 50
-_LABEL = 32
-"""Space for a fact beside its bar, in letter heights."""
 _AXES = {"probability": "probability, in percentage points", "log_ratio": "the log of the ratio"}
 
 
@@ -34,7 +29,7 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
     show(out, *_heading(explanation))
     if explanation.facts:
         width = room(out)
-        ids = width is None or width >= _WIDE
+        ids = width is None or width >= 100  # a narrow terminal has no room for them
         facts = facts_table(explanation, page=False, ids=ids)
         show(out, heading(_list_title(explanation, options)), facts, *_below(explanation, options))
     else:
@@ -54,7 +49,7 @@ def explanation_html(explanation: Explanation) -> str:
     """A heading and a table of the facts, for notebooks."""
     from whereof.present.html import page
 
-    facts = facts_table(explanation, ids=False, most=_NOTEBOOK_ROWS)
+    facts = facts_table(explanation, ids=False, most=50)
     parts = [
         ("paragraphs", explanation.notes),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
@@ -107,7 +102,7 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
 
 def _literal(name: str) -> str:
     """A name that fits; dollar signs are escaped, so that matplotlib sees no formula."""
-    return fit(name, _LABEL, 1).replace("$", r"\$")
+    return fit(name, 32, 1).replace("$", r"\$")
 
 
 def facts_table(
@@ -119,8 +114,7 @@ def facts_table(
     facts, and with the names that labels stand for.
     """
     facts, falls = explanation.facts, has_falls(explanation)
-    in_points = falls and explanation.of == "probability"
-    influence = ("points" if in_points else "signed") if page else "influence"
+    influence = names.influence_unit(explanation) if page else "influence"
     without = "percent" if page else "probability"
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
     columns: list[tuple[Column, list[Any]]] = [

@@ -21,7 +21,6 @@ Document = Mapping[str, Any]
 Write = Callable[[Document], None]
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
-_PARQUET_ROWS: Final = 1 << 16
 _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
@@ -111,7 +110,7 @@ def _parquet(path: Path, layout: RowFormat) -> Iterator[Write]:
 
     def write(document: Document) -> None:
         rows.extend(layout.rows(document))
-        if len(rows) >= _PARQUET_ROWS:
+        if len(rows) >= 1 << 16:
             flush()
 
     with parquet.ParquetWriter(path, schema) as file:

@@ -13,7 +13,7 @@ from whereof.explain.explanation import ExplainedFact, Explanation, NamedPredict
 from whereof.present import names, svg
 from whereof.present.names import fact_text, label_of, name_of, named
 from whereof.present.svg import MUTED, PLAIN, PREDICTED, SMALL, fit, tag, with_tip, words, wrap
-from whereof.units import percent, typographic
+from whereof.units import percent, show, typographic
 
 _LISTED = 10
 """Number of listed facts to draw in addition to those of the graph."""
@@ -208,9 +208,7 @@ class _Picture:
     def _add_third(self, third: Third) -> None:
         """Add a box in the middle, as high as its lanes and its text."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
-        # Pairs are always rolled back.
-        pair = "" if third.pair is None else names.fall_text(third.pair, self.explanation.of)
-        note = f"pair {typographic(pair)}" if pair else ""
+        note = "" if third.pair is None else f"pair {self._influence(third.pair)}"
         lanes = max(map(len, third.sides.values()))
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (_MIDDLE, top + 3, _BOX, height - 6)
@@ -266,6 +264,9 @@ class _Picture:
                 self.boxes.append(_box(size, lines, named(name, label)))
             self._add_edge(start, stop, fact)
 
+    def _influence(self, value: float) -> str:
+        return typographic(show(value, names.influence_unit(self.explanation)))
+
     def _look(self, fact: ExplainedFact | None) -> _Look:
         """The width of a fact's edge shows its influence; None is the prediction."""
         if fact is None:
@@ -275,7 +276,7 @@ class _Picture:
             return _Look(PREDICTED, 3.0, label, stands, title)
         share = _strength(fact) / self.most if self.most else 0.0
         sign = svg.sign_of(fact.influence)
-        note = typographic(names.influence_text(fact.influence, self.explanation))
+        note = self._influence(fact.influence)
         lines = [fact_text(fact, full=True), f"influence {note}: {sign.word}"]
         if fact.probability_without is not None:
             lines.append(f"probability without it {percent(fact.probability_without)}")

@@ -96,14 +96,10 @@ def measure_text(explanation: Explanation) -> str:
     return f"{scale}: compare it only with other numbers of this method"
 
 
-def influence_text(value: float, explanation: Explanation) -> str:
-    """An influence with its sign and unit."""
-    return fall_text(value, explanation.of if has_falls(explanation) else "")
-
-
-def fall_text(value: float, of: str) -> str:
-    """A difference with its sign; a difference of probabilities in percentage points."""
-    return show(value, "points" if of == "probability" else "signed")
+def influence_unit(explanation: Explanation) -> str:
+    """Differences of probabilities are in percentage points; others have a sign."""
+    in_points = explanation.of == "probability" and has_falls(explanation)
+    return "points" if in_points else "signed"
 
 
 def these_facts(n_facts: int) -> str:

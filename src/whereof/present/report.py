@@ -26,7 +26,6 @@ from whereof.training.defaults import CHOSEN
 from whereof.units import count
 from whereof.units import show as text
 
-_EXAMPLE_FACTS = 5
 _NO_METRICS = ("epoch", "facts", "loss", "seconds")
 """Fields of an epoch other than the validation metric."""
 
@@ -161,13 +160,13 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
             first, n_adjacent = each.facts[0], count(each.n_adjacent, "adjacent fact")
-            influence = names.influence_text(first.influence, each)
+            influence = text(first.influence, names.influence_unit(each))
             which = f"{names.fact_text(first)} has the largest influence: {influence}"
             said += f" Of {n_adjacent}, {which}."
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)
-        yield "table", facts_table(each, ids=False, most=_EXAMPLE_FACTS)
+        yield "table", facts_table(each, ids=False, most=5)
 
 
 def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:

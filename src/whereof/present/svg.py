@@ -29,8 +29,6 @@ _DARK = [
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{} /\\`-\"")
 _BROAD = frozenset("mwMW@%…—")
-_LONGEST = 300
-"""Longer texts are cut to this before they are measured."""
 
 Position = tuple[float, float]
 """x and y."""
@@ -83,7 +81,7 @@ def text_width(text: str, size: float) -> float:
 
 def fit(text: str, room: float, size: float) -> str:
     """A text shortened in the middle to fit a width."""
-    cut = text = _cut(" ".join(text.split()), _LONGEST)
+    cut = text = _cut(" ".join(text.split()), 300)  # measuring long texts is slow
     width = len(text)
     while text_width(cut, size) > room and width > 1:
         width -= 1
@@ -93,17 +91,14 @@ def fit(text: str, room: float, size: float) -> str:
 
 def wrap(text: str, room: float, size: float, most: int) -> tuple[str, ...]:
     """A text in at most `most` lines; the last one is shortened if necessary."""
-    words = text.split()
     lines: list[str] = []
-    while words and len(lines) < most - 1:
-        taken = 1
-        while taken < len(words) and text_width(" ".join(words[: taken + 1]), size) <= room:
-            taken += 1
-        lines.append(fit(" ".join(words[:taken]), room, size))
-        words = words[taken:]
-    if words:
-        lines.append(fit(" ".join(words), room, size))
-    return tuple(lines)
+    for word in text.split():
+        joined = f"{lines[-1]} {word}" if lines else word
+        if lines and (len(lines) == most or text_width(joined, size) <= room):
+            lines[-1] = joined
+        else:
+            lines.append(word)
+    return tuple(fit(line, room, size) for line in lines)
 
 
 def _cut(text: str, length: int) -> str:

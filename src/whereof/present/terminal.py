@@ -14,8 +14,6 @@ from rich.text import Text
 from whereof.table import Cell, Column, Table, cell_text
 
 _GAP = "  "
-_NARROWEST = 5
-"""The minimum width of a text column."""
 _BOLD = Style(bold=True)
 _TONES = {
     "supports": Style(color="green"),
@@ -146,7 +144,7 @@ def _widths(
     words = [place for place, is_words in enumerate(are_words) if is_words]
     order = sorted(words, key=wanted.__getitem__)
     for position, place in enumerate(order):
-        part = max(left // (len(order) - position), _NARROWEST)
+        part = max(left // (len(order) - position), 5)
         wanted[place] = min(wanted[place], part)
         left -= wanted[place]
     return wanted

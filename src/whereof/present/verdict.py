@@ -16,9 +16,6 @@ from whereof.table import Column, Table
 from whereof.units import count
 from whereof.units import show as text
 
-_SHOWN = 20
-"""Number of facts to list; the others are only counted."""
-
 
 def verdict_words(verdict: Verdict) -> str:
     """What really happened, what was predicted, and the results of other seeds."""
@@ -29,7 +26,7 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
     """Print a verdict, with its facts if `listed`."""
     name = Text(on_one_line(fact_text(verdict.prediction)), style="bold")
     show(out, name, verdict_words(verdict))
-    for table in _tables(verdict, most=_SHOWN):
+    for table in _tables(verdict, most=20):
         if listed or table.name != "facts":
             show(out, heading(table.title), replace(table, title="", note=""))
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
