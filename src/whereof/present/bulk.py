@@ -40,15 +40,19 @@ class Unfinished:
         """Go on after the last complete line, if the header is the same; or start again."""
         end, header = 0, json.loads(json_line(header))
         for line in () if force else self._file:
-            found = _parsed(line)
-            if not end and line.endswith(b"\n") and found != header:
-                others = [name for name in header if not found or found.get(name) != header[name]]
+            try:
+                found = json.loads(line)
+            except ValueError:  # cut short or damaged
+                found = None
+            if not line.endswith(b"\n") or (end and found is None):
+                break
+            if not end and found != header:
+                found = found if isinstance(found, dict) else {}
+                others = [name for name in header if found.get(name) != header[name]]
                 raise WhereofError(
                     f"unfinished work for {out} has another {' and '.join(others)}: "
                     "finish it as it was begun, choose another file, or start again with --force"
                 )
-            if found is None:
-                break
             end, self.n_done = end + len(line), self.n_done + 1
         self._file.seek(end)
         self._file.truncate()
@@ -60,15 +64,6 @@ class Unfinished:
         with self._path.open("rb") as file:
             file.readline()
             yield from map(json.loads, file)
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    """The document of a line; None if the line was cut short or damaged."""
-    try:
-        found = json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 @contextmanager

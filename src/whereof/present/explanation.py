@@ -265,11 +265,10 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
         shown = replace(explanation, facts=tuple(replace(fact, share=None) for fact in facts))
         yield facts_table(shown, page=False, ids=False) if facts else none
     yield heading("Pairs that join the two through a third entity, by their joint influence")
-    yield _paths_table(explanation, graph.paths) if graph.paths else none
-
-
-def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
-    places = names.places_of(paths[0].facts[0])
+    if not graph.paths:
+        yield none
+        return
+    places, falls = names.places_of(graph.paths[0].facts[0]), has_falls(explanation)
     columns = [
         Column("number", "", "count"),
         *(Column(place, "") for place in places),
@@ -277,9 +276,8 @@ def _paths_table(explanation: Explanation, paths: Sequence[GraphPath]) -> Table:
         Column("without", "without", "probability"),
     ]
     rows: list[Sequence[Any]] = []
-    falls = has_falls(explanation)
-    for index, path in enumerate(paths, 1):
+    for index, path in enumerate(graph.paths, 1):
         first, second = ([label_of(fact, place) for place in places] for fact in path.facts)
         rows.append((index, *first, _influence(path), _without(explanation, path, falls)))
         rows.append(("", *second, "", ""))
-    return Table("paths", "", columns, rows)
+    yield Table("paths", "", columns, rows)

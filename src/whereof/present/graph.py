@@ -170,7 +170,11 @@ class _Picture:
 
     def draw(self) -> str:
         """The whole document."""
-        self._add_title()
+        room = self.width - 2 * _MARGIN
+        title = fit(fact_text(self.prediction), room, svg.LARGE * _BOLD)
+        stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
+        self.words.append(words(_MARGIN, 28, title, font_size=svg.LARGE, bold=True))
+        self.words.append(words(_MARGIN, 48, stands, font_size=PLAIN))
         self._add_facts()
         self._add_pillars()
         self._add_others()
@@ -183,13 +187,6 @@ class _Picture:
         about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
         parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18)]
         return svg.picture(title, self.width, height, about, parts)
-
-    def _add_title(self) -> None:
-        room = self.width - 2 * _MARGIN
-        title = fit(fact_text(self.prediction), room, svg.LARGE * _BOLD)
-        stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
-        self.words.append(words(_MARGIN, 28, title, font_size=svg.LARGE, bold=True))
-        self.words.append(words(_MARGIN, 48, stands, font_size=PLAIN))
 
     def _add_facts(self) -> None:
         chosen, is_loop = self.chosen, self.chosen.is_loop

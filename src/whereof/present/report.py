@@ -171,7 +171,13 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
 
 def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
     run = shlex.quote(str(info.run or "RUN"))
-    lines = [*_train_command(info, run)]
+    read = {name: value for name, value in info.read.items() if name != "read_as"}
+    data, lines = read.pop("data", None), []
+    if data is not None:
+        plain = [(it.name, it.default) for it in fields(TrainConfig) if it.name not in CHOSEN]
+        told = {name: value for name, value in info.config.items() if (name, value) not in plain}
+        flags = [*_flags(read), *_flags(told)]
+        lines.append(" ".join(["whereof train", shlex.quote(str(data)), *flags, "-o", run]))
     lines += [" ".join(["whereof evaluate", run, *_flags(each.options)]) for each in evaluations]
     if not evaluations:
         traced = info.config.get("trace", True)
@@ -182,18 +188,6 @@ def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> It
     versions = [("whereof", __version__), *((name, version(name)) for name in ("numpy", "numba"))]
     yield "items", [("made", made), *versions, ("Python", python)]
     yield "commands", [*lines, f"whereof report {run}"]
-
-
-def _train_command(info: RunInfo, run: str) -> Iterator[str]:
-    """The training command with every setting that is not a plain default."""
-    read = {name: value for name, value in info.read.items() if name != "read_as"}
-    data = read.pop("data", None)
-    if data is None:
-        return
-    plain = [(each.name, each.default) for each in fields(TrainConfig) if each.name not in CHOSEN]
-    told = {name: value for name, value in info.config.items() if (name, value) not in plain}
-    flags = [*_flags(read), *_flags(told)]
-    yield " ".join(["whereof train", shlex.quote(str(data)), *flags, "-o", run])
 
 
 def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
