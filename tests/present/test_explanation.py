@@ -10,16 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from trained import train
 
-from present.documents import (
-    HOSTILE,
-    estimated,
-    explanation,
-    fact,
-    joint,
-    made,
-    ratings,
-    small,
-)
+from present.documents import HOSTILE, estimated, explanation, fact, joint, made, ratings, small
 from whereof.explain.explanation import Explanation
 from whereof.explain.options import ExplainOptions
 from whereof.present import explanation as present

@@ -117,11 +117,7 @@ def test_what_was_written_is_said_and_progress_told(run: whereof.Run, queries: P
         ),
         ("q.tsv", b"\n\n", "the file contains no query"),
         ("q.tsv", b"\xff\tembassy\n", "not UTF-8"),
-        (
-            "q.csv",
-            b'"egypt,embassy\n',
-            "q.csv:1: unexpected end of data; expected comma",
-        ),
+        ("q.csv", b'"egypt,embassy\n', "q.csv:1: unexpected end of data; expected comma"),
         ("q.tsv.gz", b"egypt\tembassy\n", "not a gzip file; drop .gz from its name"),
         ("q.tsv.gz", gzip.compress(b"egypt\tembassy\n")[:-9], "truncated or damaged gzip data"),
     ],
@@ -189,10 +185,7 @@ def test_names_with_quotes_and_commas_come_back(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text('a, "b"\tr\tc\nc\tr\td\n')
     (tmp_path / "labels.tsv").write_text('c\tsee "c", or d\n')
     run = whereof.train(
-        tmp_path / "facts.tsv",
-        out=tmp_path / "run",
-        entity_labels=tmp_path / "labels.tsv",
-        dim=2,
+        tmp_path / "facts.tsv", out=tmp_path / "run", entity_labels=tmp_path / "labels.tsv", dim=2
     )
     (tmp_path / "q.tsv").write_text('a, "b"\tr\n')
     formats: dict[str, dict[str, Any]] = {

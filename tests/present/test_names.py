@@ -4,13 +4,7 @@ import pytest
 
 from present.documents import estimated, explanation, fact, made, ratings, small
 from whereof import registry
-from whereof.present.names import (
-    fact_text,
-    influence_unit,
-    measure_text,
-    named,
-    prediction_text,
-)
+from whereof.present.names import fact_text, influence_unit, measure_text, named, prediction_text
 from whereof.present.svg import fit, text_width, wrap
 from whereof.units import show
 

@@ -31,10 +31,7 @@ def fact(fact_id: int, **more: Any) -> dict[str, Any]:
 
 
 def verdict(
-    before: dict[str, Any],
-    predicted: dict[str, Any] | None,
-    actual: dict[str, Any],
-    **changes: Any,
+    before: dict[str, Any], predicted: dict[str, Any] | None, actual: dict[str, Any], **changes: Any
 ) -> Verdict:
     labels = {**NAMES, "top_answer": "b"}
     seeds = msgspec.convert(changes.pop("seeds", ()), tuple[OfSeed, ...])
