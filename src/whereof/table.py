@@ -53,17 +53,12 @@ class Table:
 
     @classmethod
     def by_columns(
-        cls,
-        name: str,
-        title: str,
-        columns: Iterable[tuple[Column, Sequence[Any]]],
-        note: str = "",
-        most: int | None = None,
+        cls, name: str, title: str, columns: Iterable[tuple[Column, Sequence[Any]]], **more: Any
     ) -> "Table":
         """A table from the values of every column, without columns that are all None."""
         kept = [each for each in columns if any(value is not None for value in each[1])]
         rows = list(zip(*(values for _, values in kept), strict=True))
-        return cls(name, title, [column for column, _ in kept], rows, note, most)
+        return cls(name, title, [column for column, _ in kept], rows, **more)
 
 
 def cell_text(value: Any, column: Column) -> str:

@@ -132,7 +132,7 @@ def facts_table(
     note = f"{note}. Positive supports the prediction, negative opposes it."
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
-    return Table.by_columns("facts", "", columns, note if page else "", most)
+    return Table.by_columns("facts", "", columns, note=note if page else "", most=most)
 
 
 def _parts(fact: ExplainedFact, page: bool) -> str:

@@ -147,15 +147,6 @@ def _is_mixed(explanation: Explanation, drawn: Sequence[ExplainedFact]) -> bool:
     return prediction.relation is not None and (any(crossing) or _is_loop(prediction, facts))
 
 
-@dataclass(frozen=True)
-class _Look:
-    sign: svg.Sign
-    width: float
-    label: str
-    note: str
-    title: str
-
-
 class _Picture:
     """Draws edges, boxes and words from top to bottom."""
 
@@ -222,15 +213,32 @@ class _Picture:
     def _add_edge(
         self, x1: float, x2: float, fact: ExplainedFact | None, *, is_loop: bool = False
     ) -> None:
-        """Add a line with an arrow head in its own lane: label above, influence below."""
-        look, lane = self._look(fact), _LOOP_LANE if is_loop else _LANE
+        """Add a fact, or the prediction, as an arrow in its own lane: label above, influence below.
+
+        The width of a fact's arrow shows its influence.
+        """
+        if fact is None:
+            sign, width = PREDICTED, 3.0
+            label = label_of(self.prediction, "relation") or "predicted"
+            note = typographic(names.standing_text(self.prediction))
+            title = f"Predicted: {fact_text(self.prediction, full=True)}\n{note}"
+        else:
+            sign, label = svg.sign_of(fact.influence), label_of(fact, "relation")
+            share = _strength(fact) / self.most if self.most else 0.0
+            width = _THINNEST + (_THICKEST - _THINNEST) * share
+            note = self._influence(fact.influence)
+            title = f"{fact_text(fact, full=True)}\ninfluence {note}: {sign.word}"
+            if fact.probability_without is not None:
+                title += f"\nprobability without it {percent(fact.probability_without)}"
+            title += f"\nfact {fact.fact_id}"
+        lane = _LOOP_LANE if is_loop else _LANE
         y, room, middle = self.y + lane / 2, abs(x2 - x1) - 24, (x1 + x2) / 2
-        away = look.width / 2 + (_LOOP / 2 if is_loop else 0)
-        label, note = fit(look.label, room, SMALL), fit(look.note, room, SMALL)
-        above = words(middle, y - away - 4, label, "middle", bold=look.sign is PREDICTED)
-        below = words(middle, y + away + 11, note, "middle", fill=look.sign.text)
-        arrow = _arrow(x1, x2, y, look, is_loop=is_loop)
-        self.edges.append(with_tip(look.title, arrow, above if label else "", below))
+        away = width / 2 + (_LOOP / 2 if is_loop else 0)
+        label, bold = fit(label, room, SMALL), fact is None
+        above = words(middle, y - away - 4, label, "middle", bold=bold) if label else ""
+        below = words(middle, y + away + 11, fit(note, room, SMALL), "middle", fill=sign.text)
+        arrow = _arrow(x1, x2, y, sign, width, is_loop=is_loop)
+        self.edges.append(with_tip(title, arrow, above, below))
         self.y += lane
 
     def _add_pillars(self) -> None:
@@ -264,27 +272,10 @@ class _Picture:
     def _influence(self, value: float) -> str:
         return typographic(show(value, names.influence_unit(self.explanation)))
 
-    def _look(self, fact: ExplainedFact | None) -> _Look:
-        """The width of a fact's edge shows its influence; None is the prediction."""
-        if fact is None:
-            stands = typographic(names.standing_text(self.prediction))
-            title = f"Predicted: {fact_text(self.prediction, full=True)}\n{stands}"
-            label = label_of(self.prediction, "relation") or "predicted"
-            return _Look(PREDICTED, 3.0, label, stands, title)
-        share = _strength(fact) / self.most if self.most else 0.0
-        sign = svg.sign_of(fact.influence)
-        note = self._influence(fact.influence)
-        lines = [fact_text(fact, full=True), f"influence {note}: {sign.word}"]
-        if fact.probability_without is not None:
-            lines.append(f"probability without it {percent(fact.probability_without)}")
-        title = "\n".join([*lines, f"fact {fact.fact_id}"])
-        width = _THINNEST + (_THICKEST - _THINNEST) * share
-        return _Look(sign, width, label_of(fact, "relation"), note, title)
 
-
-def _arrow(x1: float, x2: float, y: float, look: _Look, *, is_loop: bool) -> str:
+def _arrow(x1: float, x2: float, y: float, sign: svg.Sign, width: float, *, is_loop: bool) -> str:
     """A line and its head; a loop turns before x2 and comes back."""
-    length, half = round(7 + look.width, 2), 3.5 + look.width / 2
+    length, half = round(7 + width, 2), 3.5 + width / 2
     out, end, tip = 1 if x2 > x1 else -1, y, x2
     base = tip - out * length
     path = f"M{x1:g} {y:g}H{base:g}"
@@ -292,9 +283,13 @@ def _arrow(x1: float, x2: float, y: float, look: _Look, *, is_loop: bool) -> str
         end, tip, base = y + _LOOP / 2, x1, x1 + out * length
         turn = f"a{_LOOP / 2:g} {_LOOP / 2:g} 0 0 {int(out > 0)} 0 {_LOOP:g}"
         path = f"M{x1:g} {y - _LOOP / 2:g}H{x2 - out * 30:g}{turn}H{base:g}"
-    line = tag("path", d=path, fill="none", **look.sign.stroke, stroke_width=look.width)
+    line = tag("path", d=path, fill="none", **_stroke(sign), stroke_width=width)
     head = f"M{tip:g} {end:g}L{base:g} {end - half:.2f}V{end + half:.2f}Z"
-    return line + tag("path", d=head, fill=look.sign.line)
+    return line + tag("path", d=head, fill=sign.line)
+
+
+def _stroke(sign: svg.Sign) -> dict[str, str | None]:
+    return {"stroke": sign.line, "stroke_dasharray": "9 5" if sign is PREDICTED else None}
 
 
 def _box(
@@ -319,6 +314,6 @@ def _box(
 
 def _legend(y: float) -> Iterator[str]:
     for x, sign in zip((16, 116, 216), (PREDICTED, svg.SUPPORTS, svg.OPPOSES), strict=True):
-        yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **sign.stroke)
+        yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **_stroke(sign))
         yield words(x + 32, y, sign.word)
     yield words(316, y, "thicker: more influence", fill=MUTED)

@@ -43,18 +43,12 @@ class Sign:
     """Colour of lines and bars."""
     text: str
     """Colour of words on a light background: a contrast of at least 4.5 to 1."""
-    dashes: str | None = None
-
-    @property
-    def stroke(self) -> dict[str, str | None]:
-        """The attributes of its lines."""
-        return {"stroke": self.line, "stroke_dasharray": self.dashes}
 
 
 SUPPORTS = Sign("supports", "#0072b2", "#00598c")
 OPPOSES = Sign("opposes", "#d55e00", "#a34700")
 NEITHER = Sign("no influence", "#8a8a8a", "#5c5c5c")
-PREDICTED = Sign("predicted", "#222222", "#222222", "9 5")
+PREDICTED = Sign("predicted", "#222222", "#222222")
 
 
 def sign_of(influence: float) -> Sign:

@@ -58,10 +58,16 @@ def verdict_page(verdict: Verdict) -> str:
 
 def _sentences(verdict: Verdict) -> Iterator[str]:
     before, actual, predicted = verdict.before, verdict.actual, verdict.predicted
-    n_facts = len(verdict.removed)
-    facts = "this fact" if n_facts == 1 else f"these {n_facts:,} facts"
+    first, last = _amount(before), _amount(actual)
+    verb = "falls" if actual.value < before.value else "rises"
+    change = f"really {verb} from {first} to {last}"
+    if before.value == actual.value:
+        change = f"stays at {first}"
+    elif first == last:
+        change = f"hardly {verb}, at {first}"
+    facts = names.these_facts(len(verdict.removed)).removesuffix(" together")
     said = "" if predicted is None else f"; rollback predicted {_amount(predicted)}"
-    yield f"Without {facts} the {output_noun(before)} {_change(before, actual)}{said}."
+    yield f"Without {facts} the {output_noun(before)} {change}{said}."
     top, said = f"stays {before.top_label}", ""
     if before.top_answer != actual.top_answer:
         top = f"changes from {before.top_label} to {actual.top_label}"
@@ -76,15 +82,6 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
             f"In {summary.n_fell} of {summary.n_seeds} seeds it falls, on average from "
             f"{first} to {last}; the top answer changes in {summary.n_top_changed}."
         )
-
-
-def _change(before: Standing, actual: Standing) -> str:
-    if before.value == actual.value:
-        return f"stays at {_amount(before)}"
-    verb = "falls" if actual.value < before.value else "rises"
-    if _amount(before) == _amount(actual):
-        return f"hardly {verb}, at {_amount(before)}"
-    return f"really {verb} from {_amount(before)} to {_amount(actual)}"
 
 
 def _amount(standing: Standing) -> str:
@@ -134,11 +131,9 @@ def _seeds(verdict: Verdict, summary: Summary) -> Table:
     unit = output_unit(verdict.before)
     columns = [
         Column("seed", "seed"),
-        Column("before", "before", unit),
-        Column("actual", "actual", unit),
+        *(Column(name, name, unit) for name in ("before", "actual")),
         Column("fall", "fall", output_unit(verdict.before, "points")),
-        Column("top_before", "top before"),
-        Column("top_after", "top after"),
+        *(Column(name, name) for name in ("top before", "top after")),
     ]
     rows: list[Sequence[Any]] = []
     for each in verdict.seeds:
