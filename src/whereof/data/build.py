@@ -1,16 +1,15 @@
 """Build a dataset from tables of names; add labels; hold out facts from training."""
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, as_numpy, encode
+from whereof.data.columns import FactTable, as_numpy
 from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
@@ -59,22 +58,64 @@ def build_dataset(
         sources=_sources(tables["train"], kept["train"]),
         read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
     )
-    return _label(dataset, entity_labels or {}, relation_labels or {})
+    return add_labels(dataset, entity_labels, relation_labels, strict=False)
 
 
 def add_labels(
     dataset: Dataset,
-    entities: Mapping[str, str] | None = None,
-    relations: Mapping[str, str] | None = None,
+    entity_labels: Mapping[str, str] | None,
+    relation_labels: Mapping[str, str] | None,
+    *,
+    strict: bool = True,
 ) -> Dataset:
     """The dataset with more labels, which replace earlier ones; facts, ids and hash stay the same.
 
-    If ratings are objects, items are relations: `entities` then labels users and items.
+    Labels that fit no name are an error, or a note unless `strict`. In two-way data, if a subject
+    and an object share a name, its label belongs to the object; if there are such names, so do the
+    labels of numbers. If ratings are objects, items are relations: `entity_labels` then labels
+    users and items.
     """
-    labelled = _label(dataset, entities or {}, relations or {})
-    for unused in labelled.notes[len(dataset.notes) :]:
-        raise WhereofError(f"{unused}; check the column of names")
-    return labelled
+    if not (entity_labels or relation_labels):
+        return dataset
+    entity_labels, relation_labels = entity_labels or {}, relation_labels or {}
+    entities, relations = dataset.entities, dataset.relations
+    if relation_labels and dataset.two_way:
+        raise WhereofError(
+            "relation labels given, but two-way data has no relations; leave them out"
+        )
+    # Items are the objects, or the relations if ratings are objects.
+    items: set[str] = set()
+    if dataset.subjects != dataset.objects:
+        items = {*(relations.names or entities.names[dataset.objects.start :])}
+    shared = not items.isdisjoint(entities.names[: len(dataset.subjects)])
+    fits = {
+        name: label
+        for name, label in entity_labels.items()
+        if not shared or name in items or not name.isdecimal()
+    }
+    if items and not dataset.two_way:
+        relation_labels = _known(fits, items) | dict(relation_labels)
+        fits = _known(fits, fits.keys() - items)
+    known, titled = _known(fits, entities.names), _known(relation_labels, relations.names)
+    found = {"entity": (entity_labels, known or titled), "relation": (relation_labels, titled)}
+    unused = tuple(
+        f"none of the {len(given)} {kind} labels is for a name in train"
+        for kind, (given, fitting) in found.items()
+        if given and not fitting
+    )
+    if strict and unused:
+        raise WhereofError(f"{unused[0]}; check the column of names")
+    labelled = entities.labelled
+    if items and dataset.two_way:
+        labelled = dataset.objects if shared else None
+    elif items and known:
+        labelled = dataset.subjects
+    return replace(
+        dataset,
+        entities=replace(entities, labels={**entities.labels, **known}, labelled=labelled),
+        relations=replace(relations, labels={**relations.labels, **titled}),
+        notes=dataset.notes + unused,
+    )
 
 
 def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
@@ -167,27 +208,18 @@ def _number(
 
     Writes the ids into the facts of all splits, -1 for a name that no training fact has.
     """
-    cells = [
-        (facts[split][:, PLACES[3].index(place)], table.columns[place])
-        for split, table in tables.items()
-        if table.columns
-        for place in places
-    ]
-    every = encode(pa.concat_arrays([column.dictionary for _, column in cells]))
-    codes = as_numpy(every.indices, np.int32)
+    cells = [(split, place) for split in SPLITS if tables[split].columns for place in places]
+    columns = pa.chunked_array([tables[split].columns[place] for split, place in cells])
     # Codes count names in the order in which they first appear: those of training come first.
-    n_trained = sum(len(column.dictionary) for _, column in cells[: len(places)])
-    names = every.dictionary[: codes[:n_trained].max() + 1]
+    columns = columns.unify_dictionaries(memory_pool=pa.system_memory_pool()).chunks
+    codes = [as_numpy(column.indices, np.int32) for column in columns]
+    every = columns[0].dictionary
+    names = every[: 1 + max(int(each.max()) for each in codes[: len(places)])]
     order = pc.sort_indices(names)  # UTF-8 bytes sort as Python sorts text
-    ids = np.full(len(every.dictionary), -1, np.int32)
+    ids = np.full(len(every), -1, np.int32)
     ids[as_numpy(order, np.uint64)] = np.arange(start, start + len(names))
-    bounds = np.cumsum([len(column.dictionary) for _, column in cells])
-
-    def write(cell: tuple[Facts, Any], its_codes: NDArray[np.int32]) -> None:
-        cell[0][:] = ids[its_codes].take(as_numpy(cell[1].indices, np.int32))
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(write, cells, np.split(codes, bounds[:-1])))
+    for (split, place), each in zip(cells, codes, strict=True):
+        facts[split][:, PLACES[3].index(place)] = ids.take(each)
     sorted_names: list[str] = names.take(order).to_pylist()
     return sorted_names
 
@@ -249,54 +281,6 @@ def _sources(table: FactTable, kept: NDArray[np.bool_]) -> Sources | None:
     if (column := table.columns.get("source")) is None:
         return None
     return Sources(as_numpy(column.indices, np.int32)[kept], column.dictionary.to_pylist())
-
-
-def _label(
-    dataset: Dataset, entity_labels: Mapping[str, str], relation_labels: Mapping[str, str]
-) -> Dataset:
-    """The dataset with these labels added, and notes on labels that fit no name.
-
-    In two-way data, if a subject and an object share a name, its label belongs to the object; if
-    there are such names, so do the labels of numbers.
-    """
-    if not (entity_labels or relation_labels):
-        return dataset
-    entities, relations = dataset.entities, dataset.relations
-    if relation_labels and dataset.two_way:
-        raise WhereofError(
-            "relation labels given, but two-way data has no relations; leave them out"
-        )
-    # Items are the objects, or the relations if ratings are objects.
-    items: set[str] = set()
-    if dataset.subjects != dataset.objects:
-        items = {*(relations.names or entities.names[dataset.objects.start :])}
-    shared = not items.isdisjoint(entities.names[: len(dataset.subjects)])
-    fits = {
-        name: label
-        for name, label in entity_labels.items()
-        if not shared or name in items or not name.isdecimal()
-    }
-    if items and not dataset.two_way:
-        relation_labels = _known(fits, items) | dict(relation_labels)
-        fits = _known(fits, fits.keys() - items)
-    known, titled = _known(fits, entities.names), _known(relation_labels, relations.names)
-    found = {"entity": (entity_labels, known or titled), "relation": (relation_labels, titled)}
-    unused = tuple(
-        f"none of the {len(given)} {kind} labels is for a name in train"
-        for kind, (given, fitting) in found.items()
-        if given and not fitting
-    )
-    labelled = entities.labelled
-    if items and dataset.two_way:
-        labelled = dataset.objects if shared else None
-    elif items and known:
-        labelled = dataset.subjects
-    return replace(
-        dataset,
-        entities=replace(entities, labels={**entities.labels, **known}, labelled=labelled),
-        relations=replace(relations, labels={**relations.labels, **titled}),
-        notes=dataset.notes + unused,
-    )
 
 
 def _known(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -21,16 +21,8 @@ from whereof.settings import plain
 
 _STDIN: Final = "/dev/stdin"
 """The file that `-` means."""
-_FORMATS: Final = {
-    ".txt": "tsv",
-    ".tsv": "tsv",
-    "": "tsv",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".nt": "ntriples",
-    ".ttl": "turtle",
-}
-_TEXT: Final = (".txt", ".tsv", "", ".csv")
+_TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}
+_FORMATS: Final = _TEXT | {".parquet": "parquet", ".nt": "ntriples", ".ttl": "turtle"}
 
 
 def _names(stems: str, ends: Iterable[str] = _FORMATS) -> list[str]:
@@ -110,14 +102,12 @@ def read_facts(path: FilePath, options: ReadOptions, split: str) -> FactTable:
 
 def _as_options(given: dict[str, Any]) -> dict[str, Any]:
     """Normalise options: columns to text as typed, labels in a frame to a dict."""
-    found: dict[str, Any] = {
-        name: str(given[name])
-        for name in ("rating", "source")
-        if isinstance(plain(given.get(name)), int)
-    }
-    columns = given.get("columns")
-    if isinstance(columns, Iterable) and not isinstance(columns, str):
-        found["columns"] = ",".join(map(str, columns))
+    found: dict[str, Any] = {}
+    for name in ("columns", "rating", "source"):
+        value = plain(given.get(name))
+        values = [value] if isinstance(value, int) else value
+        if isinstance(values, Iterable) and not isinstance(values, str):
+            found[name] = ",".join(map(str, values))
     for kind in ("entity", "relation"):
         labels = given.get(f"{kind}_labels")
         if hasattr(labels, "items") or hasattr(labels, "columns"):
