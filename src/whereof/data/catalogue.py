@@ -4,8 +4,6 @@ import os
 import sys
 import tomllib
 from dataclasses import asdict, dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +12,8 @@ import msgspec
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
+
+_HERE: Final = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ class Entry:
 
 
 def _load() -> dict[str, Entry]:
-    text = resources.files("whereof.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
+    tables = tomllib.loads((_HERE / "catalogue.toml").read_text(encoding="utf-8"))
     for dataset, table in tables.items():
         table |= {"name": dataset} | {f"n_{what}": n for what, n in table.pop("sizes").items()}
         table["files"] = [
@@ -87,7 +86,7 @@ class Place:
 
     kind: str
     """bundled, copy (in a folder of the user), cached or absent."""
-    folder: Path | Traversable | None = None
+    folder: Path | None = None
 
 
 def find_entry(name: str) -> Entry:
@@ -106,7 +105,7 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
     contain some of the datasets only.
     """
     if entry.bundled:
-        return Place("bundled", resources.files("whereof.data").joinpath(entry.name))
+        return Place("bundled", _HERE / entry.name)
     given = data_dir or os.environ.get("WHEREOF_DATA")
     for kind, root in {"copy": given, "cached": None if data_dir else cache_folder()}.items():
         folder = Path(root or "").expanduser() / entry.name
@@ -117,7 +116,7 @@ def locate(entry: Entry, data_dir: str | Path | None = None) -> Place:
 
 def find_folder(
     entry: Entry, data_dir: str | Path | None = None, events: Events | None = None
-) -> Path | Traversable:
+) -> Path:
     """The folder of a dataset's files, downloaded if absent.
 
     If `data_dir` is given, the dataset's folder must be in it, and nothing is downloaded.
@@ -125,17 +124,17 @@ def find_folder(
     from whereof.data.download import check_files, fetch  # slow to import
 
     place = locate(entry, data_dir)
-    if isinstance(place.folder, Path) and place.kind == "cached":
-        check_files(entry, place.folder)
-    if place.folder is not None:
-        return place.folder
-    if data_dir:
+    if place.folder is None and data_dir:
         folder = Path(data_dir).expanduser() / entry.name
         raise WhereofError(
             f"no folder {folder}; pass the folder that contains {entry.name}/ as --data-dir, "
             "or leave out --data-dir to download the dataset"
         )
-    return fetch(entry, cache_folder(), events)
+    if place.folder is None:
+        return fetch(entry, cache_folder(), events)
+    if place.kind == "cached":
+        check_files(entry, place.folder)
+    return place.folder
 
 
 def cache_folder() -> Path:

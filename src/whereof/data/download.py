@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
@@ -44,7 +44,7 @@ def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
         draft.rename(folder)
     except DownloadError as error:
         raise WhereofError(
-            f"{error}; nothing was kept: try again, or put the files of {entry.name} into "
+            f"{url}: {error}; nothing was kept: try again, or put the files of {entry.name} into "
             f"DIR/{entry.name} and say --data-dir DIR or WHEREOF_DATA=DIR"
         ) from None
     except OSError as error:
@@ -91,10 +91,8 @@ def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | 
             if file.convert:
                 content = convert_labels(content, file.convert)
             _check(content, file, entry)
-        except DownloadError as error:
-            raise DownloadError(f"{url}: {error}") from None
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise DownloadError(f"{url}: cannot extract the labels ({error!r})") from None
+            raise DownloadError(f"cannot extract the labels ({error!r})") from None
         (draft / file.name).write_bytes(content)
     download.unlink()
 
@@ -111,18 +109,18 @@ def _read(url: str, events: Events | None) -> Iterator[bytes]:
             while chunk := response.read(_CHUNK):
                 done += len(chunk)
                 if done > LARGEST:
-                    raise DownloadError(f"{url}: more than {LARGEST:,} bytes")
+                    raise DownloadError(f"more than {LARGEST:,} bytes")
                 if events is not None:
                     events.emit(Downloading(url, done, total))
                 yield chunk
     except urllib.error.HTTPError as error:
         with error:
-            raise DownloadError(f"{url}: HTTP {error.code} {error.reason}") from None
+            raise DownloadError(f"HTTP {error.code} {error.reason}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise DownloadError(f"{url}: the download failed ({reason})") from None
+        raise DownloadError(f"the download failed ({reason})") from None
     if total is not None and done < total:
-        raise DownloadError(f"{url}: cut off after {done:,} of {total:,} bytes")
+        raise DownloadError(f"cut off after {done:,} of {total:,} bytes")
 
 
 def _unpack(download: Path, url: str, name: str) -> bytes:
@@ -134,20 +132,21 @@ def _unpack(download: Path, url: str, name: str) -> bytes:
     try:
         if url.endswith(".zip"):
             with zipfile.ZipFile(download) as packed:
-                found = [path for path in packed.namelist() if PurePosixPath(path).name == name]
-                return _read_whole(packed.open(found[0]) if found else None, name)
+                return _read_member(packed.namelist(), packed.open, name)
         if url.endswith(".tar.gz"):
             with tarfile.open(download, "r:gz") as archive:
-                files = (member for member in archive if member.isfile())
-                member = next((m for m in files if PurePosixPath(m.name).name == name), None)
-                return _read_whole(archive.extractfile(member) if member else None, name)
+                return _read_member(archive.getnames(), archive.extractfile, name)
         return download.read_bytes()
     # zipfile raises RuntimeError for encrypted files and unknown compression.
     except (EOFError, OSError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
         raise DownloadError(f"damaged ({e})") from None
 
 
-def _read_whole(file: IO[bytes] | None, name: str) -> bytes:
+def _read_member(
+    paths: list[str], open_file: Callable[[str], IO[bytes] | None], name: str
+) -> bytes:
+    found = [path for path in paths if PurePosixPath(path).name == name]
+    file = open_file(found[0]) if found else None
     if file is None:
         raise DownloadError(f"no {name} in the archive")
     with file:

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,11 +10,11 @@ import pyarrow as pa
 from whereof.data import columns
 from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
-from whereof.data.text import FilePath, open_bytes
+from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
 
 
-def read_parquet(path: FilePath, options: ReadOptions) -> FactTable:
+def read_parquet(path: Path, options: ReadOptions) -> FactTable:
     """The facts of a Parquet file."""
     from pyarrow import parquet
 

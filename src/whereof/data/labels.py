@@ -1,25 +1,22 @@
 """Read labels (readable text for names) from a file, a frame or a dict."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from whereof.data.columns import find_column
 from whereof.data.frames import cells_of, column_at, column_names
-from whereof.data.text import FilePath, read_rows
+from whereof.data.text import read_rows
 from whereof.errors import WhereofError
 from whereof.settings import plain
 from whereof.units import count
-
-Labels: TypeAlias = Mapping[Any, str] | Any
-"""Name -> label, as a dict, a pandas series or a frame of two columns; a name may be a number."""
 
 _LABEL_WORDS: Final = ("label", "title", "name", "text")
 
 
 def find_labels(
-    given: Labels | str | Path | None, found: FilePath | None = None, kind: str = "entity"
+    given: Any, found: Path | None = None, kind: str = "entity"
 ) -> dict[str, str] | None:
     """The given labels, from a file or from Python; else those of the file in the folder.
 
@@ -37,8 +34,11 @@ def find_labels(
     return read_labels(path, columns)
 
 
-def as_labels(given: Labels, kind: str = "entity") -> dict[str, str]:
-    """Name -> label; rows without a label are skipped."""
+def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
+    """Name -> label, from a dict, a pandas series or a frame of two columns.
+
+    A name may be a number; rows without a label are skipped.
+    """
     pairs: Iterable[tuple[Any, Any]]
     if hasattr(given, "columns"):
         places, _ = _places([*map(str, column_names(given))], "labels", None)
@@ -57,7 +57,7 @@ def as_labels(given: Labels, kind: str = "entity") -> dict[str, str]:
     return labels
 
 
-def read_labels(path: FilePath, columns: str | None = None) -> dict[str, str]:
+def read_labels(path: Path, columns: str | None = None) -> dict[str, str]:
     """Name -> label, from a file of two columns, or of more if two are named.
 
     columns: the column of names and the column of labels, by name or position, such as
@@ -66,8 +66,7 @@ def read_labels(path: FilePath, columns: str | None = None) -> dict[str, str]:
     """
     labels: dict[str, str] = {}
     places: Sequence[int] = ()
-    comma = path.name.lower().removesuffix(".gz").endswith(".csv")
-    for row in read_rows(path, comma=comma):
+    for row in read_rows(path):
         where = f"{path}:{row.line}"
         if not places:
             width = len(row.cells)

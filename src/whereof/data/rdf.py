@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from whereof._extras import need
 from whereof.data.columns import ColumnLayout, FactTable, Part, as_array, gather
 from whereof.data.dataset import PLACES
 from whereof.data.options import ReadOptions
-from whereof.data.text import FilePath, open_bytes, read_lines
+from whereof.data.text import open_bytes, read_lines
 from whereof.errors import WhereofError
 
 _LABELS: Final = (
@@ -22,7 +23,7 @@ _LAYOUT: Final = ColumnLayout({place: at for at, place in enumerate(PLACES[3])})
 _N_ROWS: Final = 1 << 17
 
 
-def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> FactTable:
+def read_rdf(path: Path, form: str, options: ReadOptions, split: str) -> FactTable:
     """Read the triples of a file; those with a literal become labels, or are skipped and counted.
 
     Blank nodes are numbered in order of appearance, separately for each split.
@@ -53,7 +54,7 @@ def read_rdf(path: FilePath, form: str, options: ReadOptions, split: str) -> Fac
     return replace(table, labels=labels, notes=notes if n else ())
 
 
-def _faulty_line(path: FilePath, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
+def _faulty_line(path: Path, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
     """The line of the error: the parser notices a missing dot only on the next line."""
     before = found - 1
     for line in islice(read_lines(path), max(before - 1, 0), before):
@@ -68,10 +69,7 @@ class _Triples:
     """Converts triples to facts and collects labels."""
 
     def __init__(self, rdf: Any, triples: Iterable[Any], scope: str) -> None:
-        self._named, self._literal = rdf.NamedNode, rdf.Literal
-        self._places = (rdf.NamedNode, rdf.BlankNode)
-        self._triples = triples
-        self._scope = scope
+        self._rdf, self._triples, self._scope = rdf, triples, scope
         self._blanks: dict[str, str] = {}
         self.labels: dict[str, tuple[bool, str]] = {}
         """Name -> whether its label is in a foreign language, and the label."""
@@ -86,19 +84,18 @@ class _Triples:
     def _facts(self) -> Iterator[tuple[str, str, str]]:
         for triple in self._triples:
             target = triple.object
-            if isinstance(target, self._places):
+            if isinstance(target, (self._rdf.NamedNode, self._rdf.BlankNode)):
                 yield self._name(triple.subject), triple.predicate.value, self._name(target)
-            elif isinstance(target, self._literal) and triple.predicate.value in _LABELS:
+            elif isinstance(target, self._rdf.Literal) and triple.predicate.value in _LABELS:
+                subject = self._name(triple.subject)
                 # The first label in English or without a language, else the first label.
                 foreign = not (target.language or "en").startswith("en")
-                label = self.labels.setdefault(self._name(triple.subject), (foreign, target.value))
-                if label[0] and not foreign:
-                    self.labels[self._name(triple.subject)] = (foreign, target.value)
+                if self.labels.setdefault(subject, (foreign, target.value))[0] and not foreign:
+                    self.labels[subject] = (foreign, target.value)
             else:
                 self.n_left_out += 1
 
     def _name(self, node: Any) -> str:
-        if isinstance(node, self._named):
-            name: str = node.value
-            return name
+        if isinstance(node, self._rdf.NamedNode):
+            return str(node.value)
         return self._blanks.setdefault(node.value, f"_:{self._scope}{len(self._blanks) + 1}")

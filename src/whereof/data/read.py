@@ -13,7 +13,7 @@ from whereof.data.dataset import SPLITS, Dataset, ratings_as_objects
 from whereof.data.frames import read_frame, read_parquet
 from whereof.data.labels import as_labels, find_labels
 from whereof.data.options import ReadOptions
-from whereof.data.text import FilePath, open_bytes, read_text
+from whereof.data.text import open_bytes, read_text
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
@@ -88,7 +88,7 @@ def read_dataset(
     return dataset
 
 
-def read_facts(path: FilePath, options: ReadOptions, split: str) -> FactTable:
+def read_facts(path: Path, options: ReadOptions, split: str) -> FactTable:
     """The facts of one file; `split` separates its blank nodes from those of other files."""
     form = options.format or _FORMATS[_extension(path.name)]
     if form in ("ntriples", "turtle"):
@@ -130,7 +130,7 @@ def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
 
 
 def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
-    files: dict[str, FilePath] = {}
+    files: dict[str, Path] = {}
     if isinstance(source, (str, os.PathLike)):
         name, files = _find_files(str(source), options, events)
         tables = _read_files(name, files, options)
@@ -145,7 +145,7 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
 
 def _find_files(
     source: str, options: ReadOptions, events: Events | None
-) -> tuple[str, dict[str, FilePath]]:
+) -> tuple[str, dict[str, Path]]:
     """The name and the files of an existing path, else of a catalogue name."""
     text = _STDIN if source == "-" else source
     path, entry = Path(text), CATALOGUE.get(text.lower())
@@ -173,11 +173,9 @@ def _extension(name: str) -> str:
     return next((end for end in _FORMATS if end and name.endswith(end)), "")
 
 
-def _folder_files(
-    folder: FilePath, purposes: Mapping[str, list[str]], *needed: str
-) -> dict[str, FilePath]:
+def _folder_files(folder: Path, purposes: Mapping[str, list[str]], *needed: str) -> dict[str, Path]:
     """The files of a folder by purpose, found by name."""
-    files: dict[str, FilePath] = {}
+    files: dict[str, Path] = {}
     for purpose, names in purposes.items():
         try:
             found = [path for path in map(folder.joinpath, names) if path.is_file()]
@@ -198,9 +196,7 @@ def _folder_files(
     return files
 
 
-def _read_files(
-    name: str, files: dict[str, FilePath], options: ReadOptions
-) -> dict[str, FactTable]:
+def _read_files(name: str, files: dict[str, Path], options: ReadOptions) -> dict[str, FactTable]:
     if options.held_out and (there := files.get("valid") or files.get("test")):
         raise WhereofError(
             f"{there} contains held-out facts already; leave out valid_fraction and test_fraction, "
@@ -218,7 +214,7 @@ def _read_files(
     return tables
 
 
-def _read_titles(path: FilePath) -> dict[str, str]:
+def _read_titles(path: Path) -> dict[str, str]:
     """The titles of MovieLens."""
     with open_bytes(path) as file:
         # The titles are in Latin-1, although the README does not say so.

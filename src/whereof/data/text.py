@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, TypeAlias, cast
+from typing import IO, Any, Final, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +25,6 @@ from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
 from whereof.units import count
-
-FilePath: TypeAlias = Path | Traversable
-"""Where a file is: on disk, or in an installed package."""
 
 BLOCK: Final = 1 << 24
 """The bytes that are read at a time."""
@@ -41,7 +37,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 @contextmanager
-def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading and unpack gzip; errors become one-line messages."""
     try:
         with path.open("rb") as file:
@@ -84,19 +80,20 @@ class Row(NamedTuple):
     """The number of the line below it: a quoted cell may contain newlines."""
 
 
-def read_lines(path: FilePath) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
     """The lines of a text file, each with its newline."""
     for block in _blocks(path, comma=False):
         yield from block.lines()
 
 
-def read_rows(path: FilePath, *, comma: bool) -> Iterator[Row]:
-    """The rows of a text file that are not blank."""
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a text file that are not blank; a .csv file is separated by comma."""
+    comma = path.name.lower().removesuffix(".gz").endswith(".csv")
     for block in _blocks(path, comma=comma):
         yield from _rows(path, block, comma)
 
 
-def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable:
+def read_text(path: Path, options: ReadOptions, *, comma: bool) -> FactTable:
     """The facts of a text file."""
     blocks = _ahead(_blocks(path, comma=comma))
     for block in blocks:
@@ -128,7 +125,7 @@ def read_text(path: FilePath, options: ReadOptions, *, comma: bool) -> FactTable
     return replace(table, notes=notes)
 
 
-def _blocks(path: FilePath, *, comma: bool) -> Iterator[_Lines]:
+def _blocks(path: Path, *, comma: bool) -> Iterator[_Lines]:
     """The checked text of a file, without Windows line ends and byte order mark.
 
     A block that ends within quotes is joined with the next. One that grows too large is passed on,
@@ -163,7 +160,7 @@ def _ahead(blocks: Iterator[_Lines]) -> Iterator[_Lines]:
             yield block
 
 
-def _check(path: FilePath, data: bytes, line: int) -> None:
+def _check(path: Path, data: bytes, line: int) -> None:
     """Raise an error for binary data, very long lines, and text that is not UTF-8."""
 
     def where(at: int) -> str:
@@ -195,7 +192,7 @@ def _check(path: FilePath, data: bytes, line: int) -> None:
             ) from None
 
 
-def _rows(path: FilePath, block: _Lines, comma: bool) -> Iterator[Row]:
+def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[Row]:
     """The rows of a block that are not blank, one by one."""
     if not comma:
         for number, line in enumerate(block.lines(), block.line):
@@ -259,7 +256,7 @@ def _is_well_quoted(data: bytes) -> bool:
     return len(opening) == len(closing) and bool(outside[opening].all() and outside[closing].all())
 
 
-def _read_slowly(path: FilePath, rows: Iterable[Row], layout: ColumnLayout, first: Row) -> Part:
+def _read_slowly(path: Path, rows: Iterable[Row], layout: ColumnLayout, first: Row) -> Part:
     """The used columns of some rows; an error names the line of the first bad row."""
     part: dict[str, list[Any]] = {role: [] for role in layout.places}
     for row in rows:

@@ -5,7 +5,7 @@ import operator
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import chain
 from typing import Final, SupportsIndex
@@ -16,7 +16,6 @@ from whereof.units import count
 _SHOWN: Final = 5
 _LONGEST: Final = 64
 _SHORTLIST: Final = 200
-_CUTOFF: Final = 0.6
 _WHOLE: Final = re.compile(r"(-?\d+)(\.0*)?")
 
 
@@ -133,19 +132,13 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
     # difflib takes seconds for 100,000 names, so shared letter pairs select a short list first.
     shortlist = heapq.nlargest(_SHORTLIST, dict.fromkeys(candidates), key=overlap)
-    matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(wanted)
-
-    def ratio(part: str) -> float:
-        matcher.set_seq1(part.casefold()[:_LONGEST])
-        return matcher.ratio()
-
-    ranked = []
+    parts: dict[str, str] = {}
     for candidate in shortlist:
         # People remember the last part of an IRI.
-        parts = (candidate, re.split("[/#]", candidate.rstrip("/#"))[-1])
-        ranked.append((-max(map(ratio, parts)), candidate))
-    return [candidate for distance, candidate in sorted(ranked)[:limit] if -distance >= _CUTOFF]
+        for part in (candidate, re.split("[/#]", candidate.rstrip("/#"))[-1]):
+            parts.setdefault(part.casefold()[:_LONGEST], candidate)
+    close = get_close_matches(wanted, parts, 2 * limit)
+    return [*dict.fromkeys(parts[part] for part in close)][:limit]
 
 
 def _fold(text: str) -> str:

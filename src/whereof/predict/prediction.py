@@ -160,8 +160,7 @@ def read_predictions(path: Path, noun: str = "prediction") -> list[Listed]:
     """
     from whereof.data.text import read_rows  # loads pyarrow
 
-    comma = path.name.lower().removesuffix(".gz").endswith(".csv")
-    rows = [row for row in read_rows(path, comma=comma) if any(row.cells)]
+    rows = [row for row in read_rows(path) if any(row.cells)]
     if not rows:
         raise WhereofError(
             f"{path}: the file contains no {noun}; write one per line, with names separated by TAB"
