@@ -18,6 +18,7 @@ MODELS = "whereof.models"
 RENDERERS = "whereof.renderers"
 """Functions that display objects of lower rooms, which must not import the room `present`."""
 
+_MANY = 12
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {
         "rollback": "whereof.explain.methods.rollback:ROLLBACK",
@@ -104,12 +105,14 @@ def render(name: str, *given: Any) -> Any:
     return load(RENDERERS, name, object)(*given)
 
 
-def unknown(noun: str, name: str, allowed: Iterable[str]) -> WhereofError:
-    """The error for an unknown name; it suggests the nearest known one."""
+def unknown(noun: str, name: str, allowed: Iterable[str], remedy: str = "") -> WhereofError:
+    """The error for an unknown name: it suggests the nearest one, and lists all if they are few."""
     allowed = sorted(allowed)
-    near = get_close_matches(name, allowed, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return WhereofError(f"unknown {noun} {name!r}; {hint}choose from {', '.join(allowed)}")
+    near = get_close_matches(str(name), allowed, 1)
+    remedy = remedy or f"choose from {', '.join(allowed)}"
+    if near:
+        remedy = f"did you mean {near[0]!r}? {remedy if len(allowed) < _MANY else ''}".strip()
+    return WhereofError(f"unknown {noun} {name!r}; {remedy}")
 
 
 @cache

@@ -4,14 +4,13 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
 
 from whereof.errors import WhereofError
-from whereof.registry import names
+from whereof.registry import names, unknown
 
 _LIMITS = {
     "least": (operator.ge, "{} or more"),
@@ -100,10 +99,7 @@ class Settings:
         """Settings from a dict of names and values, for example of a manifest or a TOML file."""
         for name in values:
             if name not in cls.names():
-                near = get_close_matches(str(name), cls.names(), 1)
-                allowed = f"choose from {', '.join(sorted(cls.names()))}"
-                remedy = f"did you mean {near[0]!r}?" if near else allowed
-                raise WhereofError(f"unknown setting {name!r}; {remedy}")
+                raise unknown("setting", name, cls.names())
         return cls(**values)
 
     @classmethod

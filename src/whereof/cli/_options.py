@@ -15,8 +15,8 @@ import click
 from click.shell_completion import CompletionItem
 
 import whereof
-from whereof.data.vocabulary import nearest
 from whereof.errors import WhereofError
+from whereof.registry import unknown
 from whereof.settings import Settings
 from whereof.training.defaults import CHOSEN
 
@@ -84,10 +84,8 @@ class SettingOption(click.Option):
         self.table.check(self.item, value)
         if self.multiple or isinstance(value, list):
             # The names of a fact are separated by TAB: they may contain commas.
-            return [
-                "\t".join(map(str, each)) if isinstance(each, list) else str(each)
-                for each in values
-            ]
+            facts = [each if isinstance(each, list) else [each] for each in values]
+            return ["\t".join(map(str, fact)) for fact in facts]
         return value
 
 
@@ -221,11 +219,7 @@ def _defaults(
 ) -> dict[str, Any]:
     """The options of a command in a file: the top level, overridden by the command's table."""
     every, mine = ChainMap(*options.values()), options[command]
-    tables = {
-        name: value
-        for name, value in values.items()
-        if isinstance(value, dict) and name not in every
-    }
+    tables = {n: each for n, each in values.items() if isinstance(each, dict) and n not in every}
     for name in tables:
         _find(name, options, "table", f"choose from {', '.join(options)}")
     top = {name: value for name, value in values.items() if name not in tables}
@@ -243,7 +237,5 @@ def _defaults(
 def _find(key: str, known: Collection[str], noun: str, remedy: str) -> str:
     name = key.replace("_", "-")
     if name not in known:
-        near = nearest(name, known, 1)
-        remedy = f"did you mean {near[0]!r}?" if near else remedy
-        raise WhereofError(f"unknown {noun} {key!r}; {remedy}")
+        raise unknown(noun, key, known, remedy)
     return name
