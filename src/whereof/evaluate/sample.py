@@ -16,13 +16,8 @@ from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import MethodAndSize, SampleSize, Size
-from whereof.explain.explain import (
-    RankedFacts,
-    filter_facts,
-    find_adjacent,
-    rank_many,
-    score_answer,
-)
+from whereof.explain import explain
+from whereof.explain.explain import RankedFacts
 from whereof.explain.method import Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
@@ -33,6 +28,7 @@ from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
 
+_Top = int | str | None
 _GIVES_SIZES = "rollback"
 """With k = all, random facts are as many as this method finds."""
 
@@ -108,7 +104,7 @@ class Sample:
 
     def adjacent(self, number: int) -> FactIds:
         """The facts that share an entity or the relation with a prediction, ascending."""
-        return find_adjacent(self.case.trained, self.predictions[number])
+        return explain.find_adjacent(self.case.trained, self.predictions[number])
 
     def name(self, number: int) -> tuple[str, str | None, str, str]:
         """Names of a prediction and its predicted place; two-way data has no relation."""
@@ -212,24 +208,22 @@ class Sample:
             row[found.fact_ids] = found.influences
             yield row
 
-    def _ids(self, numbers: Sequence[int], method: str, top: int | str | None) -> list[FactIds]:
+    def _ids(self, numbers: Sequence[int], method: str, top: _Top) -> list[FactIds]:
         return [found.fact_ids for found in self._found(numbers, method, top)]
 
-    def _found(
-        self, numbers: Sequence[int], method: str, top: int | str | None
-    ) -> Iterator[RankedFacts]:
+    def _found(self, numbers: Sequence[int], method: str, top: _Top) -> Iterator[RankedFacts]:
         """Explanations; empty for predictions without facts that the method considers."""
         trained = self.case.trained
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
-        answers = rank_many(trained, listed, options, self.threads)
+        answers = explain.rank_many(trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
             if isinstance(found, RankedFacts):
                 self.notes.update(dict.fromkeys(found.notes))
                 yield found
                 continue
             prediction, said = self.predictions[number], found.message
-            if len(filter_facts(trained, prediction, self.adjacent(number), options)):
+            if len(explain.filter_facts(trained, prediction, self.adjacent(number), options)):
                 raise WhereofError(said if method in said else f"{method}: {said}")
             yield RankedFacts(np.zeros(0, np.int64), np.zeros(0), ())
 
@@ -290,7 +284,7 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
         prediction = _prediction(trained, listed[number], wanted)
         if prediction is None:
             continue
-        n_adjacent = len(find_adjacent(trained, prediction))
+        n_adjacent = len(explain.find_adjacent(trained, prediction))
         if not least <= n_adjacent <= most:
             others.append(n_adjacent)
             continue
@@ -314,7 +308,7 @@ def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | N
     """A prediction with its answer; None for a query without a new answer."""
     try:
         asked = listed.find(trained)
-        return score_answer(trained, asked).prediction
+        return explain.score_answer(trained, asked).prediction
     except WhereofError as error:
         if not isinstance(listed.asked, Prediction):
             raise WhereofError(f"{Path(wanted)}:{listed.line}: {error}") from None
