@@ -93,8 +93,8 @@ def test_one_value_alone_has_no_interval(values: list[list[float]]) -> None:
     assert bootstrap_interval([*map(np.array, [*values, [0.25, 0.75]])]) is not None
 
 
-def ends(values: list[NDArray[np.float64]], *asked: int) -> tuple[float, float]:
-    found = bootstrap_interval(values, *asked)
+def ends(values: list[NDArray[np.float64]], seed: int = 0) -> tuple[float, float]:
+    found = bootstrap_interval(values, seed)
     assert found is not None
     return found
 
@@ -121,14 +121,15 @@ def test_resampling_draws_seeds_and_then_predictions(
     below = np.cumsum(weights) / weights.sum()
     arrays = [*map(np.array, seeds)]
     monkeypatch.setattr(statistics, "_AT_ONCE", 1000)
-    low, high = ends(arrays, 1, 40_000)
+    monkeypatch.setattr(statistics, "_RESAMPLES", 40_000)
+    low, high = ends(arrays, 1)
     # The share of samples below each end, give or take what drawing leaves open.
     for end, share in ((low, 0.025), (high, 0.975)):
         at = np.searchsorted(values, end + 1e-9) - 1
         before = 0.0 if at == 0 else below[at - 1]
         assert before - 0.006 <= share <= below[at] + 0.006
-    assert bootstrap_interval(arrays, 1, 500) == bootstrap_interval(arrays, 1, 500)
-    assert bootstrap_interval(arrays, 1, 500) != bootstrap_interval(arrays, 2, 500)
+    monkeypatch.setattr(statistics, "_RESAMPLES", 500)
+    assert ends(arrays, 1) == ends(arrays, 1) != ends(arrays, 2)
 
 
 def test_seeds_that_differ_widen_the_interval() -> None:
@@ -149,8 +150,7 @@ def test_the_interval_of_a_correlation_draws_seeds_and_then_pairs() -> None:
     assert (low, high) == pytest.approx(
         np.tanh(np.arctanh(0.8) + np.array([-0.08, 0.08])), abs=0.04
     )
-    assert pearson_interval(pairs, 1, 50) == pearson_interval(pairs, 1, 50)
-    assert pearson_interval(pairs, 1, 50) != pearson_interval(pairs, 2, 50)
+    assert pearson_interval(pairs, 1) == (low, high) != pearson_interval(pairs, 2)
     turned = [pairs[0], pairs[1] * (1, -1)]
     low, high = pearson_interval(turned) or (0, 0)
     assert low < -0.7 < 0.7 < high
@@ -186,8 +186,8 @@ def every_shuffle(differences: list[list[float]]) -> float:
 def test_randomisation_tends_to_what_all_shuffles_say(differences: list[list[float]]) -> None:
     arrays = [np.array(mine, float) for mine in differences]
     exact = every_shuffle(differences)
-    assert randomisation_p(arrays, 3, 20_000) == pytest.approx(exact, abs=0.015)
-    assert randomisation_p([-mine for mine in arrays], 3, 20_000) == pytest.approx(exact, abs=0.015)
+    assert randomisation_p(arrays, 3) == pytest.approx(exact, abs=0.015)
+    assert randomisation_p([-mine for mine in arrays], 3) == pytest.approx(exact, abs=0.015)
 
 
 def test_one_query_has_one_sign_in_all_seeds() -> None:
@@ -198,16 +198,16 @@ def test_one_query_has_one_sign_in_all_seeds() -> None:
     sums = [abs(a * weights["a"] + b * weights["b"]) for a in (1, -1) for b in (1, -1)]
     exact = sum(total >= sums[0] for total in sums) / 4
     assert exact == 0.5
-    found = randomisation_p([*first, *second], 3, 20_000, queries)
+    found = randomisation_p([*first, *second], 3, queries)
     assert found == pytest.approx(exact, abs=0.015)
-    assert randomisation_p([*first, *second], 3, 20_000) < 0.1
+    assert randomisation_p([*first, *second], 3) < 0.1
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=20))
 def test_queries_that_all_differ_change_nothing(values: list[int]) -> None:
     array = np.array(values, float)
-    alone = randomisation_p([array], 1, 50, [range(len(values))])
-    assert alone == randomisation_p([array], 1, 50)
+    alone = randomisation_p([array], 1, [range(len(values))])
+    assert alone == randomisation_p([array], 1)
 
 
 def test_the_least_p_value_is_one_of_all_shuffles_and_one() -> None:
@@ -217,8 +217,9 @@ def test_the_least_p_value_is_one_of_all_shuffles_and_one() -> None:
 
 def test_shuffles_in_parts_are_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "_AT_ONCE", 7)
-    assert randomisation_p([np.ones(40)], 0, 99) == 1 / 100
-    assert randomisation_p([np.array([1.0, -1.0])], 0, 99) == 1
+    monkeypatch.setattr(statistics, "_SHUFFLES", 99)
+    assert randomisation_p([np.ones(40)]) == 1 / 100
+    assert randomisation_p([np.array([1.0, -1.0])]) == 1
 
 
 def test_five_numbers_of_a_box_plot() -> None:

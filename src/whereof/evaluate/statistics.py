@@ -51,9 +51,7 @@ def measured(values: Sequence[Numbers], seed: int) -> tuple[float, Interval | No
     return seeds_mean(values), bootstrap_interval(values, seed), tuple(means)
 
 
-def bootstrap_interval(
-    values: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
-) -> Interval | None:
+def bootstrap_interval(values: Sequence[Numbers], seed: int = 0) -> Interval | None:
     """The middle 95% of `seeds_mean` over bootstrap samples: seeds, and predictions within each.
 
     With one seed, only predictions are drawn. A single value has no interval: None.
@@ -61,7 +59,7 @@ def bootstrap_interval(
     kept, random = _kept(values), np.random.default_rng(seed)
     if sum(map(len, kept)) < 2:
         return None
-    drawn = random.integers(len(kept), size=(n_resamples, len(kept)))
+    drawn = random.integers(len(kept), size=(_RESAMPLES, len(kept)))
     means = np.empty(drawn.shape)
     for number, mine in enumerate(kept):
         chosen, size = drawn == number, len(mine)
@@ -81,7 +79,6 @@ def _middle(values: Numbers) -> Interval:
 def randomisation_p(
     differences: Sequence[Numbers],
     seed: int = 0,
-    n_shuffles: int = _SHUFFLES,
     queries: Sequence[Sequence[Hashable]] | None = None,
 ) -> float:
     """Two-sided p-value of the mean of paired differences, by approximate randomisation.
@@ -105,10 +102,10 @@ def randomisation_p(
     parts = parts[parts != 0]
     least = abs(parts.sum()) - _TINY * np.abs(parts).sum()
     n_far = 0
-    for size in _chunks(n_shuffles, len(parts)):
+    for size in _chunks(_SHUFFLES, len(parts)):
         signs = 2.0 * random.integers(2, size=(size, len(parts))) - 1
         n_far += int((np.abs(signs @ parts) >= least).sum())
-    return (1 + n_far) / (1 + n_shuffles)
+    return (1 + n_far) / (1 + _SHUFFLES)
 
 
 def spread(values: Numbers) -> Spread:
@@ -128,15 +125,13 @@ def pearson(x: Numbers, y: Numbers) -> float:
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
-def pearson_interval(
-    pairs: Sequence[Numbers], seed: int = 0, n_resamples: int = _RESAMPLES
-) -> Interval | None:
+def pearson_interval(pairs: Sequence[Numbers], seed: int = 0) -> Interval | None:
     """The middle 95% of `pearson` over bootstrap samples: seeds, and pairs within each.
 
     pairs: one (n, 2) array per seed. None if no sample has a correlation.
     """
     kept, random = [mine for mine in pairs if len(mine)], np.random.default_rng(seed)
-    found = np.full(n_resamples if kept else 0, np.nan)
+    found = np.full(_RESAMPLES if kept else 0, np.nan)
     for number in range(len(found)):
         drawn = [kept[place] for place in random.integers(len(kept), size=len(kept))]
         mine = [each[random.integers(len(each), size=len(each))] for each in drawn]
