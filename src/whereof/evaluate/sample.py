@@ -144,7 +144,7 @@ class Sample:
             self.rank(method, max(numbers))  # the smaller ones are its first facts
         return {k: self._supporting(method) if k == "all" else self.rank(method, k) for k in ks}
 
-    def cells(self, options: EvaluateOptions) -> dict[MethodAndSize, Sequence[FactIds]]:
+    def choose_all(self, options: EvaluateOptions) -> dict[MethodAndSize, Sequence[FactIds]]:
         """The same for all methods and sizes of the options."""
         chosen = {method: self.choose(method, options.sizes) for method in options.methods}
         return {(method, k): sets for method, mine in chosen.items() for k, sets in mine.items()}

@@ -62,7 +62,7 @@ class KelpieProtocol(Protocol):
         for sample in task.seeds:
             control, jobs = sample.ask([]).control, {}
             which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
-            for cell, sets in sample.cells(options).items() if len(which) else ():
+            for cell, sets in sample.choose_all(options).items() if len(which) else ():
                 job = Job.of(np.concatenate([sets[number] for number in which]), which)
                 if len(job.removed) < sample.n_facts:
                     jobs[cell] = job

@@ -97,12 +97,12 @@ class RemovalProtocol(protocol.Protocol):
         return Retrainings(adjacent=n_cells * (1 in options.sizes), sets=n_cells * n_sets)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        return [job for sets in sample.cells(options).values() for job in _jobs(sets)]
+        return [job for sets in sample.choose_all(options).values() for job in _jobs(sets)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
         options, found = task.options, dict[protocol.MethodAndSize, list[_Effects]]()
         for sample in task.seeds:
-            for (method, k), sets in sample.cells(options).items():
+            for (method, k), sets in sample.choose_all(options).items():
                 predicted = sample.predicted(method, sets)
                 outcomes = task.retrain(sample, _jobs(sets), method, k, sets, predicted)
                 found.setdefault((method, k), []).append(_measure(sample, sets, outcomes))
