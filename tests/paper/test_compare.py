@@ -9,8 +9,8 @@ import pytest
 
 import whereof
 from paper import hand_made
-from whereof.paper.compare import compare
-from whereof.paper.figures import Comparison, Figure
+from whereof.paper.compare import compare, summarise
+from whereof.paper.figures import Comparison, Figure, Row
 from whereof.paper.measure import ExplainedExample, PartResult
 from whereof.paper.plan import PaperOptions
 from whereof.paper.write import Paper
@@ -235,6 +235,18 @@ def test_a_partial_summary_says_first_what_is_missing(both: Paper) -> None:
         "adam-lazy; the truth, fact by fact). Run the same command again to continue."
     )
     assert paper.to_dict()["missing"] == ["removal-complex", "lazy-complex", "truth"]
+
+
+def test_seeds_without_a_figure_of_the_paper_do_not_count() -> None:
+    """Lazy Adam has three seeds, the paper's setting one."""
+    rows = [
+        Row(("DistMult", "adam", "rollback"), [Figure(0.9, seeds=(0.9,), paper=0.93)]),
+        Row(("DistMult", "adam-lazy", "rollback"), [Figure(0.9, seeds=(0.8, 0.9, 1.0))]),
+        Row(("DistMult", "adam", "difference"), [None]),
+    ]
+    table = Comparison("table1", "Table 1", "model optimizer method", ["PD 1"], "", rows=rows)
+    nothing = hand_made.results(PaperOptions(), {})
+    assert "figures beside our one seed: 3.0 points apart" in " ".join(summarise(nothing, [table]))
 
 
 def test_the_distance_to_random_is_compared_with_the_papers(both: Paper) -> None:

@@ -239,7 +239,7 @@ def summarise(results: Results, tables: Sequence[Comparison]) -> list[str]:
 
 def _where_it_lies(table: Comparison) -> Iterator[str]:
     """Where the paper's figures lie in our range of seeds; it does not print differences."""
-    title, apart = _COMPARED[table.name], list[float]()
+    title, apart, n_seeds = _COMPARED[table.name], list[float](), 0
     sides: dict[str, list[str]] = {"inside": [], "below": [], "above": []}
     for row in table.rows:
         for column, it in zip(table.columns, row.figures, strict=True):
@@ -247,8 +247,8 @@ def _where_it_lies(table: Comparison) -> Iterator[str]:
                 ranges = f"(paper {it.paper_text}, ours {it.seeds_text})"
                 sides[it.paper_is].append(f"{' '.join(row.names)} {column} {ranges}")
                 apart.append(100 * abs((it.mean or 0) - (it.paper or 0)))
+                n_seeds = max(n_seeds, len(it.seeds))
     beside = f"{title}, the paper's {len(apart)} figures beside"
-    n_seeds = max((row.count.n_seeds for row in table.rows if row.count), default=0)
     if not apart:
         return
     if n_seeds == 1:
