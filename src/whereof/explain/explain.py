@@ -198,6 +198,7 @@ class Explainer:
         """The prediction without these facts together."""
         context = self.context
         if self.remover is not self.method:
+            self.remover.check(self.trained)
             prepared = prepare(self.remover, self.trained, [self.scored.prediction])
             context = replace(context, prepared=prepared)
         sets = Sets.of([fact_ids, *fact_ids[:, None]])

@@ -18,6 +18,7 @@ from whereof._jit import row_function
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.explain import _gradient_kernels as kernels
+from whereof.explain.method import able_method
 from whereof.models.match import DOT, MATCH_IDS, score_rows
 from whereof.models.scoring import Scorer
 from whereof.predict.scored import Trained
@@ -148,7 +149,7 @@ class Losses:
         if config.rated and trained.dataset.ratings is None:
             raise WhereofError(
                 "this run learned ratings but does not contain them, so its losses are unknown; "
-                "choose another method, such as rollback"
+                f"choose another method, such as {able_method('groups').name}"
             )
         return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
 

@@ -197,13 +197,15 @@ class Method:
 
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
-        if "trace" in self.needs:
-            trained.need_trace(self.name)
+        lacks = ""
+        if "trace" in self.needs and trained.trace is None:
+            lacks = "needs a trace and this run has none; train it without --no-trace"
         if "checkpoints" in self.needs and not trained.read_checkpoints():
-            raise WhereofError(
-                f"method {self.name} needs checkpoints and this run kept none; train it with "
-                "--keep-checkpoints N, or choose another method, such as gradient-dot"
-            )
+            lacks = "needs checkpoints and this run kept none; train it with --keep-checkpoints N"
+        if lacks:
+            others = (method for method in map(get_method, names(METHODS)) if not method.needs)
+            other = next(method.name for method in others if not method.draws)
+            raise WhereofError(f"{self.name} {lacks}, or choose another method, such as {other}")
 
     def notes(self, trained: Trained) -> tuple[str, ...]:
         """What a reader of its explanations should know."""
@@ -234,6 +236,7 @@ def able_method(ability: str, name: str | None = None) -> Method:
 
 def standings_without(method: Method, scored: ScoredPrediction, sets: Sets) -> Standings:
     """(n_sets,) standings of a prediction without each set, by a method that removes groups."""
+    method.check(scored.trained)
     prepared = prepare(method, scored.trained, [scored.prediction])
     context = Context(Aim.of_options(scored), prepared=prepared)
     return method.remove(scored, sets, context).standings

@@ -1,6 +1,6 @@
 """Score, probability, rank and top answer of many predictions under given parameters."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,9 +71,10 @@ class Predictions:
         removed: the facts that the parameters were trained without.
         """
         chosen = np.arange(len(self)) if which is None else np.asarray(which, np.int64)
-        parts = [np.empty(0, STANDING)]
-        for part in self._parts(chosen):
-            scorer = Scorer(self.model, *rows)
+        most, scorer = int(np.diff(self.candidates).max(initial=1)), Scorer(self.model, *rows)
+        size, parts = max(_CELLS // most, 1), [np.empty(0, STANDING)]
+        for start in range(0, len(chosen), size):
+            part = chosen[start : start + size]
             queries = scorer.queries(self.places[part, 0], self.places[part, 1], "float64")
             scores = score_all(self.model, queries, rows.entity_rows, self.candidates[part])
             parts.append(self.stand_by_scores(scores, part, removed))
@@ -101,13 +102,6 @@ class Predictions:
         out["probability"] = found.exponentials[each, targets] / found.totals
         out["score"] = mine * self.scale + self.offset
         return out
-
-    def _parts(self, chosen: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Split positions into parts whose scores fit into memory."""
-        most = int(np.diff(self.candidates).max(initial=1))
-        size = max(_CELLS // most, 1)
-        for start in range(0, len(chosen), size):
-            yield chosen[start : start + size]
 
 
 def _known(trained: Trained, prediction: Prediction) -> NDArray[np.int64]:

@@ -24,7 +24,6 @@ from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
 
 SPLITS = ("train", "valid", "test")
 
-
 STANDING = np.dtype(
     [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
     align=True,
@@ -116,15 +115,6 @@ class Trained:
     def slots(self) -> tuple[slice, ...]:
         """A fact's parts of the trace: subject, relation, object, inverse relation."""
         return self.scorer.model.widths(self.config.dim).slots(1 + self.config.inverse)
-
-    def need_trace(self, method: str = "rollback") -> NDArray[Any]:
-        """The trace, or an error that says what to do without one."""
-        if self.trace is None:
-            raise WhereofError(
-                f"{method} needs a trace and this run has none; train it without "
-                "--no-trace, or choose another method, such as gradient-dot"
-            )
-        return self.trace
 
     def known(self, prediction: Prediction) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The known answers to a question, and the training fact with each, (n,) both.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.method import Context, Method
+from whereof.explain.method import Context, Method, able_method
 from whereof.predict.scored import ScoredPrediction
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
@@ -40,7 +40,7 @@ class CriageMethod(Method):
         if trained.scorer.model.match != "dot":
             raise WhereofError(
                 f"method criage requires a dot-product model, and {trained.scorer.model.name} is "
-                "a distance model; choose another method, such as rollback"
+                f"a distance model; choose another method, such as {able_method('groups').name}"
             )
         column = SUBJECT if scored.prediction.asks == "subject" else OBJECT
         own = trained.adjacency.facts_of_entity(scored.target)

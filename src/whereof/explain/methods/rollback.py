@@ -154,7 +154,8 @@ class Rollback:
     def changes(self, sets: Sets, view: View | None = None) -> Changes:
         """How each set changes the scores of the candidates."""
         scored, view = self.scored, view or self._view
-        trace, rows = _readable(scored.trained.need_trace(), sets.fact_ids)
+        assert scored.trained.trace is not None, "see Method.check"
+        trace, rows = _readable(scored.trained.trace, sets.fact_ids)
         removals = kernels.Removals(sets.bounds, sets.fact_ids, rows, scored.trained.dataset.train)
         most = 2 * int(np.diff(sets.bounds).max(initial=0))
         out = kernels.room_for_changes(len(sets), most, len(view.query), self.scoring.dtype)
