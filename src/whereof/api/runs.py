@@ -242,17 +242,11 @@ def open_cases(
 @contextmanager
 def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
     """A run with its retrainer, whose journal is in the run's folder."""
-    from whereof.retrain.journal import Journal, open_journal, recipe_key
+    from whereof.retrain.journal import open_journal, recipe_key
     from whereof.retrain.retrainer import Case, Retrainer
 
     key = recipe_key(run._recipe, engine)
-    folder = run.file("retrained")
-    with ExitStack() as stack:
-        try:
-            journal = stack.enter_context(open_journal(folder / f"{key}.jsonl"))
-        except OSError as error:
-            events.emit(Note(f"retrainings are not kept: {folder}: {error.strerror}"))
-            journal = Journal()
+    with open_journal(run.file(f"retrained/{key}.jsonl"), events) as journal:
         retrainer = Retrainer(run._recipe, engine, journal, events)
         yield Case(run._trained_on(engine.device), retrainer, run.manifest.result)
 

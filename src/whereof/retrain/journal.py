@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import code_digest
+from whereof.events import Events, Note
 from whereof.predict.scored import STANDING, Standings
 from whereof.retrain.engine import Engine, Recipe, removed_key
 from whereof.training.step import STEP_VERSION
@@ -103,13 +104,16 @@ class Journal:
 
 
 @contextmanager
-def open_journal(path: Path | None) -> Iterator[Journal]:
-    """Open or create the journal at a path; with None it is in memory only."""
-    if path is None:
+def open_journal(path: Path, events: Events | None = None) -> Iterator[Journal]:
+    """Open or create the journal at a path; if that is impossible, it is in memory only."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        note = f"retrainings are not kept: {path.parent}: {error.strerror}"
+        (events or Events()).emit(Note(note))
         yield Journal()
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         journal = Journal(file)
         journal.read(path)

@@ -171,8 +171,8 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
     """(n_facts, trace width) from (n_facts, slots, width), from a tuple of slots, or unchanged."""
     if trace is None:
         return None
-    wanted = [part.stop - part.start for part in widths.slots(n_directions)]
-    wanted = [width for width in wanted if width]  # two-way data has no relation rows
+    slots = (part.stop - part.start for part in widths.slots(n_directions))
+    wanted = [width for width in slots if width]  # two-way data has no relation rows
     if isinstance(trace, tuple):
         parts = [part.reshape(len(part), prod(part.shape[1:])) for part in map(_native, trace)]
         parts = [part for part in parts if part.shape != (n_facts, 0)]
@@ -186,9 +186,9 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
         if array.shape in (as_slots, (n_facts, sum(wanted))):
             return array.reshape(n_facts, sum(wanted))
         found = f"of shape {array.shape}"
-    slots = ", ".join(str((n_facts, width)) for width in wanted)
+    needed = ", ".join(str((n_facts, width)) for width in wanted)
     raise WhereofError(
-        f"the trace is {found}; these facts need slots of {slots}: the trace belongs to other "
+        f"the trace is {found}; these facts need slots of {needed}: the trace belongs to other "
         "data or another model"
     )
 
