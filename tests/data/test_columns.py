@@ -7,7 +7,7 @@ import pytest
 
 from whereof.data.columns import FactTable
 from whereof.data.options import ReadOptions
-from whereof.data.read import read_facts
+from whereof.data.read import read_dataset, read_facts
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
@@ -50,20 +50,17 @@ def test_any_other_first_line_is_a_fact(write: Write, first: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "notes"),
+    ("header", "roles"),
     [
-        ("user,item,date", ()),
-        ("h,r,t", ("line 1 taken as the header: h, r, t",)),
-        ("user,tune,rating", ("line 1 taken as the header: user, tune, rating",)),
-        ("id,user,item", ("line 1 taken as the header: id, user, item; not read: id",)),
+        ("h,r,t", "'h' as subject, 'r' as relation, 't' as object"),
+        ("user,tune,stars", "'user' as subject, 'tune' as object, 'stars' as rating"),
+        ("item,user,source", "'user' as subject, 'item' as object, 'source' as source"),
     ],
 )
-def test_a_header_that_might_be_a_fact_is_noted(
-    write: Write, header: str, notes: tuple[str, ...]
-) -> None:
+def test_columns_that_a_header_decides_are_noted(write: Write, header: str, roles: str) -> None:
     path = write("facts.csv", f"{header}\n1,2,3\n4,5,6\n")
-    assert read_facts(path, ReadOptions(), "train").notes == notes
-    assert read_facts(path, ReadOptions(header=True), "train").notes == ()
+    assert read_dataset(path).notes == (f"columns read by their names: {roles}",)
+    assert read_dataset(path, columns=header.split(",")[:2]).notes == ()
 
 
 @pytest.mark.parametrize("options", [{"source": "doc"}, {"columns": "3,1,2"}])

@@ -115,7 +115,7 @@ def rated() -> Dataset:
 def test_ratings_become_objects_before_facts_are_held_out() -> None:
     users, items = np.divmod(np.arange(100), 10)
     table = {"user": users, "item": items, "rating": [*[1, 2] * 49, 3, 4]}
-    column = "column 'rating' taken as the rating of each fact"
+    column = "columns read by their names: 'user' as subject, 'item' as object, 'rating' as rating"
     noted = "ratings taken as objects: facts are (user, item, rating)"
     for option, notes in (("ratings_as_objects", (column,)), ("objects_if_rated", (column, noted))):
         dataset = read_dataset(table, test_fraction=0.5, **{option: True})

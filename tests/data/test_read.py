@@ -97,14 +97,6 @@ def test_how_it_was_read_is_told(write: Write) -> None:
     assert read_dataset("nations").read == {"data": "nations"}
 
 
-def test_a_column_taken_as_rating_or_source_is_noted(write: Write) -> None:
-    path = write("likes.csv", "user,film,stars,source\n1,1,4,web\n1,2,5,app\n")
-    source = "column 'source' taken as the source of each fact"
-    assert read_dataset(path).notes == ("column 'stars' taken as the rating of each fact", source)
-    assert read_dataset(path, rating="stars").notes == (source,)
-    assert read_dataset(path, columns="user,film").notes == ()
-
-
 def test_two_way_file(write: Write) -> None:
     dataset = read_dataset(write("likes.tsv", "1\t1\n1\t2\n2\t1\n"))
     assert dataset.two_way

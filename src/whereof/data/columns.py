@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from numbers import Number
@@ -75,8 +75,6 @@ class ColumnLayout:
     """The name of each role's column; empty without a header."""
     header: bool = False
     """Whether the first row is a header."""
-    note: str = ""
-    """A note if the detected header could also be a fact."""
 
     def read(self, role: str, cell: Any, where: str) -> str | float:
         """A rating as a number, any other cell as text; a bad cell is an error."""
@@ -123,7 +121,6 @@ def choose_layout(
         places,
         read_as={role: row.cells[places[role]] for role in _WORDS if role in places and row.header},
         header=row.header and not named,
-        note=row.note(places.values()),
     )
 
 
@@ -162,8 +159,7 @@ class _FirstRow:
         # A header has two roles or more in whole words, or only different roles if in letters.
         whole = {known[word] for word in words if word in known and len(word) > 1}
         letters = all(roles) and len({*roles}) == len(roles) and {*PLACES[2]} <= {*roles}
-        self.clear = len(whole) > 1
-        self.guessed = header is None and (self.clear or letters)
+        self.guessed = header is None and (len(whole) > 1 or letters)
         self.header = header or self.guessed
         self.roles = roles if self.header and reads_roles else [""] * len(cells)
 
@@ -215,16 +211,6 @@ class _FirstRow:
             remedy = "say which with columns, such as 1,2,3 or head,relation,tail"
         n_columns = count(len(self.cells), "column")
         raise WhereofError(f"{self.where}: {n_columns}, expected {EXPECTED}; {remedy}")
-
-    def note(self, used: Collection[int]) -> str:
-        """A note for a header of single letters or with unknown words."""
-        known = all(self.roles) or not any(self.roles)
-        if not self.guessed or (known and self.clear):
-            return ""
-        unused = (at for at, role in enumerate(self.roles) if not role and at not in used)
-        unread = ", ".join(self.cells[at] for at in unused) if any(self.roles) else ""
-        lost = f"; not read: {unread}" if unread else ""
-        return f"taken as the header: {', '.join(self.cells)}{lost}"
 
 
 def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:

@@ -73,10 +73,10 @@ def read_dataset(
     """
     chosen = ReadOptions.from_dict(options | _as_options(options))
     dataset = _read(source, chosen, events)
-    read_as, notes = dataset.read.get("read_as", {}), dataset.notes
-    for role in ("rating", "source"):
-        if role in read_as and getattr(chosen, role) is None:
-            notes += (f"column {read_as[role]!r} taken as the {role} of each fact",)
+    notes = dataset.notes
+    if chosen.columns is None and (read_as := dataset.read.get("read_as")):
+        roles = ", ".join(f"{name!r} as {role}" for role, name in read_as.items())
+        notes = (f"columns read by their names: {roles}", *notes)
     if chosen.ratings_as_objects is None and objects_if_rated and dataset.ratings is not None:
         chosen = chosen.replace(ratings_as_objects=True)
         notes += ("ratings taken as objects: facts are (user, item, rating)",)

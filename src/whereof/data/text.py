@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
@@ -46,17 +45,15 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             if start and not packed and path.name.endswith(".gz"):
                 raise WhereofError(f"{path}: not a gzip file; drop .gz from its name if it is text")
             yield cast(IO[bytes], gzip.GzipFile(fileobj=file) if packed else file)
-    except FileNotFoundError:
-        raise WhereofError(f"{path}: no such file; check the path") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise WhereofError(
-            f"{path}: truncated or damaged gzip data ({error}); fetch the file again"
-        ) from None
-    except OSError as error:
-        # Not IsADirectoryError: Windows reports a lack of permission.
-        if path.is_dir():
-            raise WhereofError(f"{path}: a folder, expected a file; name a file in it") from None
-        raise WhereofError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        fault = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        if isinstance(error, FileNotFoundError):
+            fault = "no such file; check the path"
+        elif isinstance(error, EOFError | gzip.BadGzipFile | zlib.error):
+            fault = f"truncated or damaged gzip data ({error}); fetch the file again"
+        elif path.is_dir():  # not IsADirectoryError: Windows reports a lack of permission
+            fault = "a folder, expected a file; name a file in it"
+        raise WhereofError(f"{path}: {fault}") from None
 
 
 class _Lines(NamedTuple):
@@ -70,7 +67,7 @@ class _Lines(NamedTuple):
         return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="\n")
 
 
-class Row(NamedTuple):
+class TextRow(NamedTuple):
     """One row of a text file."""
 
     line: int
@@ -86,7 +83,7 @@ def read_lines(path: Path) -> Iterator[str]:
         yield from block.lines()
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[TextRow]:
     """The rows of a text file that are not blank; a .csv file is separated by comma."""
     comma = path.name.lower().removesuffix(".gz").endswith(".csv")
     for block in _blocks(path, comma=comma):
@@ -121,8 +118,7 @@ def read_text(path: Path, options: ReadOptions, *, comma: bool) -> FactTable:
     table = columns.gather(parts, layout)
     if not len(table):
         raise WhereofError(f"{path}: no facts below the header; add some")
-    notes = (f"line {first.line} {layout.note}",) if layout.note else ()
-    return replace(table, notes=notes)
+    return table
 
 
 def _blocks(path: Path, *, comma: bool) -> Iterator[_Lines]:
@@ -192,13 +188,13 @@ def _check(path: Path, data: bytes, line: int) -> None:
             ) from None
 
 
-def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[Row]:
+def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[TextRow]:
     """The rows of a block that are not blank, one by one."""
     if not comma:
         for number, line in enumerate(block.lines(), block.line):
             # A line of TABs has empty cells, which are an error.
             if line.strip(" \r\n"):
-                yield Row(number, line.removesuffix("\n").split("\t"), number + 1)
+                yield TextRow(number, line.removesuffix("\n").split("\t"), number + 1)
         return
     reader = csv.reader(block.lines(), strict=True)
     number = block.line
@@ -206,7 +202,7 @@ def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[Row]:
         for cells in reader:
             stop = block.line + reader.line_num
             if len(cells) > 1 or "".join(cells).strip():
-                yield Row(number, cells, stop)
+                yield TextRow(number, cells, stop)
             number = stop
     except csv.Error as error:
         lone = "new-line character" in str(error)
@@ -256,7 +252,7 @@ def _is_well_quoted(data: bytes) -> bool:
     return len(opening) == len(closing) and bool(outside[opening].all() and outside[closing].all())
 
 
-def _read_slowly(path: Path, rows: Iterable[Row], layout: ColumnLayout, first: Row) -> Part:
+def _read_slowly(path: Path, rows: Iterable[TextRow], layout: ColumnLayout, first: TextRow) -> Part:
     """The used columns of some rows; an error names the line of the first bad row."""
     part: dict[str, list[Any]] = {role: [] for role in layout.places}
     for row in rows:
