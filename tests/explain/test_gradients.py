@@ -64,7 +64,7 @@ def test_ratings_are_explained_in_their_own_units(tmp_path: Path) -> None:
 
 def test_ratings_that_are_not_there_are_asked_for() -> None:
     with pytest.raises(WhereofError, match="does not contain them"):
-        Losses.of(make_run("mf", loss="squared")._trained)
+        Losses(make_run("mf", loss="squared")._trained)
 
 
 def test_cosine_is_zero_where_a_gradient_vanishes() -> None:
@@ -72,7 +72,7 @@ def test_cosine_is_zero_where_a_gradient_vanishes() -> None:
     run = make_run("distmult")
     run.entity_rows[0] = run.relation_rows[0] = 0
     scored, fact_ids = scored_of(run, "e0", "r0", "e3"), np.arange(run.dataset.n_facts)
-    assert Losses.of(run._trained).norms(fact_ids).max() > 0
+    assert Losses(run._trained).norms(fact_ids).max() > 0
     aim = Aim("probability")
     found = get_method("gradient-cos").estimate(scored, fact_ids, Context(aim))
     np.testing.assert_array_equal(found, 0)

@@ -188,7 +188,7 @@ def test_some_facts_stand_for_all_without_bias(monkeypatch: pytest.MonkeyPatch) 
     trained = make_run("distmult", inverse=True)._trained
     size = trained.scorer.entity_rows.size + trained.scorer.relation_rows.size
     vector = np.random.default_rng(0).normal(size=size)
-    whole = Curvature(Losses.of(trained), np.arange(len(FACTS)), 1.0)
+    whole = Curvature(Losses(trained), np.arange(len(FACTS)), 1.0)
     wanted = vector @ whole.gauss_newton(vector)
     n_seeds = 400
     drawn = np.array(

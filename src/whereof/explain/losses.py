@@ -6,8 +6,6 @@ Regularisation is left out.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import row_function
-from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.explain import _gradient_kernels as kernels
 from whereof.explain.method import able_method
@@ -133,25 +130,20 @@ class _Block(NamedTuple):
     """(n, n_candidates) derivative of the loss with respect to every score."""
 
 
-@dataclass(frozen=True, eq=False)
 class Losses:
-    """Losses of all training facts under given parameters."""
+    """Losses of all training facts of a run under its parameters."""
 
-    scorer: Scorer
-    dataset: Dataset
-    loss: str
-    inverse: bool
-
-    @classmethod
-    def of(cls, trained: Trained) -> "Losses":
-        """The losses of a run under its own parameters."""
-        config = trained.config
-        if config.rated and trained.dataset.ratings is None:
-            raise WhereofError(
-                "this run learned ratings but does not contain them, so its losses are unknown; "
-                f"choose another method, such as {able_method('groups').name}"
-            )
-        return cls(trained.scorer, trained.dataset, config.loss, config.inverse)
+    def __init__(self, trained: Trained) -> None:
+        self.trained, self.scorer, self.dataset = trained, trained.scorer, trained.dataset
+        self.loss, ratings = trained.config.loss, trained.dataset.ratings
+        self._targets = np.zeros(self.dataset.n_facts)  # of the squared loss
+        if self.loss == "squared":
+            if ratings is None:
+                raise WhereofError(
+                    "this run learned ratings but does not contain them, so its losses are "
+                    f"unknown; choose another method, such as {able_method('groups').name}"
+                )
+            self._targets = ratings.standardised()
 
     def products(self, fact_ids: FactIds, direction: Parameters) -> Numbers:
         """(n,) dot product of each fact's loss gradient with a direction of the parameters."""
@@ -215,9 +207,13 @@ class Losses:
     def _blocks(self, fact_ids: FactIds) -> Iterator[tuple[slice, list[_Block]]]:
         """Blocks of facts with all their directions, small enough for memory."""
         size = max(_CELLS // len(self.scorer.entity_rows), 1)
+        directions = range(1 + self.trained.config.inverse)
         for start in range(0, len(fact_ids), size):
             part = slice(start, min(start + size, len(fact_ids)))
-            yield part, [self._block(fact_ids[part], d) for d in range(1 + self.inverse)]
+            yield (
+                part,
+                [self._block(fact_ids[part], d) for d in directions],
+            )
 
     def _block(self, fact_ids: FactIds, direction: int) -> _Block:
         data, facts = self.dataset, self.dataset.train[fact_ids]
@@ -229,14 +225,6 @@ class Losses:
         answers, slopes = facts[:, asked].astype(np.int64) - places.start, jacobian.scores()
         kernels.turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
         return _Block(jacobian, answers, slopes)
-
-    @cached_property
-    def _targets(self) -> Numbers:
-        """(n_facts,) targets of the squared loss."""
-        ratings = self.dataset.ratings
-        if self.loss == "squared" and ratings is not None:
-            return ratings.standardised()
-        return np.zeros(self.dataset.n_facts)
 
 
 def _squares(blocks: list[_Block], n_entities: int) -> Numbers:

@@ -29,7 +29,7 @@ class GradientDot(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         gradient = gradient_of(scored, context.aim)
-        return -Losses.of(scored.trained).products(fact_ids, gradient)
+        return -Losses(scored.trained).products(fact_ids, gradient)
 
 
 class GradientCos(Method):
@@ -41,7 +41,7 @@ class GradientCos(Method):
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        gradient, losses = gradient_of(scored, context.aim), Losses.of(scored.trained)
+        gradient, losses = gradient_of(scored, context.aim), Losses(scored.trained)
         lengths = losses.norms(fact_ids) * norm(gradient)
         products = losses.products(fact_ids, gradient)
         cosines = np.zeros(len(fact_ids))

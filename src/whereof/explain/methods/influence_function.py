@@ -62,7 +62,7 @@ class InfluenceFunction(Method):
             curvature = Curvature.of(trained, context.seed)
             solved = solve_by_conjugate_gradients(curvature.gauss_newton, gradient, DAMPING)
         direction = unflatten(solved, trained.scorer)
-        return -Losses.of(trained).products(fact_ids, direction)
+        return -Losses(trained).products(fact_ids, direction)
 
 
 INFLUENCE_FUNCTION = InfluenceFunction()
@@ -85,7 +85,7 @@ class Curvature:
         if n_facts > _MOST_FACTS:
             order = shuffled(np.uint64(seed), n_facts, 0, CURVATURE_STREAM)
             fact_ids = np.sort(order[:_MOST_FACTS])
-        return cls(Losses.of(trained), fact_ids, n_facts / len(fact_ids))
+        return cls(Losses(trained), fact_ids, n_facts / len(fact_ids))
 
     def gauss_newton(self, vector: Numbers) -> Numbers:
         """Product of the Gauss-Newton matrix with a vector."""
@@ -102,11 +102,10 @@ class Curvature:
 
     def moved(self, change: Numbers | float) -> "Curvature":
         """The same at changed parameters, in double precision."""
-        scorer = self.losses.scorer
-        rows = flatten(Parameters(scorer.entity_rows, scorer.relation_rows)) + change
-        entities, relations = unflatten(rows, scorer)
-        there = replace(scorer, entity_rows=entities, relation_rows=relations)
-        return replace(self, losses=replace(self.losses, scorer=there))
+        trained = self.losses.trained
+        rows = unflatten(flatten(trained.parameters) + change, trained.scorer)
+        there = replace(trained, scorer=replace(trained.scorer, **rows._asdict()))
+        return replace(self, losses=Losses(there))
 
 
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
