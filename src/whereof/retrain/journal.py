@@ -54,7 +54,8 @@ class Journal:
     """Standings of predictions in all retrainings so far, by removed facts."""
 
     def __init__(self, file: int | None = None) -> None:
-        self._file = file
+        self.file = file
+        """Its descriptor; with None, results are kept in memory only."""
         self._found: dict[str, dict[Spot, tuple[Any, ...]]] = {}
 
     def __len__(self) -> int:
@@ -73,19 +74,12 @@ class Journal:
 
     def add(self, removed: FactIds, spots: NDArray[np.int64], standings: Standings) -> None:
         """Add a retraining; it is on disk afterwards, unless OSError is raised."""
-        record = {
-            "removed": removed_key(removed),
-            "spots": spots.tolist(),
-            "standings": standings.tolist(),
-        }
+        key = removed_key(removed)
+        record = {"removed": key, "spots": spots.tolist(), "standings": standings.tolist()}
         self._remember(record)
-        if self._file is not None:
+        if self.file is not None:
             # Start on a new line, because the last line may have been cut short.
-            os.write(self._file, f"\n{json.dumps(record)}".encode())
-
-    def forget_file(self) -> None:
-        """From now on, keep results in memory only."""
-        self._file = None
+            os.write(self.file, f"\n{json.dumps(record)}".encode())
 
     def _remember(self, record: Mapping[str, Any]) -> None:
         known = self._found.setdefault(record["removed"], {})
@@ -108,15 +102,13 @@ def open_journal(path: Path, events: Events | None = None) -> Iterator[Journal]:
     """Open or create the journal at a path; if that is impossible, it is in memory only."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        file = path.open("ab", buffering=0)
     except OSError as error:
         note = f"retrainings are not kept: {path.parent}: {error.strerror}"
         (events or Events()).emit(Note(note))
         yield Journal()
         return
-    try:
-        journal = Journal(file)
+    with file:
+        journal = Journal(file.fileno())
         journal.read(path)
         yield journal
-    finally:
-        os.close(file)

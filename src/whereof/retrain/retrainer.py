@@ -58,10 +58,8 @@ class Retrainer:
             assert not isinstance(standings, Parameters)
             self._keep(lacking[number], predictions, standings)
         self.counts.update(retrained=len(lacking), known=n_known)
-        first, *others = (
-            self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]
-        )
-        return Outcomes(first, tuple(others), len(lacking), n_known)
+        found = [self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]]
+        return Outcomes(found[0], tuple(found[1:]), len(lacking), n_known)
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
         """Yield rows trained without each set of facts, as they finish; -1 is the control."""
@@ -88,29 +86,26 @@ class Retrainer:
         try:
             self.journal.add(job.removed, predictions.places[job.which], standings)
         except OSError as error:
-            self.journal.forget_file()
+            self.journal.file = None
             self.events.emit(Note(f"retrainings are no longer kept: {error.strerror}"))
 
     def _check(self, jobs: Sequence[Job]) -> None:
         n_facts = len(self.recipe.problem.facts)
-        for job in jobs:
-            bad = job.removed[(job.removed < 0) | (job.removed >= n_facts)]
+        for removed in (job.removed for job in jobs):
+            bad = removed[(removed < 0) | (removed >= n_facts)]
             if len(bad):
                 raise WhereofError(f"no fact {bad[0]} to remove; choose from 0 to {n_facts - 1}")
-            if len(job.removed) == n_facts:
-                raise WhereofError(
-                    f"without all {n_facts} facts nothing is left to train on; remove fewer, "
-                    "by a smaller k or top"
-                )
+            if len(removed) == n_facts:
+                what = f"without all {n_facts} facts nothing is left to train on"
+                raise WhereofError(f"{what}; remove fewer, by a smaller k or top")
 
 
 def _merge(jobs: Sequence[Job]) -> list[Job]:
     """Merge jobs that remove the same facts into one with all their predictions."""
     merged: dict[str, Job] = {}
     for job in jobs:
-        before = merged.get(job.key)
-        which = job.which if before is None else np.union1d(before.which, job.which)
-        merged[job.key] = Job(job.removed, np.unique(which))
+        before = merged.get(job.key, Job(job.removed, job.which[:0]))
+        merged[job.key] = Job(job.removed, np.union1d(before.which, job.which))
     return list(merged.values())
 
 
@@ -126,11 +121,6 @@ class Case:
     @property
     def seed(self) -> int:
         return self.trained.config.seed
-
-    def leave_out(self, predictions: Predictions, fact_ids: FactIds) -> Outcomes:
-        """Standings after retraining without each fact alone."""
-        which = np.arange(len(predictions))
-        return self.retrainer.ask(predictions, [Job.of([fact], which) for fact in fact_ids])
 
     def predictions(self, predictions: Iterable[Prediction]) -> Predictions:
         """Predictions in the form that retraining takes."""

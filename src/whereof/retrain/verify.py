@@ -97,31 +97,23 @@ class Summary:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of retraining without the chosen facts, and what was predicted."""
+    """The result of retraining without the chosen facts, and what was predicted.
+
+    docs/verify.md describes the fields.
+    """
 
     prediction: NamedPrediction
-    """The prediction and its standing in the stored run."""
     removed: tuple[int, ...]
-    """Ids of the removed facts, in order."""
     before: Standing
-    """After retraining with all facts: the control."""
     predicted: Standing | None
-    """After rolling back the removed facts together; None for a run without a trace."""
     actual: Standing
-    """After retraining without them."""
     control_matches_run: bool
-    """Whether the control has the same standing as the stored run, to nine digits."""
     facts: tuple[RemovedFact, ...]
     each: tuple[EachFact, ...]
-    """Results of removing every fact alone, with `each`."""
     seeds: tuple[OfSeed, ...]
-    """Results of every seed, the run's own first, with several `seeds`."""
     summary: Summary | None
-    """Summary over several seeds."""
     n_retrainings: int
-    """Number of retrainings that the verdict uses."""
     n_known: int
-    """Number of them that were in the journal already."""
     method: str
     engine: str
     seconds: float

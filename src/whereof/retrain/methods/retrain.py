@@ -1,6 +1,7 @@
 """Exact influence: retrain the model without each fact."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from whereof.errors import WhereofError
 from whereof.explain.method import Context, Method, Ranked, Sets, rank_influences
 from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import ScoredPrediction, Standings
+from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
 from whereof.types import FactIds, Numbers
 
@@ -40,13 +42,13 @@ class Retrain(Method):
         if not isinstance(case, Case):
             raise WhereofError("method retrain needs to retrain the run; use Run.explain")
         if not np.array_equal(scored.candidates.ids, scored.trained.all_candidates(asks).ids):
-            raise WhereofError(
-                f"method retrain requires all {asks}s as candidates; leave out candidates"
-            )
+            what = f"method retrain requires all {asks}s as candidates"
+            raise WhereofError(f"{what}; leave out candidates")
         asked = [scored.prediction]
         asked += [] if aim.rival is None else [scored.prediction.answered(aim.rival)]
-        predictions = case.predictions(asked)
-        found = case.leave_out(predictions, sets.fact_ids)
+        predictions, which = case.predictions(asked), range(len(asked))
+        jobs = [Job.of([fact], which) for fact in sets.fact_ids]
+        found = case.retrainer.ask(predictions, jobs)
         without, sigmoid = np.stack(found.jobs), scored.trained.config.loss == "sigmoid"
         control = _quantity(aim.of, found.control, sigmoid)
         influences = control - _quantity(aim.of, without, sigmoid)
@@ -63,15 +65,13 @@ class Retrain(Method):
 RETRAIN = Retrain()
 
 
-def _quantity(of: str, standings: Standings, sigmoid: bool) -> Numbers:
+def _quantity(of: str, standings: Standings, sigmoid: bool) -> Any:
     """What is explained, from standings (..., n_predictions)."""
     scores, probabilities = standings["score"], standings["probability"][..., 0]
     if of == "log_ratio":
-        return np.asarray(scores[..., 0] - scores[..., 1])
-    if of == "score":
-        return np.asarray(scores[..., 0])
-    if of == "probability":
-        return np.asarray(probabilities)
+        return scores[..., 0] - scores[..., 1]
+    if of in ("score", "probability"):
+        return standings[of][..., 0]
     if sigmoid:
-        return np.asarray(-np.logaddexp(0, -scores[..., 0]))
-    return np.asarray(np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)))
+        return -np.logaddexp(0, -scores[..., 0])
+    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
