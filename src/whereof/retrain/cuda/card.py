@@ -22,16 +22,11 @@ class Limits:
     """Resources of a GPU for thread blocks."""
 
     n_processors: int
-    threads: int
-    """The most threads of a block."""
-    lanes: int
-    """Number of threads in a warp."""
-    shared_bytes: int
-    """Bytes of shared memory per multiprocessor."""
-    block_bytes: int
-    """Bytes of shared memory that one block can use."""
-    cache_bytes: int
-    """Bytes of the cache that all multiprocessors share."""
+    threads: int  # the most of a block
+    lanes: int  # threads in a warp
+    shared_bytes: int  # shared memory per multiprocessor
+    block_bytes: int  # shared memory that one block can use
+    cache_bytes: int  # cache that all multiprocessors share
 
 
 class Card:

@@ -24,20 +24,15 @@ _PACKS_AT_ONCE = 4
 class Sizes:
     """Widths of rows in memory, padded so that threads read 16 bytes at a time."""
 
-    pack: int
-    """Numbers in a pack of 16 bytes."""
+    pack: int  # numbers in a pack of 16 bytes
     row: int
     relation_row: int
     query_row: int
-    parts: int
-    """A row and its moments, stored together: 1, 2 or 3 parts."""
-    most: int
-    """Number of candidates of a step."""
-    item: int
-    """Bytes per number."""
+    parts: int  # a row and its moments, stored together: 1, 2 or 3 parts
+    most: int  # candidates of a step
+    item: int  # bytes per number
     deferred: bool
-    n_rows: int
-    """Number of entities."""
+    n_rows: int  # entities
 
     @property
     def state(self) -> int:
@@ -81,27 +76,16 @@ class Sizes:
 class Layout:
     """The configuration of a launch."""
 
-    threads: int
-    """Threads per block; a block trains one model."""
-    blocks: int
-    """Blocks per multiprocessor."""
-    group: int
-    """Threads that share one row."""
-    packs: int
-    """Packs of a row per thread."""
-    turns: int
-    """Partial sums per group; twice the threads with half of them sum in the same order."""
-    held: int
-    """Rounds of candidates whose rows stay in shared memory between both passes."""
-    scored: int
-    """Rows that a group loads at a time in the first pass."""
-    moved: int
-    """Rows that a group loads at a time in the second pass."""
-    ahead: bool
-    """Whether to prefetch the rows of the next step: if the cache has room for them, but not for
-    all rows."""
-    room_shared: bool
-    """Whether shared memory has room for the data of every candidate."""
+    threads: int  # per block; a block trains one model
+    blocks: int  # per multiprocessor
+    group: int  # threads that share one row
+    packs: int  # of a row per thread
+    turns: int  # partial sums per group; twice the threads with half of them sum in the same order
+    held: int  # rounds of candidates whose rows stay in shared memory between both passes
+    scored: int  # rows that a group loads at a time in the first pass
+    moved: int  # rows that a group loads at a time in the second pass
+    ahead: bool  # prefetch the rows of the next step: the cache has room for them, but not for all
+    room_shared: bool  # shared memory has room for the data of every candidate
     shared_bytes: int
 
     def slots(self, limits: Limits) -> int:
@@ -149,22 +133,13 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
     n_groups = shape.threads // shape.group
     round_bytes, n_rounds = n_groups * sizes.row * sizes.item, math.ceil(sizes.most / n_groups)
     held = min((room - used) // round_bytes, n_rounds) if holds else 0
-    return replace(
-        shape,
-        blocks=blocks,
-        held=held,
-        room_shared=room_shared,
-        shared_bytes=used + held * round_bytes,
-    )
+    n_bytes = used + held * round_bytes
+    return replace(shape, blocks=blocks, held=held, room_shared=room_shared, shared_bytes=n_bytes)
 
 
 def _room(limits: Limits, blocks: int) -> int:
-    """Shared memory per block, for a number of blocks per multiprocessor."""
-    return min(limits.shared_bytes // blocks - _RESERVED, limits.block_bytes)
-
-
-_RESERVED = 1024
-"""Bytes of shared memory that the system reserves per block."""
+    """Shared memory per block, of which the system takes 1024 bytes, if so many share it."""
+    return min(limits.shared_bytes // blocks - 1024, limits.block_bytes)
 
 
 def draw_bytes(problem: Problem) -> int:

@@ -65,37 +65,28 @@ class CudaTrainer(Training):
         """The current tables, without padding."""
         found, rule = [], self.problem.rule
         host, arrays = self._fleet.to_host, self._fleet.arrays
-        widths = (self.problem.widths.entity, self.problem.widths.relation)
-        for (name, counts, end), width in zip(_NAMES, widths, strict=True):
-            state = np.concatenate(
-                [part[:, :width] for part in self._parts(host(arrays[name])[0], name)], axis=1
-            )
-            touched = np.zeros(0, np.int64)
-            tails = np.zeros((0, N_TAILS))
+        for name, counts, end in _NAMES:
+            padded = host(arrays[name])[0]
+            state = np.concatenate([padded[:, part] for part, _ in self._parts(name)], axis=1)
+            touched, tails = np.zeros(0, np.int64), np.zeros((0, N_TAILS))
             if rule.deferred:
                 touched = host(arrays[counts])[0].astype(np.int64)
                 times = host(arrays["times"])
-                tails = times[np.minimum(touched, len(times) - 1), :N_TAILS]
-            ledgers = {each: host(arrays[f"{each}{end}"]) for each in LEDGERS}
-            none = ledgers["owned"][:0]
-            found.append(
-                RowTable(
-                    state=np.ascontiguousarray(state),
-                    touched=touched,
-                    tails=np.ascontiguousarray(tails),
-                    owned=ledgers["owned"],
-                    negatives=none,
-                    drift=ledgers["drift"] if rule.deferred else none,
-                    projection=ledgers["projection"] if rule.constrained else none,
-                )
-            )
+                tails = times[np.minimum(touched, len(times) - 1), :N_TAILS].copy()
+            owned, drift, projection = (host(arrays[f"{each}{end}"]) for each in LEDGERS)
+            none = owned[:0]
+            kept = (drift if rule.deferred else none, projection if rule.constrained else none)
+            found.append(RowTable(state, touched, tails, owned, none, *kept))
         return found[0], found[1]
 
-    def _parts(self, state: Any, name: str) -> list[Any]:
-        """Views of a table's rows and of their moments, with padding."""
-        sizes = self._fleet.sizes
-        width = sizes.row if name == "entities" else sizes.relation_row
-        return [state[:, part * width : (part + 1) * width] for part in range(sizes.parts)]
+    def _parts(self, name: str) -> list[tuple[slice, slice]]:
+        """Columns of a table's rows and of their moments: with padding, and without."""
+        sizes, widths = self._fleet.sizes, self.problem.widths
+        padded, width = sizes.row, widths.entity
+        if name == "relations":
+            padded, width = sizes.relation_row, widths.relation
+        starts = ((part * padded, part * width) for part in range(sizes.parts))
+        return [(slice(one, one + width), slice(two, two + width)) for one, two in starts]
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         block = self._fleet.timeline.block_size
@@ -106,12 +97,10 @@ class CudaTrainer(Training):
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)
         fleet = self._fleet
-        xp, parts = fleet.card.xp, fleet.sizes.parts
+        xp = fleet.card.xp
         for name, counts, end in _NAMES:
-            state = arrays[f"{name}.state"]
-            width = state.shape[1] // parts
-            for number, part in enumerate(self._parts(fleet.arrays[name][0], name)):
-                part[:, :width] = xp.asarray(state[:, number * width : (number + 1) * width])
+            for padded, plain in self._parts(name):
+                fleet.arrays[name][0][:, padded] = xp.asarray(arrays[f"{name}.state"][:, plain])
             if self.problem.rule.deferred:
                 fleet.arrays[counts][0] = xp.asarray(arrays[f"{name}.touched"])
             for ledger in LEDGERS:
