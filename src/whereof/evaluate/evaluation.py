@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -295,14 +295,11 @@ def _with_nan(value: Any, kind: Any) -> Any:
     kinds = [each for each in get_args(kind) if each not in (NoneType, ...)]
     if value is None:
         return math.nan if kind is float else None
-    if isinstance(value, dict) and is_dataclass(kind):
-        hints = get_type_hints(kind)
-        return {name: _with_nan(each, hints.get(name)) for name, each in value.items()}
-    if isinstance(value, list) and get_origin(kind) is tuple:
-        last = len(kinds) - 1
-        return [_with_nan(each, kinds[min(place, last)]) for place, each in enumerate(value)]
-    if isinstance(value, dict) and get_origin(kind) is dict:
-        return {name: _with_nan(each, kinds[-1]) for name, each in value.items()}
     if NoneType in get_args(kind) and len(kinds) == 1:
         return _with_nan(value, kinds[0])
+    if isinstance(value, list) and get_origin(kind) is tuple:
+        return [*map(_with_nan, value, chain(kinds, repeat(kinds[-1])))]
+    if isinstance(value, dict) and (kinds or is_dataclass(kind)):
+        hints = get_type_hints(kind) if is_dataclass(kind) else dict.fromkeys(value, kinds[-1])
+        return {name: _with_nan(each, hints.get(name)) for name, each in value.items()}
     return value
