@@ -44,7 +44,6 @@ def ranking_metrics(ranks: Numbers) -> dict[str, float]:
 
 
 def _mean_metrics(sides: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The mean of several sides, each counting the same."""
     return {
         name: _mean_metrics([side[name] for side in sides])
         if isinstance(value, dict)
@@ -141,7 +140,7 @@ class SplitEvaluator:
         if not len(facts):
             names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
             return dict.fromkeys([*names, "mrr"], 0.0)
-        filters = (_before(split), _SPLITS)
+        filters = (_SPLITS[: _SPLITS.index(split)], _SPLITS)
         ranks, alone = self.ranks(scorer, facts, filters=filters, events=events).T
         user = np.unique(facts[:, SUBJECT], return_inverse=True)[1]
         n_items = np.bincount(user)
@@ -229,14 +228,11 @@ def new_facts(dataset: Dataset, split: str) -> Facts:
     facts: Facts = getattr(dataset, split)
     if not dataset.two_way:
         return facts
-    before = np.concatenate([getattr(dataset, name) for name in _before(split)])
+    earlier = _SPLITS[: _SPLITS.index(split)]
+    before = np.concatenate([getattr(dataset, name) for name in earlier])
     both = (each.astype(np.int64) for each in (facts, before))
     pairs, seen = (each[:, SUBJECT] << 32 | each[:, OBJECT] for each in both)
     return facts[~np.isin(pairs, seen)]
-
-
-def _before(split: str) -> tuple[str, ...]:
-    return _SPLITS[: _SPLITS.index(split)]
 
 
 @kernel

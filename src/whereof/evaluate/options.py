@@ -13,7 +13,6 @@ _Words = str | list | tuple  # type: ignore[type-arg]
 _Own = TypeVar("_Own", bound=Settings)
 _PROTOCOLS = registry.PROTOCOLS
 HOW, WHICH = "Evaluation", "Predictions"
-"""Groups of options."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,6 @@ def _check_known(noun: str, words: Iterable[str], allowed: Sequence[str]) -> Non
 
 
 def _pairs(value: str) -> dict[str, str]:
-    """A dict from NAME=VALUE pairs separated by commas."""
     parts = [part.partition("=") for part in _listed("settings", value) or ()]
     for name, equals, _ in parts:
         if not equals:

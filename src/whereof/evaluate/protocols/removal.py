@@ -108,7 +108,7 @@ class RemovalProtocol(protocol.Protocol):
                 found.setdefault((method, k), []).append(_measure(sample, sets, outcomes))
         rows = [_row(method, k, mine, options.seed) for (method, k), mine in found.items()]
         queries = [[made.answered(None) for made in sample.predictions] for sample in task.seeds]
-        significance, changes = list[Significance](), list[Change]()
+        tests, changes = list[Significance](), list[Change]()
         for row in rows:
             if row.method == options.baseline:
                 continue
@@ -118,11 +118,10 @@ class RemovalProtocol(protocol.Protocol):
                 differences = [one[metric] - two[metric] for one, two in both]
                 mean, interval, seeds = measured(differences, options.seed)
                 p_value = statistics.randomisation_p(differences, options.seed, queries=queries)
-                significance.append(Significance(*names, metric, mean, p_value, interval, seeds))
+                tests.append(Significance(*names, metric, mean, p_value, interval, seeds))
             lower = np.concatenate([two["left"] - one["left"] for one, two in both])
             changes.append(Change(*names, statistics.spread(lower), row.removed_mean))
-        tests, changed = tuple(significance), tuple(changes)
-        return {"removal": tuple(rows), "significance": tests, "changes": changed}
+        return {"removal": tuple(rows), "significance": tuple(tests), "changes": tuple(changes)}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         baseline = found.options.get("baseline")
@@ -149,17 +148,15 @@ class RemovalProtocol(protocol.Protocol):
         for row in reversed(first.values()):
             if row.method != baseline and row in known:
                 yield _sentence(row, others.get(row.k), found)
-        moved = [
-            f"{show(row.tc_released, 'percent')} instead of {show(row.tc, 'percent')} "
-            f"({_label(row)})"
-            for row in known
-            if is_number(row.tc_released) and row.tc_released != row.tc
-        ]
+        moved = []
+        for row in known:
+            if is_number(row.tc_released) and row.tc_released != row.tc:
+                tc, released = show(row.tc, "percent"), show(row.tc_released, "percent")
+                moved.append(f"{released} instead of {tc} ({_label(row)})")
         if moved:
             yield (
                 "TC ignores answers that are known from training, also if their fact is removed. "
-                "If answers known only from removed facts count as new, TC is "
-                f"{', '.join(moved)}."
+                f"If answers known only from removed facts count as new, TC is {', '.join(moved)}."
             )
 
     def headlines(self, found: Evaluation) -> list[str]:
@@ -250,7 +247,6 @@ def _starred(found: Evaluation, table: Table) -> Table:
 
 
 def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
-    """The effect of removal for one method and size, compared with the baseline."""
     seeds = f" (mean of {row.n_seeds} seeds)" if row.n_seeds > 1 else ""
     said = (
         f"Removing {facts_text(row.method, row.k, row.removed_mean)} lowers the {found.quantity} "
@@ -267,7 +263,6 @@ def _sentence(row: Removal, other: Removal | None, found: Evaluation) -> str:
 
 
 def _compared(row: Removal, other: Removal, metric: str, found: Evaluation) -> str:
-    """The difference, and whether chance explains it."""
     difference = getattr(row, metric) - getattr(other, metric)
     if not difference:
         return "no difference"

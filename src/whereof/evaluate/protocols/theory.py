@@ -220,7 +220,6 @@ def _choose(sample: Sample) -> list[FactIds]:
 
 
 def _bound(found: Evaluation) -> str:
-    """What the stability bound says, or why there is none."""
     row, size = found.theory, found.config.get("batch_size", 1)
     if is_number(row.stability_bound):
         meaning = "below 1"
@@ -252,8 +251,8 @@ def _rates(retrainer: Retrainer) -> Numbers:
     recipe, problem = retrainer.recipe, retrainer.recipe.problem
     timeline = problem.timeline()
     n_epochs, n_more = divmod(recipe.n_facts, len(problem.facts))
-    n_batches = math.ceil(n_more / problem.config.batch_size)
-    n_steps = n_epochs * timeline.updates_per_epoch + n_batches * problem.n_directions
+    n_last = math.ceil(n_more / problem.config.batch_size) * problem.n_directions
+    n_steps = n_epochs * timeline.updates_per_epoch + n_last
     return timeline.rates(np.arange(n_steps))
 
 
