@@ -182,7 +182,6 @@ class Measuring:
             return None
 
     def _asked(self, part: Part) -> Any:
-        """What tells a result from others."""
         identity, version = self.engine.identity, __version__
         return plain({"format": _FORMAT, "part": part, "engine": identity, "whereof": version})
 
@@ -224,11 +223,10 @@ class Measuring:
 
     def _significance(self, run: Run, part: Part, evaluation: Evaluation) -> list[Significance]:
         """Rollback against every baseline; by now no retraining is needed."""
-        found = []
-        for baseline in part.other_baselines:
-            options = part.options.replace(methods=(baseline, "rollback"), baseline=baseline)
-            found.append(self._evaluate(run, options))
-        rows = [row for each in (*found, evaluation) for row in each.significance]
+        every, found = part.options, []
+        for it in part.other_baselines:
+            found.append(self._evaluate(run, every.replace(methods=(it, "rollback"), baseline=it)))
+        rows = (row for each in (*found, evaluation) for row in each.significance)
         return [row for row in rows if row.method == "rollback"]
 
     def _other_credit(self, run: Run, other: Run, part: Part) -> dict[str, Any]:

@@ -78,31 +78,21 @@ class PaperOptions(Settings):
     """Which of the paper's experiments to repeat, and where to keep the results."""
 
     dataset: str = field(default="nations", metadata={"choices": tuple(DATASETS)})
-    models: str | tuple = choice(",".join(MODELS), "models, separated by commas", "Experiments")  # type: ignore[type-arg]
+    models: str | tuple = choice(",".join(MODELS), "models, separated by commas", "Paper")  # type: ignore[type-arg]
     seeds: int | None = number(
-        None,
-        "number of seeds for each model: 42, 43 and so on  [default: 5 on Nations; else 3 for "
-        "distmult with adam-lazy, 1 for the others]",
-        "Experiments",
-        1,
+        None, "number of seeds  [default: Nations 5, else 1; distmult with adam-lazy 3]", "Paper", 1
     )
     limit: int | None = number(
-        None,
-        "number of test predictions, drawn at random  [default: all on Nations, else 100]",
-        "Experiments",
-        1,
+        None, "number of random test predictions  [default: Nations all, else 100]", "Paper", 1
     )
     out: str | Path | None = choice(
-        None, "folder for the results  [default: runs/paper-DATASET]", "Experiments", short="-o"
+        None, "folder for the results  [default: runs/paper-DATASET]", "Paper", short="-o"
     )
-    data_dir: str | Path | None = choice(None, "folder with the named datasets", "Experiments")
+    data_dir: str | Path | None = choice(None, "folder with the named datasets", "Paper")
     engine: EngineOptions = field(default_factory=EngineOptions)
     """As asked for; `auto` is settled later."""
     time_budget: float | str | None = choice(
-        None,
-        "stop after this time: seconds, or 90s, 10m, 2h; run the same command again to continue",
-        "Experiments",
-        metavar="TIME",
+        None, "stop after a time such as 90s or 2h; run again to continue", "Paper", metavar="TIME"
     )
 
     def __post_init__(self) -> None:

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from whereof._version import __version__
 from whereof.chart import Chart
@@ -33,8 +33,7 @@ _SCATTERS = {
 }
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A figure as SVG."""
 
     name: str
