@@ -5,7 +5,8 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
-from rich.cells import cell_len, chop_cells
+from rich import get_console
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.style import Style
@@ -121,15 +122,8 @@ def _wrapped(text: str, width: int) -> list[str]:
     """The lines of a cell; a word that is too long goes on in the next line."""
     if cell_len(text) <= width:
         return [text]
-    lines = [""]
-    for word in text.split():
-        joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if cell_len(joined) <= width:
-            lines[-1] = joined
-            continue
-        first, *others = chop_cells(word, width)
-        lines = [*lines, first, *others] if lines[-1] else [first, *others]
-    return lines
+    words = Text(" ".join(text.split()))
+    return [line.plain for line in words.wrap(get_console(), width)]
 
 
 def _widths(
