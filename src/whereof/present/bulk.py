@@ -79,11 +79,8 @@ def open_journal(
         raise WhereofError(f"no unfinished work for {out}; leave out --resume to begin it")
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            held = lock(path)
-        except WhereofError:
-            busy = f"{out} is being written by another process; wait, or choose another file"
-            raise WhereofError(busy) from None
+        busy = f"{out} is being written by another process; wait, or choose another file"
+        held = lock(path, busy)
     with held, path.open("r+b") as file:
         journal = Unfinished(path, file)
         with writing_to(path):

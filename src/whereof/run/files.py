@@ -63,17 +63,16 @@ def draft_of(path: Path, *, folder: bool = False) -> Iterator[Path]:
             draft.unlink()
 
 
-def lock(path: Path) -> IO[bytes]:
-    """Lock a run for this process until the returned file is closed."""
+def lock(path: Path, busy: str = "") -> IO[bytes]:
+    """Lock a run, or other work, for this process until the returned file is closed."""
     file = path.open("ab")
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.close()
-            raise WhereofError(
-                f"{path.parent} is being trained by another process; wait for it"
-            ) from None
+            trained = f"{path.parent} is being trained by another process; wait for it"
+            raise WhereofError(busy or trained) from None
     return file
 
 
