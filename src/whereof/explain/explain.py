@@ -15,25 +15,11 @@ from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.explain.explanation import (
-    Contrast,
-    ExplainedFact,
-    Explanation,
-    Joint,
-    NamedPrediction,
-)
+from whereof.explain import explanation as records
+from whereof.explain import method
+from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.facts import find_all, find_facts
 from whereof.explain.graph import find_graph
-from whereof.explain.method import (
-    Aim,
-    Context,
-    Method,
-    Ranked,
-    Sets,
-    able_method,
-    get_method,
-    prepare,
-)
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
@@ -59,8 +45,8 @@ def explain(
 ) -> Explanation:
     """Explain the prediction with these names; a method that retrains needs a retrainer."""
     start = time.perf_counter()
-    scored = find_scored(trained, names, options)
-    prepared = prepare(get_method(options.method), trained, [scored.prediction], events)
+    scored, chosen = find_scored(trained, names, options), method.get_method(options.method)
+    prepared = method.prepare(chosen, trained, [scored.prediction], events)
     return Explainer(scored, options, retrainer, prepared).explanation(start)
 
 
@@ -101,12 +87,12 @@ class Explainer:
     ) -> None:
         self.scored, self.trained, self.options = scored, scored.trained, options
         self.method = _checked_method(self.trained, options)
-        self.remover = able_method("groups", options.method)
-        self.aim = Aim.of_options(scored, options.of, options.instead_of)
+        self.remover = method.able_method("groups", options.method)
+        self.aim = method.Aim.of_options(scored, options.of, options.instead_of)
         if prepared is None:
-            prepared = prepare(self.method, self.trained, [scored.prediction])
+            prepared = method.prepare(self.method, self.trained, [scored.prediction])
         asked = (options.seed, options.top, options.opposing, options.exhaustive)
-        self.context = Context(self.aim, *asked, prepared, retrainer)
+        self.context = method.Context(self.aim, *asked, prepared, retrainer)
 
     def explanation(self, start: float | None = None) -> Explanation:
         """The facts with their names, and what else the options ask for."""
@@ -146,7 +132,7 @@ class Explainer:
         chosen, ranked = self._rank(np.sort(fact_ids), top=None, opposing=False)
         return self.name_facts(chosen, replace(ranked, totals=None))
 
-    def name_facts(self, fact_ids: FactIds, ranked: Ranked) -> tuple[ExplainedFact, ...]:
+    def name_facts(self, fact_ids: FactIds, ranked: method.Ranked) -> tuple[ExplainedFact, ...]:
         """Ranked facts with names, influence, and the parts they share with the prediction."""
         trained, totals, after, found = self.trained, ranked.totals, ranked.standings, []
         shared = shared_parts(trained, self.scored.prediction, fact_ids, self.aim.rival).tolist()
@@ -183,28 +169,28 @@ class Explainer:
             )
         return wanted
 
-    def _rank(self, fact_ids: FactIds, **changes: Any) -> tuple[FactIds, Ranked]:
+    def _rank(self, fact_ids: FactIds, **changes: Any) -> tuple[FactIds, method.Ranked]:
         """The strongest of these facts; changes: fields of the context."""
         context = replace(self.context, **changes) if changes else self.context
-        ranked = self.method.rank(self.scored, Sets.each(fact_ids), context)
+        ranked = self.method.rank(self.scored, method.Sets.each(fact_ids), context)
         return fact_ids[ranked.chosen], ranked
 
-    def _stability(self, adjacent: FactIds) -> tuple[Joint, ...]:
+    def _stability(self, adjacent: FactIds) -> tuple[records.Joint, ...]:
         """The prediction without its strongest supporting facts."""
         best, _ = self._rank(self._filtered(adjacent), top=max(_STEPS), opposing=False)
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
-    def _remove(self, fact_ids: FactIds) -> Joint:
+    def _remove(self, fact_ids: FactIds) -> records.Joint:
         """The prediction without these facts together."""
         context = self.context
         if self.remover is not self.method:
             self.remover.check(self.trained)
-            prepared = prepare(self.remover, self.trained, [self.scored.prediction])
+            prepared = method.prepare(self.remover, self.trained, [self.scored.prediction])
             context = replace(context, prepared=prepared)
-        sets = Sets.of([fact_ids, *fact_ids[:, None]])
+        sets = method.Sets.of([fact_ids, *fact_ids[:, None]])
         after = self.remover.remove(self.scored, sets, context)
         (stands,) = name_standings(self.trained, after.standings[:1])
-        return Joint(
+        return records.Joint(
             **vars(stands),
             fact_ids=tuple(fact_ids.tolist()),
             influence=float(after.influences[0]),
@@ -212,12 +198,12 @@ class Explainer:
             top_answer_changes=bool(after.standings["top"][0] != self.scored.top),
         )
 
-    def _contrast(self) -> Contrast | None:
+    def _contrast(self) -> records.Contrast | None:
         rival, entities = self.aim.rival, self.trained.dataset.entities
         if rival is None:
             return None
         stands = self.scored.answered(rival).standing
-        return Contrast(
+        return records.Contrast(
             **vars(stands),
             answer=entities.name(rival),
             label=entities.label(rival),
@@ -245,14 +231,14 @@ def explain_each(
     Options that fit no prediction are refused immediately.
     """
     _check(trained, options, threads)
-    data, method = trained.dataset, get_method(options.method)
+    data, chosen = trained.dataset, method.get_method(options.method)
     prepared: Arrays = {}
-    if method.prepares is not None:  # only then are all predictions read in advance
+    if chosen.prepares is not None:  # only then are all predictions read in advance
         predictions, found = list(predictions), []
         for listed in predictions:
             with suppress(WhereofError):  # reported when it is explained
                 found.append(listed.find(trained, asks=options.asks))
-        prepared = prepare(method, trained, found, events)
+        prepared = method.prepare(chosen, trained, found, events)
     # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
     candidates_of = lru_cache(64)(partial(find_candidates, trained, wanted=options.candidates))
 
@@ -274,13 +260,13 @@ rank_many = partial(explain_each, Explainer.ranking)
 """The same, but with only the ids of the facts."""
 
 
-def _checked_method(trained: Trained, options: ExplainOptions) -> Method:
-    method = get_method(options.method)
-    method.check(trained)
-    if options.graph and "groups" not in method.can:
-        able = able_method("groups").name
+def _checked_method(trained: Trained, options: ExplainOptions) -> method.Method:
+    chosen = method.get_method(options.method)
+    chosen.check(trained)
+    if options.graph and "groups" not in chosen.can:
+        able = method.able_method("groups").name
         raise WhereofError(f"graph requires method {able}, not {options.method}")
-    return method
+    return chosen
 
 
 def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
@@ -288,13 +274,13 @@ def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> No
     if threads is not None and threads < 1:
         raise WhereofError(f"threads is {threads}; give a number from 1 on")
     data = trained.dataset
-    if "retraining" in get_method(options.method).needs:
+    if "retraining" in method.get_method(options.method).needs:
         raise WhereofError(
             f"method {options.method} explains one prediction at a time; choose another for many"
         )
     _checked_method(trained, options)
     if options.stability or options.without is not None:
-        able_method("groups", options.method).check(trained)
+        method.able_method("groups", options.method).check(trained)
     if not data.two_way:
         find_all(data.relations, options.relation)
     find_all(data.entities, options.entity)
@@ -352,7 +338,7 @@ def filter_facts(
     data = trained.dataset
     if options.relation and data.two_way:
         raise WhereofError("two-way data has no relations to choose from; leave out relation")
-    if get_method(options.method).same_answer:
+    if method.get_method(options.method).same_answer:
         column = SUBJECT if prediction.asks == "subject" else OBJECT
         fact_ids = fact_ids[data.train[fact_ids, column] == prediction.target]
     if options.role is not None:
@@ -369,10 +355,10 @@ def filter_facts(
     return fact_ids
 
 
-def name_prediction(scored: ScoredPrediction) -> NamedPrediction:
+def name_prediction(scored: ScoredPrediction) -> records.NamedPrediction:
     """The prediction with names and its standing."""
     stands, names = vars(scored.standing), _names(scored.trained.dataset, scored.prediction)
-    return NamedPrediction(
+    return records.NamedPrediction(
         **stands | names | {"labels": names["labels"] | stands["labels"]},
         asks=scored.prediction.asks,
         n_candidates=len(scored.candidates.ids),
