@@ -17,14 +17,26 @@ if TYPE_CHECKING:
 
 
 def write_report(
-    run: "Run", out: Path, evaluations: Sequence[Any], examples: int, force: bool, events: Events
+    run: "Run",
+    out: str | Path = "report.html",
+    *,
+    evaluations: Sequence[Any] = (),
+    examples: int = 3,
+    force: bool = False,
+    events: Events | None = None,
 ) -> Path:
-    """Write the page of a run; see `Run.report`."""
+    """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
+
+    The page needs no other files. `evaluations` are more evaluations, besides those in the run's
+    folder: results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is the number
+    of predictions that the page explains. `force` overwrites a file that exists.
+    """
     from whereof.evaluate.evaluation import Evaluation
     from whereof.present.report import report_page
 
     if examples < 0:
         raise WhereofError(f"examples is {examples}; give a number from 0 on")
+    out, events = Path(out), events or Events()
     check_free(out, force=force)
     found, notes = list[Evaluation](), list[str]()
     for path in [] if run.path is None else find_evaluations(run.path):

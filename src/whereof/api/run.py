@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from whereof import registry
 from whereof.api import keywords
+from whereof.api.report import write_report
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
@@ -317,24 +318,7 @@ class Run(ArrayRun):
                 (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
         return found
 
-    def report(
-        self,
-        out: str | Path = "report.html",
-        *,
-        evaluations: Sequence[Any] = (),
-        examples: int = 3,
-        force: bool = False,
-        events: Events | None = None,
-    ) -> Path:
-        """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
-
-        The page needs no other files. `evaluations` are more evaluations, besides those in the
-        run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
-        the number of predictions that the page explains. `force` overwrites a file that exists.
-        """
-        from whereof.api.report import write_report
-
-        return write_report(self, Path(out), evaluations, examples, force, events or Events())
+    report = write_report
 
     def verify(
         self,
