@@ -16,15 +16,13 @@ from whereof.units import count, show
 
 @dataclass(frozen=True)
 class Cost:
-    """The time that one part needs."""
+    """The time that one part needs with all its seeds; numbers are upper bounds."""
 
     part: Part
     n_retrainings: int
-    """An upper bound, over all seeds."""
     retraining_seconds: float
     """Estimated by a short probe."""
     n_trainings: int = 0
-    """Number of runs to train, with other seeds and settings."""
     training_seconds: float = 0.0
 
     @property
@@ -46,7 +44,6 @@ class Budget(Note):
     n_kept: int
     """Number of parts that were finished before."""
     at_once: int
-    """Number of retrainings that run in parallel."""
 
     def total(self, name: str) -> float:
         """The sum of a field of `Cost` over all parts."""

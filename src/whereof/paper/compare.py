@@ -12,7 +12,7 @@ from whereof.evaluate.protocol import protocols
 from whereof.evaluate.protocols.leave_one_out import Order
 from whereof.paper.figures import Comparison, Count, Figure, Row, counts_text
 from whereof.paper.measure import PartResult, Results
-from whereof.paper.plan import CRIAGE_SIZES, METRICS, RANKINGS, SIZES, TABLES
+from whereof.paper.plan import CRIAGE_SIZES, METRICS, SIZES, TABLES
 
 _COMPARED = {"table1": "Table 1", "criage": "CRIAGE table", "models": "Model table"}
 _NAMED = 6
@@ -101,7 +101,8 @@ def _models(mine: PartResult) -> Iterator[Row]:
     tests = [metrics["test"] for metrics in mine.metrics if "test" in metrics]
     filters = {"paper's": [test["paper_filter"] for test in tests], "standard": tests}
     for name, metrics in filters.items() if tests else ():
-        values = ([each[it] for each in metrics if it in each] for it in RANKINGS)
+        columns = map(str.lower, TABLES["models"]["columns"])
+        values = ([each[it] for each in metrics if it in each] for it in columns)
         yield Row((*mine.names, name), [*map(Figure.over, values)], Count(None, len(tests)))
 
 

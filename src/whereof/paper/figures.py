@@ -49,14 +49,10 @@ class Figure:
     def of(cls, record: Any, name: str, n_predictions: int | None = None) -> "Figure":
         """A value of a record, with its interval, its seeds and its deviation if it has them."""
         seeds = [it for it in getattr(record, f"{name}_seeds", ()) if units.is_number(it)]
-        found, mean = cls.over(seeds) or cls(None), getattr(record, f"{name}_mean", None)
-        return replace(
-            found,
-            mean=getattr(record, name, mean),
-            interval=getattr(record, f"{name}_interval", None) or found.interval,
-            n_predictions=n_predictions,
-            std=getattr(record, f"{name}_std", None),
-        )
+        ends = ("mean", "interval", "std")
+        mean, interval, std = (getattr(record, f"{name}_{end}", None) for end in ends)
+        mean, found = getattr(record, name, mean), cls.over(seeds) or cls(None)
+        return cls(mean, interval or found.interval, found.seeds, n_predictions, std)
 
     def beside(self, unit: str, printed: Printed) -> "Figure":
         """The same figure with its column's unit, and with the paper's as it is printed."""
@@ -93,9 +89,7 @@ class Figure:
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """Our figure, its interval, the range of seeds, and the paper's figure."""
-        ours = self._show(self.mean)
-        if self.std is not None:
-            ours = self._show((self.mean, self.std), "deviation")
+        ours = self._show((self.mean, self.std), "deviation")
         seeds = self.seeds_text if len(self.seeds) > 1 else ""
         return ours, self._range(self.interval), seeds, self.paper_text
 

@@ -25,8 +25,6 @@ SIZES = ("1", "10", "all")
 """Numbers of removed facts in Table 1."""
 CRIAGE_SIZES = ("1", "3", "5", "10")
 METRICS = {"pd": "PD", "tc": "TC"}
-RANKINGS = ("mrr", "hits@1", "hits@10")
-"""The metrics of the model table."""
 MODELS = {"distmult": "DistMult", "complex": "ComplEx"}
 """With their titles."""
 
