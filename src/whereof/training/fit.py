@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -65,30 +65,26 @@ def fit(
     return progress
 
 
+@dataclass
 class _Fit:
     """One call of `fit`."""
 
-    def __init__(
-        self,
-        trainer: Training,
-        progress: Progress,
-        store: RunStore,
-        validate: Validate | None,
-        events: Events,
-        checkpoint_seconds: float,
-    ) -> None:
-        self.trainer, self.progress, self.store = trainer, progress, store
-        self.validate, self.events = validate, events
-        self.checkpoint_seconds = checkpoint_seconds
-        self.config = trainer.problem.config
-        self.n_facts = len(trainer.problem.facts)
+    trainer: Training
+    progress: Progress
+    store: RunStore
+    validate: Validate | None
+    events: Events
+    checkpoint_seconds: float
+
+    def __post_init__(self) -> None:
+        self.config, self.n_facts = self.trainer.problem.config, len(self.trainer.problem.facts)
         self.total = self.n_facts * self.config.epochs
         self._facts_at_once = 1000
         self._budget = float(self.config.time_budget or math.inf)
-        self._keep_seconds = trainer.trace.nbytes / _BYTES_PER_SECOND
+        self._keep_seconds = self.trainer.trace.nbytes / _BYTES_PER_SECOND
         self._looked = time.monotonic()
-        self._start, self._first = progress.elapsed, self._done()
-        self._checkpoint_due = time.monotonic() + checkpoint_seconds
+        self._start, self._first = self.progress.elapsed, self._done()
+        self._checkpoint_due = self._looked + self.checkpoint_seconds
 
     def run(self) -> None:
         while not self._finished():
@@ -231,11 +227,8 @@ class _Fit:
 
     def _keep_checkpoint(self) -> None:
         self.progress.kept += 1
-        about = {
-            "epoch": self.trainer.epoch + 1,
-            "facts": self._done(),
-            "updates": int(self.trainer.count[0]),
-        }
+        epoch, updates = self.trainer.epoch + 1, int(self.trainer.count[0])
+        about = {"epoch": epoch, "facts": self._done(), "updates": updates}
         self.store.keep_checkpoint(self.progress.kept, self._parameters(), about)
 
     def _checkpoint(self) -> None:
