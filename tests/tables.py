@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from whereof.data.build import build_dataset
-from whereof.data.columns import FactTable, as_array, encode
+from whereof.data.columns import FactTable, as_array
 from whereof.data.dataset import PLACES, Dataset
 
 Columns = FactTable | Sequence[Sequence[str]]
@@ -13,7 +13,9 @@ Columns = FactTable | Sequence[Sequence[str]]
 def fact_table(*columns: Sequence[str], **others: Any) -> FactTable:
     """A table of two or three columns of names, and others by role."""
     names = zip(PLACES[len(columns)], columns, strict=True)
-    return FactTable({place: encode(as_array(place, cells)) for place, cells in names} | others)
+    return FactTable(
+        {place: as_array(place, cells).dictionary_encode() for place, cells in names} | others
+    )
 
 
 def build(

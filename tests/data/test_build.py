@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tables import build, fact_table
 
 from whereof.data.build import _draws, hold_out
-from whereof.data.columns import as_array, encode
+from whereof.data.columns import as_array
 from whereof.data.dataset import Dataset
 from whereof.data.read import read_dataset
 from whereof.errors import WhereofError
@@ -187,7 +187,7 @@ def test_a_split_is_the_same_everywhere() -> None:
 
 def test_ratings_and_sources_go_with_their_facts() -> None:
     marks = np.arange(100, dtype=np.float32)
-    sources = encode(as_array("source", [f"{int(mark)}" for mark in marks]))
+    sources = as_array("source", [f"{int(mark)}" for mark in marks]).dictionary_encode()
     table = fact_table(GRID[0], GRID[2], rating=marks, source=sources)
     whole = build("grid", table)
     split = hold_out(whole, 0.1, 0.2, 0)

@@ -192,12 +192,12 @@ def _first_of_their_names(facts: Facts) -> NDArray[np.bool_]:
 def _check(name: str, tables: Mapping[str, FactTable]) -> None:
     if not len(tables["train"]):
         raise WhereofError(f"dataset {name!r} has no training facts; give at least one")
-    expected = len(tables["train"].fact_columns)
-    for split, table in tables.items():
-        if len(table.fact_columns) not in (0, expected):
+    expected, *others = (len(table.fact_columns) for table in tables.values())
+    for split, found in zip(SPLITS[1:], others, strict=True):
+        if found not in (0, expected):
             raise WhereofError(
-                f"dataset {name!r}: {split} has {len(table.fact_columns)} columns but train has "
-                f"{expected}; give every split the same columns"
+                f"dataset {name!r}: {split} has {found} columns but train has {expected}; "
+                "give every split the same columns"
             )
 
 

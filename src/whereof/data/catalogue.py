@@ -35,9 +35,6 @@ class Entry:
 
     name: str
     title: str
-    licence: str
-    """In one or two words."""
-    terms: str
     citation: str
     homepage: str
     n_facts: int
@@ -47,6 +44,9 @@ class Entry:
     """Number of entities in the training facts; if no file has a checksum, the published number."""
     n_relations: int
     """Number of relations, counted like the entities; 0 in two-way data."""
+    licence: str = "unstated"
+    """In one or two words."""
+    terms: str = "its source states none"
     files: tuple[File, ...] = ()
     """Empty if the files come with the package."""
     layout: str = "triples"
@@ -66,15 +66,18 @@ class Entry:
 
 
 def _load() -> dict[str, Entry]:
+    found = {}
     tables = tomllib.loads((_HERE / "catalogue.toml").read_text(encoding="utf-8"))
-    for dataset, table in tables.items():
-        table |= {"name": dataset} | {f"n_{what}": n for what, n in table.pop("sizes").items()}
-        table["files"] = [
-            file | {"name": name, "url": file["url"].format(name)}
-            for file in table.get("files", ())
-            for name in file.pop("names", [file.get("name")])
+    for dataset, own in tables.items():
+        table = tables.get(own.pop("like", None), {}) | own
+        sizes = {f"n_{what}": n for what, n in table.pop("sizes").items()}
+        files = [
+            file | {"name": name, "url": file["url"].format(dataset=dataset, name=name)}
+            for file in table.pop("files", ())
+            for name in file.get("names", [file.get("name")])
         ]
-    return msgspec.convert(tables, dict[str, Entry])
+        found[dataset] = table | sizes | {"name": dataset, "files": files}
+    return msgspec.convert(found, dict[str, Entry])
 
 
 CATALOGUE: Final = _load()

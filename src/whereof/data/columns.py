@@ -61,7 +61,6 @@ class FactTable:
         return [self.columns[place] for place in PLACES[3] if place in self.columns]
 
     def take(self, rows: slice) -> "FactTable":
-        """The table of these rows."""
         return replace(self, columns={role: each[rows] for role, each in self.columns.items()})
 
 
@@ -219,22 +218,18 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
     for part in parts:
         for role, found in part.items():
             chunks[role] += found
+
+    def join(role: str) -> Any:
+        if role == "rating":
+            return np.concatenate([np.zeros(0, np.float32), *chunks[role]], dtype=np.float32)
+        # Encoding all chunks at once hashes every name once. Arrow's own allocator gives memory
+        # back and takes it again whenever a hash table grows.
+        names = pa.chunked_array(chunks[role], pa.string())
+        return pc.dictionary_encode(names, memory_pool=pa.system_memory_pool()).combine_chunks()
+
     with ThreadPoolExecutor() as pool:
-        columns = dict(zip(chunks, pool.map(_join, chunks, chunks.values()), strict=True))
+        columns = dict(zip(chunks, pool.map(join, chunks), strict=True))
     return FactTable(columns, read_as=layout.read_as)
-
-
-def _join(role: str, chunks: Sequence[Any]) -> Any:
-    if role == "rating":
-        return np.concatenate([np.zeros(0, np.float32), *chunks], dtype=np.float32)
-    # Encoding all chunks at once hashes every name once.
-    return encode(pa.chunked_array(chunks, pa.string())).combine_chunks()
-
-
-def encode(names: Any) -> Any:
-    """Names as codes with a dictionary, in the order in which they first appear."""
-    # Arrow's own allocator gives memory back and takes it again whenever a hash table grows.
-    return pc.dictionary_encode(names, memory_pool=pa.system_memory_pool())
 
 
 def type_of(role: str) -> Any:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from struct import Struct
 from typing import Any, Final
 
 import numpy as np
@@ -26,9 +27,6 @@ class Sources:
     """(n_facts,)"""
     names: Sequence[str]
     """The texts by code."""
-
-    def __len__(self) -> int:
-        return len(self.codes)
 
     def __iter__(self) -> Iterator[str]:
         return map(self.names.__getitem__, self.codes.tolist())
@@ -83,10 +81,8 @@ class Dataset:
     def __post_init__(self) -> None:
         for split in SPLITS:
             self._check(f"dataset {self.name!r}, {split}", split)
-        if self.sources is not None and len(self.sources) != self.n_facts:
-            raise WhereofError(
-                f"dataset {self.name!r}: {len(self.sources)} sources for {self.n_facts} facts"
-            )
+        if self.sources is not None and (n := len(self.sources.codes)) != self.n_facts:
+            raise WhereofError(f"dataset {self.name!r}: {n} sources for {self.n_facts} facts")
         if len(self.objects) < 2:
             raise WhereofError(
                 f"dataset {self.name!r}: too few entities that can be an object "
@@ -127,14 +123,15 @@ class Dataset:
     def hash(self) -> str:
         """SHA-256 (hex) of names, facts and ratings of all splits, without labels and sources."""
         digest = hashlib.sha256()
+        number = Struct("<q").pack
         for names in (self.entities.names, self.relations.names):
             # With their lengths, so that different lists give different bytes.
-            parts = (_number(len(text)) + text for text in map(str.encode, names))
-            digest.update(_number(len(names)) + b"".join(parts))
-        digest.update(_number(len(self.subjects)))
+            parts = (number(len(text)) + text for text in map(str.encode, names))
+            digest.update(number(len(names)) + b"".join(parts))
+        digest.update(number(len(self.subjects)))
         for split in SPLITS:
             facts = getattr(self, split)
-            digest.update(_number(len(facts)) + facts.astype("<i4").tobytes())
+            digest.update(number(len(facts)) + facts.astype("<i4").tobytes())
         for split in SPLITS if self.ratings is not None else ():
             digest.update(getattr(self.ratings, split).astype("<f4").tobytes())
         return digest.hexdigest()
@@ -164,11 +161,6 @@ class Dataset:
             ratings = getattr(self.ratings, split)
             if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
                 raise WhereofError(f"{where}: ratings are not {len(facts)} finite numbers")
-
-
-def _number(value: int) -> bytes:
-    """A number as eight bytes, the same on every machine."""
-    return value.to_bytes(8, "little")
 
 
 def ratings_as_objects(dataset: Dataset) -> Dataset:
@@ -213,7 +205,6 @@ def ratings_as_objects(dataset: Dataset) -> Dataset:
 
 
 def _part(entities: Vocabulary, ids: range, kind: str) -> Vocabulary:
-    """The vocabulary of some of the entities."""
     names = entities.names[ids.start : ids.stop]
     labels = {entities.name(i): entities.label(i) for i in ids} if entities.labels else {}
     return Vocabulary(names, {n: label for n, label in labels.items() if n != label}, kind)

@@ -81,7 +81,6 @@ def _sha256(path: Path) -> str:
 
 
 def _fetch_files(files: list[File], entry: Entry, draft: Path, events: Events | None) -> None:
-    """The files of one URL."""
     url, download = files[0].url, draft / "download"
     with download.open("wb") as stream:
         stream.writelines(_read(url, events))

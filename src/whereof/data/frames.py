@@ -40,10 +40,8 @@ def read_parquet(path: Path, options: ReadOptions) -> FactTable:
 def read_frame(frame: Any, options: ReadOptions) -> FactTable:
     """The facts of a frame or of a dict of columns; whole numbers become text."""
     options.refuse(("format", "header"), "a table has no format and no header line to choose")
-    # A lazy frame has columns but no length.
-    if not isinstance(frame, Mapping) and not (
-        hasattr(frame, "__len__") and hasattr(frame, "columns")
-    ):
+    lazy = not hasattr(frame, "__len__")
+    if lazy or not (isinstance(frame, Mapping) or hasattr(frame, "columns")):
         raise WhereofError(
             f"cannot read facts from {type(frame).__name__}; give a path, a catalogue name, "
             "a table of pandas, polars or Arrow, or a dict of columns"
@@ -52,9 +50,8 @@ def read_frame(frame: Any, options: ReadOptions) -> FactTable:
     layout = columns.choose_layout(names, "table", options, named=True)
     table = {role: column_at(frame, at) for role, at in layout.places.items()}
     for role, column in table.items():
-        sliced = hasattr(column, "__len__") and hasattr(column, "__getitem__")
-        scalar = isinstance(column, (str, bytes, Mapping))
-        if not sliced or scalar or getattr(column, "ndim", 1) != 1:
+        sliced = hasattr(column, "__getitem__") and getattr(column, "ndim", 1) == 1
+        if not sliced or isinstance(column, (str, bytes, Mapping)):
             raise WhereofError(
                 f"table: column {names[layout.places[role]]!r} is {columns.shown(column)}; "
                 "give a list or an array of cells"

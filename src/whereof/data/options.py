@@ -66,5 +66,4 @@ class ReadOptions(Settings):
 
     @property
     def held_out(self) -> bool:
-        """Whether to hold out facts from training."""
         return self.valid_fraction + self.test_fraction > 0

@@ -19,8 +19,6 @@ from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.settings import plain
 
-_STDIN: Final = "/dev/stdin"
-"""The file that `-` means."""
 _TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}
 _FORMATS: Final = _TEXT | {".parquet": "parquet", ".nt": "ntriples", ".ttl": "turtle"}
 
@@ -147,7 +145,7 @@ def _find_files(
     source: str, options: ReadOptions, events: Events | None
 ) -> tuple[str, dict[str, Path]]:
     """The name and the files of an existing path, else of a catalogue name."""
-    text = _STDIN if source == "-" else source
+    text = "/dev/stdin" if source == "-" else source
     path, entry = Path(text), CATALOGUE.get(text.lower())
     # Path refuses impossible names, such as one with a NUL; os.path says that there is none.
     exists = os.path.exists(text)  # noqa: PTH110
@@ -215,7 +213,6 @@ def _read_files(name: str, files: dict[str, Path], options: ReadOptions) -> dict
 
 
 def _read_titles(path: Path) -> dict[str, str]:
-    """The titles of MovieLens."""
     with open_bytes(path) as file:
         # The titles are in Latin-1, although the README does not say so.
         lines = file.read().decode("latin-1").replace("\r\n", "\n").split("\n")

@@ -134,7 +134,10 @@ def _blocks(path: Path, *, comma: bool) -> Iterator[_Lines]:
         while data:
             data += file.readline(_LONGEST_LINE + 1)
             data = data if data.endswith(b"\n") else data + b"\n"
-            _check(path, data, line)
+            at, fault = _find_fault(data)
+            if fault:
+                n_before = data.count(b"\n", 0, at)
+                raise WhereofError(f"{path}:{line + n_before}: {fault}")
             line += data.count(b"\n")
             data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
             rest = _Lines(rest.data + data if rest.data else data, rest.line)
@@ -156,36 +159,28 @@ def _ahead(blocks: Iterator[_Lines]) -> Iterator[_Lines]:
             yield block
 
 
-def _check(path: Path, data: bytes, line: int) -> None:
-    """Raise an error for binary data, very long lines, and text that is not UTF-8."""
-
-    def where(at: int) -> str:
-        n_before = data.count(b"\n", 0, at)
-        return f"{path}:{line + n_before}"
-
+def _find_fault(data: bytes) -> tuple[int, str]:
+    """Where there is binary data, a very long line or text that is not UTF-8; "" if nowhere."""
     if (at := data.find(b"\0")) >= 0:
-        raise WhereofError(f"{where(at)}: a NUL byte: this is binary data; expected UTF-8 text")
+        return at, "a NUL byte: this is binary data; expected UTF-8 text"
     start = 0
     while start < len(data):
         end = data.rfind(b"\n", start, start + _LONGEST_LINE) + 1
         if not end:
-            raise WhereofError(
-                f"{where(start)}: a line of more than {_LONGEST_LINE >> 20} MiB; "
-                "expected one fact on each line"
-            )
+            size = f"more than {_LONGEST_LINE >> 20} MiB"
+            return start, f"a line of {size}; expected one fact on each line"
         start = end
     bounds = pa.py_buffer(np.array([0, len(data)], np.int64))
     text = pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(data)])
     try:
-        text.validate(full=True)
+        text.validate(full=True)  # faster than decoding
     except pa.ArrowInvalid:
         try:
             data.decode()  # says where
         except UnicodeDecodeError as error:
-            raise WhereofError(
-                f"{where(error.start)}: not UTF-8 "
-                f"(byte {data[error.start]:#04x}); save the file as UTF-8"
-            ) from None
+            at = error.start
+            return at, f"not UTF-8 (byte {data[at]:#04x}); save the file as UTF-8"
+    return 0, ""
 
 
 def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[TextRow]:

@@ -59,7 +59,14 @@ class Vocabulary:
         ids = self.matches(text, among)
         if len(ids) == 1:
             return ids[0]
-        raise self._ambiguous(text, ids) if ids else self._unknown(text, among)
+        if not ids:
+            raise self._unknown(text, among)
+        names = [self.names[i] for i in ids]
+        shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+        remedy = "give the name of the one that is meant"
+        if len(set(names)) < len(names):
+            remedy = "say whether the subject or the object is meant"
+        raise WhereofError(f"{text!r} matches {count(len(ids), self.kind)}: {shown}; {remedy}")
 
     def matches(self, text: str, among: range | None = None) -> list[int]:
         """The ids with this name or label: one if it is unique, none if it is unknown."""
@@ -88,14 +95,6 @@ class Vocabulary:
     def _by_folded(self) -> dict[str, list[int]]:
         exact = chain(self._by_name.items(), self._by_label.items())
         return _index((_fold(text), i) for text, ids in exact for i in ids)
-
-    def _ambiguous(self, text: str, ids: list[int]) -> WhereofError:
-        names = [self.names[i] for i in ids]
-        shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
-        remedy = "give the name of the one that is meant"
-        if len(set(names)) < len(names):
-            remedy = "say whether the subject or the object is meant"
-        return WhereofError(f"{text!r} matches {count(len(ids), self.kind)}: {shown}; {remedy}")
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
         ids = among if among is not None else range(len(self))
