@@ -12,8 +12,6 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
 from whereof.api.keywords import MachineKeywords, TrainKeywords
 from whereof.api.run import Run, make_scorer
 from whereof.data.dataset import Dataset, ratings_as_objects
@@ -162,7 +160,9 @@ def _train(
         return evaluator.validate(make_scorer(rows, dataset, config))
 
     checked = validate if config.validate_every and len(dataset.valid) else None
-    events.emit(_started(writer, dataset, problem))
+    told = str(path), dataset.n_facts, len(dataset.valid), config.to_dict(), dataset.notes
+    shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
+    events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
     try:
         elapsed, seconds = time.monotonic() - start, machine.checkpoint_seconds
         progress = fit(problem, writer, checked, events, seconds, trainer, elapsed)
@@ -182,16 +182,6 @@ def _train(
     }
     writer.finish(progress, best, metrics)
     return Run.open(path)
-
-
-def _started(writer: RunWriter, dataset: Dataset, problem: "Problem") -> TrainingStarted:
-    config = problem.config
-    shape = (dataset.n_facts if config.trace else 0, problem.trace_width)
-    n_bytes = shape[0] * shape[1] * np.dtype(config.trace_dtype).itemsize
-    mapped, notes = writer.is_mapped(n_bytes), dataset.notes
-    sizes = dataset.n_facts, len(dataset.valid)
-    place = str(writer.path)
-    return TrainingStarted(place, *sizes, config.to_dict(), notes, shape, n_bytes, mapped)
 
 
 def _trainer_of(problem: "Problem", machine: MachineOptions) -> "MakeTrainer":

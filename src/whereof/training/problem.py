@@ -120,12 +120,15 @@ class Problem:
         return rows * copies * np.dtype(self.config.precision).itemsize
 
     @property
+    def trace_bytes(self) -> int:
+        item = np.dtype(self.config.trace_dtype).itemsize
+        return len(self.facts) * self.trace_width * item * self.config.trace
+
+    @property
     def n_bytes(self) -> int:
         """Upper bound of the disk space that training needs, in bytes."""
-        item = np.dtype(self.config.trace_dtype).itemsize
-        trace = len(self.facts) * self.trace_width * item * self.config.trace
         # The memory-mapped file, the last checkpoint, its best epoch and a later best epoch.
-        return 4 * trace + (3 + self.config.keep_checkpoints) * self.row_bytes
+        return 4 * self.trace_bytes + (3 + self.config.keep_checkpoints) * self.row_bytes
 
     @cached_property
     def rule(self) -> Rule:
