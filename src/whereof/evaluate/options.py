@@ -115,10 +115,10 @@ class EvaluateOptions(Settings):
     def _check_methods(self) -> None:
         from whereof.evaluate.sample import draws_at_random
 
-        allowed = evaluated()
-        for method in {*self.methods} & {*registry.names(registry.METHODS)} - {*allowed}:
+        allowed, known = evaluated(), registry.names(registry.METHODS)
+        if retraining := [name for name in self.methods if name in {*known} - {*allowed}]:
             raise WhereofError(
-                f"method {method!r} retrains, so there is nothing to compare it with; "
+                f"method {retraining[0]!r} retrains, so there is nothing to compare it with; "
                 f"choose from {', '.join(allowed)}"
             )
         _check_known("method", self.methods, allowed)
