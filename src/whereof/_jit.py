@@ -68,12 +68,10 @@ def inlined(function: Callable[..., Any]) -> Any:
 class _RowFunction(CFunc):
     """A C function that knows its type: numba would build the type anew in every call."""
 
-    type: types.FunctionType
+    _numba_type_: types.FunctionType
 
 
-@typeof_impl.register(_RowFunction)
-def _type_of(function: _RowFunction, _: Any) -> types.FunctionType:
-    return function.type
+typeof_impl.register(_RowFunction, typeof_impl.dispatch(object))  # reads _numba_type_
 
 
 @lru_cache
@@ -84,7 +82,7 @@ def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
     """
     vectors = (getattr(numba, dtype)[::1],) * n_rows
     compiled: Any = _RowFunction(function, (vectors, types.void), locals={}, options=_OPTIONS)
-    compiled.type = types.FunctionType(compiled._sig)
+    compiled._numba_type_ = types.FunctionType(compiled._sig)
     # A function typed into a prompt has no file, and the next session has another one.
     if Path(function.__code__.co_filename).exists():
         compiled._cache = _KernelCache(function)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from whereof.errors import WhereofError
 from whereof.models import MODELS
@@ -123,7 +124,7 @@ class TrainConfig(Settings):
         if self.patience and not self.validate_every:
             raise WhereofError("patience needs validation: set validate_every to 1 or more")
 
-    @property
+    @cached_property
     def rated(self) -> bool:
         """Whether the model predicts ratings: probabilities then have no meaning."""
         return self.loss == "squared"
