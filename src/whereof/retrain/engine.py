@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -249,22 +250,15 @@ def choose_engine(options: EngineOptions) -> Engine:
 
 
 def settle_engine(options: EngineOptions, problem: Problem) -> EngineOptions:
-    """Replace engine auto: by cuda where a GPU is there and faster, else by local."""
-    if options.engine != "auto":
-        return options
-    faster = options.threads is None and _is_faster_on_gpu(problem)
-    return options.replace(engine="cuda" if faster else "local")
-
-
-def _is_faster_on_gpu(problem: Problem) -> bool:
-    """Whether a GPU is there, can train this problem, and is faster than the cores."""
+    """Replace engine auto: by cuda where a GPU is there, fits and is faster, else by local."""
     from whereof.retrain.cuda.card import open_card
     from whereof.retrain.cuda.engine import check_problem
 
-    if max(problem.draw.objects[2], 1) * problem.widths.entity < _LARGE_STEP:
-        return False
-    try:
-        check_problem(problem, open_card())
-    except WhereofError:
-        return False
-    return True
+    if options.engine != "auto":
+        return options
+    large = max(problem.draw.objects[2], 1) * problem.widths.entity >= _LARGE_STEP
+    if options.threads is None and large:
+        with suppress(WhereofError):
+            check_problem(problem, open_card())
+            return options.replace(engine="cuda")
+    return options.replace(engine="local")

@@ -33,12 +33,12 @@ class RayEngine(engine.Engine):
 
     def __init__(self, address: str | None = None, threads: int | None = None) -> None:
         self._ray = ray = _import_ray()
-        connected = ray.is_initialized()
-        if connected:
-            _check_same_cluster(ray, address)
-        else:
+        self._connected_here = not ray.is_initialized()
+        if self._connected_here:
             _connect(ray, address, threads or os.cpu_count() or 1)
-        self._connected_here = not connected
+        elif address not in (None, "auto", "local", ray.get_runtime_context().gcs_address):
+            here = f"this process is connected to {ray.get_runtime_context().gcs_address}"
+            raise WhereofError(f"ray_address is {address!r}, and {here}; leave it out")
         cores = int(ray.cluster_resources().get("CPU", 0))
         if not cores:
             raise WhereofError(
@@ -182,15 +182,6 @@ def _reach(address: str) -> None:
     host, _, port = address.rpartition(":")
     if port.isdecimal() and "//" not in host:
         socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
-
-
-def _check_same_cluster(ray: Any, address: str | None) -> None:
-    """Refuse an address if this process is already connected to another cluster."""
-    found = ray.get_runtime_context().gcs_address
-    if address not in (None, "auto", "local", found):
-        raise WhereofError(
-            f"ray_address is {address!r}, and this process is connected to {found}; leave it out"
-        )
 
 
 def _last_line(error: BaseException) -> str:

@@ -28,10 +28,8 @@ _DRAW_THREADS = 128
 class PrefixState:
     """A model just before the first fact that it is trained without: others may start there."""
 
-    n_facts: int
-    """Facts that it was trained on."""
-    arrays: dict[str, NDArray[Any]]
-    """What training changes, by name."""
+    n_facts: int  # that it was trained on
+    arrays: dict[str, NDArray[Any]]  # what training changes, by name
 
 
 def prefix_lengths(recipe: Recipe, removed: Sequence[FactIds]) -> NDArray[np.int64]:
@@ -108,17 +106,15 @@ class Fleet:
         n_steps = len(chunk) * n_directions
         updates = np.arange(n_steps) + start * n_directions + epoch * timeline.updates_per_epoch
         self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
-        redraws = self.problem.config.redraw
-        self.arrays |= {"first": start, "epoch": epoch if redraws else 0}
-        blocks, shared = min(n_steps, 1 << 16), draw_bytes(self.problem)
-        self._launch("draw", blocks, _DRAW_THREADS, shared, np.int32(n_steps))
+        self.arrays |= {"first": start, "epoch": epoch if self.problem.config.redraw else 0}
+        block = (_DRAW_THREADS, draw_bytes(self.problem))
+        self._launch("draw", min(n_steps, 1 << 16), np.int32(n_steps), block=block)
 
     def advance(self, start: int, stop: int) -> None:
         """Train all models that have split on the facts at positions of the entered chunk."""
         n_directions, first = self.problem.n_directions, self.chunk.start
         span = (np.int32((at - first) * n_directions) for at in (start, stop))
-        layout = self.layout
-        self._launch("train", self._n_split, layout.threads, layout.shared_bytes, *span)
+        self._launch("train", self._n_split, *span)
 
     def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
         """Train on `n_facts` facts, over all epochs, in stretches of about `seconds`.
@@ -163,8 +159,7 @@ class Fleet:
     def settle(self) -> None:
         """Apply pending drift to all rows after training."""
         if self.problem.rule.deferred:
-            layout = self.layout
-            self._launch("settle", self.n_models, layout.threads, layout.shared_bytes)
+            self._launch("settle", self.n_models)
 
     def rows(self, model: int) -> Parameters:
         """The rows of a model, after `settle`."""
@@ -180,7 +175,11 @@ class Fleet:
         found: NDArray[Any] = array.get(order="C") if hasattr(array, "get") else array.copy()
         return np.ascontiguousarray(found)
 
-    def _launch(self, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
+    def _launch(
+        self, name: str, blocks: int, *arguments: Any, block: tuple[int, int] | None = None
+    ) -> None:
+        """Start a kernel; block: threads and bytes of shared memory, else those of the layout."""
+        threads, shared = block or (self.layout.threads, self.layout.shared_bytes)
         card, found = self.card, (0 if it is None else it for it in self.arrays.values())
         fields = [it if isinstance(it, int) else card.address(it) for it in found]
         # The record must live as long as the launch that reads it.

@@ -82,12 +82,11 @@ def _fields(
 
 def fleet_struct(problem: Problem) -> str:
     """The struct Fleet in C."""
-    types = {
-        name: f"{_C_TYPES.get(it.type, 'float')} *" if isinstance(it, _Array) else "long long "
-        for name, it in _fields(problem, 1).items()
-    }
-    lines = (f"{kind}{name};" for name, kind in types.items())
-    return "\n".join(["typedef struct {", *lines, "} Fleet;"])
+    lines = ["typedef struct {"]
+    for name, it in _fields(problem, 1).items():
+        kind = f"{_C_TYPES.get(it.type, 'float')} *" if isinstance(it, _Array) else "long long "
+        lines.append(f"{kind}{name};")
+    return "\n".join([*lines, "} Fleet;"])
 
 
 @dataclass(frozen=True)
