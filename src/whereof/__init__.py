@@ -7,7 +7,6 @@ from whereof._version import __version__
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
-    from whereof.api import Retrained as Retrained
     from whereof.api import Run as Run
     from whereof.api import resume as resume
     from whereof.api import train as train
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from whereof.predict.answers import Failed as Failed
     from whereof.retrain.options import EngineOptions as EngineOptions
     from whereof.retrain.options import VerifyOptions as VerifyOptions
+    from whereof.retrain.retrainer import Retrained as Retrained
     from whereof.retrain.verify import Verdict as Verdict
     from whereof.training.config import MachineOptions as MachineOptions
     from whereof.training.config import TrainConfig as TrainConfig
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Imported on first use, so that `--help` stays fast.
 _MODULES = {
-    "api": "Retrained Run resume train",
+    "api": "Run resume train",
     "data.dataset": "Dataset",
     "data.options": "ReadOptions",
     "data.read": "read",
@@ -41,6 +41,7 @@ _MODULES = {
     "explain.options": "ExplainOptions",
     "predict.answers": "Failed",
     "retrain.options": "EngineOptions VerifyOptions",
+    "retrain.retrainer": "Retrained",
     "retrain.verify": "Verdict",
     "training.config": "MachineOptions TrainConfig",
 }

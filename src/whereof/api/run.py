@@ -6,6 +6,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from whereof import registry
 from whereof.api import keywords
 from whereof.api.report import write_report
@@ -23,7 +25,6 @@ from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
-    from whereof.api.runs import Retrained
     from whereof.evaluate.evaluation import Evaluation
     from whereof.explain.explanation import Explanation
     from whereof.models.scoring import Scorer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from whereof.present.bulk import WrittenExplanations
     from whereof.present.files import Written
     from whereof.retrain.engine import Recipe
+    from whereof.retrain.retrainer import Retrained
     from whereof.retrain.verify import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
@@ -357,14 +359,18 @@ class Run(ArrayRun):
         `explain`, records have `standings`. Without, they have `parameters`, which are not kept in
         the run. `options` are fields of `whereof.EngineOptions`, such as threads.
         """
-        import numpy as np
-
-        from whereof.api.runs import retrain
+        from whereof.api.runs import open_cases
         from whereof.explain.facts import find_facts
+        from whereof.retrain.retrainer import retrain
 
         engine = EngineOptions.from_dict({**options})
         sets = [np.sort(find_facts(self._trained, facts)) for facts in removed]
-        return retrain(self, sets, predictions, engine, events)
+
+        def retrained() -> Iterator["Retrained"]:
+            with open_cases(self, engine, events) as open_seeds:
+                yield from retrain(open_seeds()[0], sets, predictions)
+
+        return retrained()
 
 
 def make_scorer(rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":

@@ -5,9 +5,8 @@ Siblings of a run have another seed or other settings. They are trained once and
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -27,12 +26,10 @@ from whereof.training.defaults import asks_for_objects, choose_config
 from whereof.training.results import Parameters, Validation
 
 if TYPE_CHECKING:
-    from whereof.predict.scored import Standing
     from whereof.retrain.engine import Engine
     from whereof.retrain.retrainer import Case
     from whereof.training.fit import MakeTrainer
     from whereof.training.problem import Problem
-    from whereof.types import FactIds
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -262,46 +259,3 @@ def sibling_path(path: Path, changes: Mapping[str, Any]) -> Path:
     """The folder of a sibling, inside the run's folder."""
     words = (f"{name}-{str(value).replace(':', '-')}" for name, value in changes.items())
     return path / "siblings" / "-".join(words)
-
-
-@dataclass(frozen=True, eq=False)
-class Retrained:
-    """A model retrained without some facts: its parameters, or the standings of predictions."""
-
-    removed: tuple[int, ...]
-    """Ids of the facts, ascending; empty for the control."""
-    parameters: Parameters | None = None
-    """None if predictions were given."""
-    standings: "tuple[Standing, ...] | None" = None
-    """One per prediction, if predictions were given."""
-
-
-def retrain(
-    run: Run,
-    sets: "Sequence[FactIds]",
-    predictions: Sequence[Sequence[str | None]] | None,
-    engine: EngineOptions,
-    events: Events | None,
-) -> Iterator[Retrained]:
-    """See `Run.retrain`."""
-    from whereof.explain.explain import find_scored
-    from whereof.explain.options import ExplainOptions
-    from whereof.predict.scored import name_standings
-    from whereof.retrain.engine import Job
-
-    removed = [(), *(tuple(facts.tolist()) for facts in sets)]
-    with open_cases(run, engine, events) as open_seeds:
-        (case,) = open_seeds()
-        if predictions is None:
-            waiting, following = dict[int, Parameters](), 0
-            for number, rows in case.retrainer.rows(sets):  # as they finish; -1 is the control
-                waiting[number + 1] = rows
-                while following in waiting:
-                    yield Retrained(removed[following], waiting.pop(following))
-                    following += 1
-            return
-        scored = [find_scored(case.trained, names, ExplainOptions()) for names in predictions]
-        jobs = [Job.of(facts, range(len(scored))) for facts in sets]
-        found = case.retrainer.ask(case.predictions(each.prediction for each in scored), jobs)
-        for facts, standings in zip(removed, (found.control, *found.jobs), strict=True):
-            yield Retrained(facts, standings=name_standings(case.trained, standings))

@@ -10,9 +10,11 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
+from whereof.explain.explain import find_scored
+from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
-from whereof.predict.scored import Standings, Trained
+from whereof.predict.scored import Standing, Standings, Trained, name_standings
 from whereof.retrain.engine import Engine, Job, Recipe, Result
 from whereof.retrain.journal import Journal
 from whereof.training.results import Parameters
@@ -129,3 +131,35 @@ class Case:
     def stand(self, predictions: Predictions) -> Standings:
         """Standings in the run as it was stored."""
         return predictions.stand(self.trained.parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class Retrained:
+    """A model retrained without some facts: its parameters, or the standings of predictions."""
+
+    removed: tuple[int, ...]
+    """Ids of the facts, ascending; empty for the control."""
+    parameters: Parameters | None = None
+    """None if predictions were given."""
+    standings: tuple[Standing, ...] | None = None
+    """One per prediction, if predictions were given."""
+
+
+def retrain(
+    case: Case, sets: Sequence[FactIds], predictions: Sequence[Sequence[str | None]] | None
+) -> Iterator[Retrained]:
+    """Models without each set of facts, after the control; see `whereof.Run.retrain`."""
+    removed = [(), *(tuple(facts.tolist()) for facts in sets)]
+    if predictions is None:
+        waiting, following = dict[int, Parameters](), 0
+        for number, rows in case.retrainer.rows(sets):  # as they finish; -1 is the control
+            waiting[number + 1] = rows
+            while following in waiting:
+                yield Retrained(removed[following], waiting.pop(following))
+                following += 1
+        return
+    scored = [find_scored(case.trained, names, ExplainOptions()) for names in predictions]
+    jobs = [Job.of(facts, range(len(scored))) for facts in sets]
+    found = case.retrainer.ask(case.predictions(each.prediction for each in scored), jobs)
+    for facts, standings in zip(removed, (found.control, *found.jobs), strict=True):
+        yield Retrained(facts, standings=name_standings(case.trained, standings))
