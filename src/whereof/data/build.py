@@ -130,12 +130,10 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
     n_first = min(n_facts, n_valid + n_test + dataset.n_entities + dataset.inverse_offset)
     first = _first_draws(n_facts, n_first, seed)
     free = first[~_first_of_their_names(dataset.train[first])]
-    notes = dataset.notes + tuple(
-        f"{split}: {fraction:g} of {n_facts} facts is less than one fact: none is held out; "
-        "choose a larger fraction"
-        for split, fraction, n in (("valid", valid, n_valid), ("test", test, n_test))
-        if fraction and not n
-    )
+    less = "facts is less than one fact: none is held out; choose a larger fraction"
+    notes = dataset.notes
+    for split, fraction, n in (("valid", valid, n_valid), ("test", test, n_test)):
+        notes += (f"{split}: {fraction:g} of {n_facts} {less}",) if fraction and not n else ()
     if len(free) < n_valid + n_test:
         notes += (
             f"{len(free)} fact{'s' * (len(free) != 1)} held out, not {n_valid + n_test}: "

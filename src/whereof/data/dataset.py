@@ -68,9 +68,8 @@ class Dataset:
     valid: Facts
     test: Facts
     subjects: range
-    """The entity ids that can be a subject."""
+    """The entity ids that can be a subject; `objects` are those that can be an object."""
     objects: range
-    """The entity ids that can be an object."""
     notes: tuple[str, ...] = ()
     """Notes on what reading changed, such as dropped duplicates."""
     ratings: Ratings | None = None
@@ -83,11 +82,10 @@ class Dataset:
             self._check(f"dataset {self.name!r}, {split}", split)
         if self.sources is not None and (n := len(self.sources.codes)) != self.n_facts:
             raise WhereofError(f"dataset {self.name!r}: {n} sources for {self.n_facts} facts")
-        if len(self.objects) < 2:
+        if (n := len(self.objects)) < 2:
             raise WhereofError(
-                f"dataset {self.name!r}: too few entities that can be an object "
-                f"({len(self.objects)}); a model ranks objects against each other and needs "
-                "2 or more: add facts"
+                f"dataset {self.name!r}: too few entities that can be an object ({n}); "
+                "a model ranks objects against each other and needs 2 or more: add facts"
             )
 
     def __repr__(self) -> str:
@@ -109,10 +107,7 @@ class Dataset:
 
     @property
     def inverse_offset(self) -> int:
-        """Distance of an inverse relation's row from its relation's row.
-
-        Two-way data has one relation row, of width 0.
-        """
+        """Distance of an inverse relation's row from its own; two-way data has one relation row."""
         return max(self.n_relations, 1)
 
     @cached_property

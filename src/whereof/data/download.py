@@ -22,9 +22,6 @@ from whereof.events import Downloading, Events
 LARGEST: Final = 1 << 30
 """Limit in bytes, far above every file of the catalogue: a small archive can unpack to any size."""
 _RECORD: Final = "checksums.json"
-_SECONDS: Final = 30
-"""Timeout for the next bytes from a server, in seconds."""
-_CHUNK: Final = 1 << 16
 
 
 class DownloadError(Exception):
@@ -65,12 +62,9 @@ def check_files(entry: Entry, folder: Path) -> None:
         recorded = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
         for file in entry.files:
             path, expected = folder / file.name, file.sha256 or recorded[file.name]
-            found = _sha256(path)
-            if found != expected:
-                raise WhereofError(
-                    f"{path}: changed since it was fetched: SHA-256 {found[:16]}..., "
-                    f"expected {expected[:16]}...; {remedy}"
-                )
+            if (found := _sha256(path)) != expected:
+                sums = f"SHA-256 {found[:16]}..., expected {expected[:16]}..."
+                raise WhereofError(f"{path}: changed since it was fetched: {sums}; {remedy}")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise WhereofError(f"{folder}: damaged ({error}); {remedy}") from None
 
@@ -102,10 +96,10 @@ def _read(url: str, events: Events | None) -> Iterator[bytes]:
     request = urllib.request.Request(url, headers={"User-Agent": f"whereof/{__version__}"})
     done = 0
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+        with urllib.request.urlopen(request, timeout=30) as response:
             length = response.headers["Content-Length"]
             total = int(length) if length else None
-            while chunk := response.read(_CHUNK):
+            while chunk := response.read(1 << 16):
                 done += len(chunk)
                 if done > LARGEST:
                     raise DownloadError(f"more than {LARGEST:,} bytes")
@@ -173,11 +167,9 @@ def convert_labels(content: bytes, kind: str) -> bytes:
 def _check(content: bytes, file: File, entry: Entry) -> None:
     """Raise an error if a file has not the known checksum or size."""
     found = hashlib.sha256(content).hexdigest()
-    if file.sha256 is not None and found != file.sha256:
-        raise DownloadError(
-            f"{file.name} is not the expected file: SHA-256 {found[:16]}..., "
-            f"expected {file.sha256[:16]}..."
-        )
+    if found != (known := file.sha256 or found):
+        sums = f"SHA-256 {found[:16]}..., expected {known[:16]}..."
+        raise DownloadError(f"{file.name} is not the expected file: {sums}")
     sizes = {"train.txt": entry.n_facts, "valid.txt": entry.n_valid, "test.txt": entry.n_test}
     n_lines, expected = len(content.splitlines()), sizes.get(file.name)
     if expected is not None and n_lines != expected:

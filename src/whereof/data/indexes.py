@@ -36,7 +36,6 @@ class Adjacency:
         return self.entity_facts[self.entity_bounds[entity] : self.entity_bounds[entity + 1]]
 
     def facts_of_relation(self, relation: int) -> NDArray[np.int32]:
-        """Ids of the relation's facts; empty in two-way data."""
         bounds = self.relation_bounds[relation : relation + 2]
         return self.relation_facts[slice(*bounds)] if len(bounds) == 2 else self.relation_facts
 

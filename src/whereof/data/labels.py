@@ -15,9 +15,7 @@ from whereof.units import count
 _LABEL_WORDS: Final = ("label", "title", "name", "text")
 
 
-def find_labels(
-    given: Any, found: Path | None = None, kind: str = "entity"
-) -> dict[str, str] | None:
+def find_labels(given: Any, found: Path | None = None) -> dict[str, str] | None:
     """The given labels, from a file or from Python; else those of the file in the folder.
 
     A file is given as PATH or PATH:NAMES,LABELS.
@@ -25,7 +23,7 @@ def find_labels(
     if given is None:
         return read_labels(found) if found is not None else None
     if not isinstance(given, str | Path):
-        return as_labels(given, kind)
+        return as_labels(given)
     path, columns = Path(given), None
     if not path.exists():
         before, colon, after = str(given).rpartition(":")
