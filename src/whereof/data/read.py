@@ -152,7 +152,7 @@ def _find_files(
     if exists and not path.is_dir():  # a file, or a pipe
         name = path.name.removesuffix(".gz").removesuffix(_extension(path.name))
         return name, {"train": path}
-    if exists and (entry is None or any((path / name).is_file() for name in _TRIPLES["train"])):
+    if exists and (entry is None or "train" in _folder_files(path, _TRIPLES)):
         name = path.name if path.name not in ("", "..") else path.resolve().name
         return name, _folder_files(path, _TRIPLES, "train")
     if entry is None:
