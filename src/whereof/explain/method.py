@@ -199,13 +199,14 @@ class Method:
         """Raise an error if the run lacks what the method needs."""
         lacks = ""
         if "trace" in self.needs and trained.trace is None:
-            lacks = "needs a trace and this run has none; train it without --no-trace"
+            lacks = f"{self.name} needs a trace and this run has none; train it without --no-trace"
         if "checkpoints" in self.needs and not trained.read_checkpoints():
-            lacks = "needs checkpoints and this run kept none; train it with --keep-checkpoints N"
+            lacks = f"method {self.name} needs checkpoints and this run kept none; train it with "
+            lacks += "--keep-checkpoints N"
         if lacks:
             others = (method for method in map(get_method, names(METHODS)) if not method.needs)
             other = next(method.name for method in others if not method.draws)
-            raise WhereofError(f"{self.name} {lacks}, or choose another method, such as {other}")
+            raise WhereofError(f"{lacks}, or choose another method, such as {other}")
 
     def notes(self, trained: Trained) -> tuple[str, ...]:
         """What a reader of its explanations should know."""
