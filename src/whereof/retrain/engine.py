@@ -33,8 +33,7 @@ Result = Standings | Parameters
 Results = Generator[tuple[int, Result], None, None]
 Stop = Callable[[], bool]
 
-LOOK_SECONDS = 0.2
-"""Seconds between two checks whether to stop."""
+LOOK_SECONDS = 0.2  # seconds between two checks whether to stop
 _PROBE_SECONDS = 0.3
 _FACTS_PER_CHECK, _FACTS_PER_PROBE = 1 << 16, 1000
 _LARGE_STEP = 1 << 13
@@ -95,10 +94,8 @@ def removed_key(removed: FactIds) -> str:
 class Job:
     """One retraining and the predictions to score after it."""
 
-    removed: FactIds
-    """Ids of the removed facts, distinct and ascending; empty for the control."""
-    which: NDArray[np.int64]
-    """(n,) positions in the list of predictions."""
+    removed: FactIds  # ids of the removed facts, distinct and ascending; empty for the control
+    which: NDArray[np.int64]  # (n,) positions in the list of predictions
 
     @classmethod
     def of(cls, removed: ArrayLike, which: ArrayLike) -> "Job":
@@ -123,10 +120,8 @@ class Job:
 class Engine(ABC):
     """Somewhere to retrain."""
 
-    device = "cpu"
-    """Where to train and to explain with this engine: cpu or cuda."""
-    at_once: int
-    """Number of retrainings that run at the same time."""
+    device = "cpu"  # where to train and to explain with this engine: cpu or cuda
+    at_once: int  # number of retrainings that run at the same time
 
     @property
     @abstractmethod

@@ -23,11 +23,9 @@ from whereof.retrain.engine import Engine, Recipe, removed_key
 from whereof.training.step import STEP_VERSION
 from whereof.types import FactIds
 
-Spot = tuple[int, int, int]
-"""A prediction in the journal: given entity, relation row, target."""
+Spot = tuple[int, int, int]  # a prediction in the journal: given entity, relation row, target
 
-_FORMAT = 1
-"""Raise it when the lines of the journal change their meaning."""
+_FORMAT = 1  # raise it when the lines of the journal change their meaning
 
 
 def recipe_key(recipe: Recipe, engine: Engine) -> str:
@@ -54,8 +52,7 @@ class Journal:
     """Standings of predictions in all retrainings so far, by removed facts."""
 
     def __init__(self, file: int | None = None) -> None:
-        self.file = file
-        """Its descriptor; with None, results are kept in memory only."""
+        self.file = file  # its descriptor; with None, results are kept in memory only
         self._found: dict[str, dict[Spot, tuple[Any, ...]]] = {}
 
     def __len__(self) -> int:

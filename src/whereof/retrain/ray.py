@@ -20,8 +20,7 @@ from whereof.retrain.engine import Job, Recipe, Result, Results, Stop
 from whereof.training.results import Parameters
 
 _REACH_SECONDS, _CANCEL_SECONDS = 5.0, 10.0
-_RETRIES = 20
-"""How often a retraining is tried again after its worker dies."""
+_RETRIES = 20  # how often a retraining is tried again after its worker dies
 
 
 class RayEngine(engine.Engine):

@@ -25,13 +25,10 @@ from whereof.types import FactIds
 class Outcomes:
     """Standings of predictions after retraining."""
 
-    control: Standings
-    """(n_predictions,) the control, by the same engine, for all predictions."""
-    jobs: tuple[Standings, ...]
-    """For each job, the standings of its predictions."""
+    control: Standings  # (n_predictions,) the control, by the same engine, for all predictions
+    jobs: tuple[Standings, ...]  # for each job, the standings of its predictions
     n_retrained: int
-    n_known: int
-    """Number of retrainings found in the journal."""
+    n_known: int  # number of retrainings found in the journal
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +114,7 @@ class Case:
 
     trained: Trained
     retrainer: Retrainer
-    result: Mapping[str, Any]
-    """The result of training: norms, Lipschitz constant and more."""
+    result: Mapping[str, Any]  # the result of training: norms, Lipschitz constant and more
 
     @property
     def seed(self) -> int:

@@ -33,8 +33,7 @@ class Card:
     """The GPU of this machine: memory, a compiler and a launcher. Tests put a CPU in its place."""
 
     def __init__(self, cupy: Any) -> None:
-        self.xp = cupy
-        """The array module for its memory, with NumPy's functions."""
+        self.xp = cupy  # the array module for its memory, with NumPy's functions
         device = cupy.cuda.Device()
         about = cupy.cuda.runtime.getDeviceProperties(device.id)
         self.name: str = about["name"].decode()

@@ -20,8 +20,7 @@ from whereof.training.problem import Problem
 _LOOK_SECONDS, _PROBE_SECONDS = 0.5, 0.2
 _ROUNDING = 2
 """Raise it when a kernel adds in another order: stored retrainings are then done again."""
-_SPARE_BYTES = 1 << 29
-"""GPU memory for copies of rows on their way."""
+_SPARE_BYTES = 1 << 29  # GPU memory for copies of rows on their way
 
 
 def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:
@@ -52,8 +51,7 @@ class CudaEngine(Engine):
 
     def __init__(self, card: Card | None = None) -> None:
         self._card = open_card() if card is None else card
-        self.at_once = self._card.limits.n_processors
-        """For the problem that was asked for last."""
+        self.at_once = self._card.limits.n_processors  # for the problem that was asked for last
 
     @property
     def identity(self) -> str:

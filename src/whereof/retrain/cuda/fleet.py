@@ -19,8 +19,7 @@ from whereof.types import FactIds
 
 _OF_MODEL = ("entities", "relations", "entity_counts", "relation_counts", "counts")
 """Arrays that training changes; each row belongs to one model."""
-_FIRST_STRETCH = 64
-"""Number of facts in the first launch, before their time is known."""
+_FIRST_STRETCH = 64  # number of facts in the first launch, before their time is known
 _DRAW_THREADS = 128
 
 

@@ -10,12 +10,10 @@ from whereof.training.optimizers import MOMENTS
 from whereof.training.problem import Problem
 
 _PACK_BYTES = 16
-_LINE_BYTES = 64
-"""Bytes of a memory transaction; rows are aligned to it."""
+_LINE_BYTES = 64  # bytes of a memory transaction; rows are aligned to it
 OWN_THREADS = 256
 """Threads of a block: for a fact's own rows, and in total with two blocks per multiprocessor."""
-_MOST_BLOCKS = 32
-"""The most blocks of a multiprocessor."""
+_MOST_BLOCKS = 32  # the most blocks of a multiprocessor
 _PACKS_AT_ONCE = 4
 """Packs that a thread loads before it waits; half as many for `adam`, with their moments."""
 

@@ -17,8 +17,7 @@ from whereof.types import FactIds
 LEDGERS = ("owned", "drift", "projection")
 COPIED = ("entities", "relations", *LEDGERS, *(f"{name}_relations" for name in LEDGERS))
 """Arrays that a trainer copies before it reads rows with pending drift."""
-_CHUNK_BYTES = 1 << 27
-"""Bytes for the candidates of the steps that are drawn at a time."""
+_CHUNK_BYTES = 1 << 27  # bytes for the candidates of the steps that are drawn at a time
 _C_TYPES = {"i4": "int", "u4": "unsigned", "i8": "long long", "f8": "double", "u1": "char"}
 
 
@@ -94,8 +93,7 @@ class Memory:
     """Bytes of GPU memory for fleets of a problem."""
 
     of_model: int
-    shared: int
-    """Bytes that are independent of the number of models."""
+    shared: int  # bytes that are independent of the number of models
 
     @classmethod
     def of(cls, problem: Problem, *, tracked: bool = False) -> "Memory":

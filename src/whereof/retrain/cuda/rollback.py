@@ -14,14 +14,10 @@ from whereof.explain.methods.rollback import Changes, Rescored
 from whereof.predict.scored import Candidates, ScoredPrediction
 from whereof.retrain.cuda.card import open_card
 
-_MEMORY = 1 << 29
-"""Maximum bytes of a block of removals on the GPU."""
-_ARRAYS = 3
-"""Number of score arrays of a block that exist at a time."""
-_KEPT = 4
-"""Number of candidate lists whose rows stay on the GPU."""
-_FALLS_FAR = -0.5
-"""Below this, 1 + y is a difference of similar numbers and loses digits."""
+_MEMORY = 1 << 29  # maximum bytes of a block of removals on the GPU
+_ARRAYS = 3  # number of score arrays of a block that exist at a time
+_KEPT = 4  # number of candidate lists whose rows stay on the GPU
+_FALLS_FAR = -0.5  # below this, 1 + y is a difference of similar numbers and loses digits
 
 
 def open_backing(task: str) -> "CardBacking":

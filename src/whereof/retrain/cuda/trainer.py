@@ -26,8 +26,7 @@ class CudaTrainer(Training):
         super().__init__(problem, trace, len(METER))
         card = open_card("device cuda") if card is None else card
         self._fleet = Fleet(card, problem, [np.zeros(0, np.int64)], tracked=True)
-        self._trace_at = 0
-        """The count at which the trace was last copied."""
+        self._trace_at = 0  # the count at which the trace was last copied
 
     def advance(self, n_facts: int) -> int:
         fleet, arrays = self._fleet, self._fleet.arrays
