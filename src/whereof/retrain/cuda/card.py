@@ -38,10 +38,9 @@ class Card:
         about = cupy.cuda.runtime.getDeviceProperties(device.id)
         self.name: str = about["name"].decode()
         compiler = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
+        # What rounding depends on.
         self.identity = f"{self.name} {device.compute_capability} nvrtc {compiler}"
-        """Identifies what rounding depends on."""
         self.memory_error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
-        """The exception for too little memory."""
         self.limits = Limits(
             n_processors=about["multiProcessorCount"],
             threads=1024,

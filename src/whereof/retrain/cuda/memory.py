@@ -137,7 +137,7 @@ def place(
     # Every model starts with the same rows and zero moments.
     for name, rows in zip(("entities", "relations"), problem.initial_rows(), strict=True):
         placed[name][:, :, : rows.shape[1]] = xp.asarray(rows.copy())
-    given = {"facts": problem.facts, **_times(problem, placed["n_times"])}
+    given: dict[str, Any] = {"facts": problem.facts, **_times(problem, placed["n_times"])}
     if problem.config.rated:
         given["targets"] = problem.targets
     if any(map(len, removed)):
@@ -147,7 +147,7 @@ def place(
     else:
         placed["n_words"] = 0
     for name, array in given.items():
-        placed[name][:] = xp.asarray(array)
+        placed[name][:] = xp.asarray(array.astype(placed[name].dtype))
     return placed
 
 
