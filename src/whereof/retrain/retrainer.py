@@ -60,13 +60,16 @@ class Retrainer:
         found = [self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]]
         return Outcomes(found[0], tuple(found[1:]), len(lacking), n_known)
 
-    def rows(self, removed: Sequence[FactIds]) -> Iterator[tuple[int, Parameters]]:
-        """Yield rows trained without each set of facts, as they finish; -1 is the control."""
+    def rows(self, removed: Sequence[FactIds]) -> Iterator[Parameters]:
+        """Yield the rows of the control, then those without each set of facts, in this order."""
         jobs = [Job.control(0), *(Job.of(facts, []) for facts in removed)]
         self._check(jobs)
-        for number, rows in self._retrain(jobs, None):
-            assert isinstance(rows, Parameters)
-            yield number - 1, rows
+        waiting, following = dict[int, Result](), 0
+        for number, found in self._retrain(jobs, None):  # as they finish
+            waiting[number] = found
+            while isinstance(rows := waiting.pop(following, None), Parameters):
+                yield rows
+                following += 1
 
     def _retrain(
         self, jobs: Sequence[Job], predictions: Predictions | None, n_known: int = 0
@@ -133,12 +136,9 @@ class Case:
 class Retrained:
     """A model retrained without some facts: its parameters, or the standings of predictions."""
 
-    removed: tuple[int, ...]
-    """Ids of the facts, ascending; empty for the control."""
-    parameters: Parameters | None = None
-    """None if predictions were given."""
-    standings: tuple[Standing, ...] | None = None
-    """One per prediction, if predictions were given."""
+    removed: tuple[int, ...]  # ids of the facts, ascending; empty for the control
+    parameters: Parameters | None = None  # None if predictions were given
+    standings: tuple[Standing, ...] | None = None  # one per prediction, if predictions were given
 
 
 def retrain(
@@ -147,12 +147,8 @@ def retrain(
     """Models without each set of facts, after the control; see `whereof.Run.retrain`."""
     removed = [(), *(tuple(facts.tolist()) for facts in sets)]
     if predictions is None:
-        waiting, following = dict[int, Parameters](), 0
-        for number, rows in case.retrainer.rows(sets):  # as they finish; -1 is the control
-            waiting[number + 1] = rows
-            while following in waiting:
-                yield Retrained(removed[following], waiting.pop(following))
-                following += 1
+        for facts, rows in zip(removed, case.retrainer.rows(sets), strict=True):
+            yield Retrained(facts, rows)
         return
     scored = [find_scored(case.trained, names, ExplainOptions()) for names in predictions]
     jobs = [Job.of(facts, range(len(scored))) for facts in sets]
