@@ -1,7 +1,12 @@
-"""Parse pages: check that tags are closed, and collect their text."""
+"""Parse pages: check that tags are closed, and collect their text. And tables as plain text."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+
+from rich.console import Console
+
+from whereof.present.terminal import show
+from whereof.table import Table
 
 _VOID = frozenset({"meta", "br", "hr", "img", "input", "link", "wbr"})
 
@@ -59,3 +64,11 @@ def read_page(html: str) -> Page:
     reader.close()
     assert not reader.open
     return reader.page
+
+
+def plain(table: Table) -> str:
+    """A table as a pipe gets it."""
+    out = Console(force_terminal=False, highlight=False, markup=False, emoji=False)
+    with out.capture() as capture:
+        show(out, table)
+    return capture.get()

@@ -165,10 +165,10 @@ def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None
     with pytest.raises(Interrupted):
         run.explain_file("true", out, events=Recorded(3))
     questions = find_predictions(run._trained, "true", "test", None, "object")
-    about = {"run": run.fingerprint, "device": "cuda"}
+    work = {"run": run.fingerprint, "device": "cuda", "set of options": options.to_dict()}
     explain = partial(explain_many, run._trained, options=options)
     with pytest.raises(whereof.WhereofError, match="has another device: finish it as it was begun"):
-        write_explanations(explain, questions, options, out, **about)
+        write_explanations(explain, questions, work, out)
 
 
 def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:

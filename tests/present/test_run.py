@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from present.pages import plain
 from whereof.predict.answers import Answer
 from whereof.present.metrics import (
     best_value,
@@ -11,7 +12,6 @@ from whereof.present.metrics import (
     metrics_table,
 )
 from whereof.present.run import answers_table, counts, ending
-from whereof.present.terminal import plain
 from whereof.run.folder import RunInfo
 
 

@@ -276,16 +276,9 @@ class Run(ArrayRun):
         trained = self._trained_on(device, chosen.method)
         found = prediction.find_predictions(trained, predictions, split, limit, chosen.asks)
         explain = partial(explain_many, trained, options=chosen, threads=threads, events=events)
+        work = {"run": self.fingerprint, "device": device, "set of options": chosen.to_dict()}
         return write_explanations(
-            explain,
-            found,
-            chosen,
-            Path(out),
-            run=self.fingerprint,
-            device=device,
-            force=force,
-            resume=resume,
-            events=events,
+            explain, found, work, Path(out), force=force, resume=resume, events=events
         )
 
     def evaluate(

@@ -109,7 +109,7 @@ class Paper(Results):
         document = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
         bullets = "\n".join(f"- {sentence}" for sentence in self.summary)
         texts = [f"# {self.title}", *self.sources, bullets, HOW_TO_READ]
-        texts += [terminal.markdown(table.table()).rstrip() for table in self.tables]
+        texts += [terminal.markdown(table.table()) for table in self.tables]
         parts: list[html.Part] = [
             ("paragraphs", [*self.sources, HOW_TO_READ]),
             ("bullets", self.summary),

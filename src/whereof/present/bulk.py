@@ -16,7 +16,6 @@ from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
 from whereof.explain.explanation import FACT_COLUMNS, ExplainedFact, Explanation, fact_row
-from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed
 from whereof.predict.prediction import Listed
 from whereof.present.files import Document, RowFormat, find_ending, json_line, new_file, write_text
@@ -135,20 +134,18 @@ class WrittenExplanations:
 def write_explanations(
     explain: Callable[[Sequence[Listed]], Iterator[Explanation | Failed]],
     predictions: Sequence[Listed],
-    options: ExplainOptions,
+    work: Document,
     out: Path,
     *,
-    run: str,
-    device: str = "cpu",
     force: bool = False,
     resume: bool = False,
     events: Events | None = None,
 ) -> WrittenExplanations:
     """Explain predictions into a file, in the format of its ending.
 
-    Finished explanations are kept in a journal, and a later call with the same `run`, `device` and
-    `options` continues after them. `force` starts again and overwrites; `resume` fails if there
-    is nothing to continue.
+    Finished explanations are kept in a journal, and a later call that describes the same `work`
+    continues after them. `force` starts again and overwrites; `resume` fails if there is nothing
+    to continue.
     """
     if force and resume:
         raise WhereofError("--resume continues and --force starts again; choose one of them")
@@ -157,13 +154,7 @@ def write_explanations(
     events = events or Events()
     explain(())  # raises errors before anything is written
     asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
-    header = {  # what must be equal in a later call that continues the work
-        "whereof version": __version__,
-        "run": run,
-        "device": device,
-        "set of options": options.to_dict(),
-        "list of predictions": asked.hexdigest(),
-    }
+    header = {"whereof version": __version__, **work, "list of predictions": asked.hexdigest()}
     with open_journal(out, header, force=force, resume=resume) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(predictions[n_resumed:]):

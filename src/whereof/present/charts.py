@@ -39,15 +39,11 @@ def chart_svg(chart: Chart) -> str:
 
 
 def _has_values(mark: Mark) -> bool:
-    match mark:
-        case Bar():
-            return is_number(mark.value)
-        case Box():
-            return all(map(is_number, _heights(mark)))
-        case Strip():
-            return any(map(is_number, mark.values))
-        case _:
-            return bool(_places(mark.points))
+    if isinstance(mark, Points | Curve):
+        return bool(_places(mark.points))
+    if isinstance(mark, Strip):
+        return any(map(is_number, mark.values))
+    return all(map(is_number, _heights(mark) if isinstance(mark, Box) else [mark.value]))
 
 
 def nice_ticks(values: Iterable[float | None]) -> tuple[float, ...]:

@@ -154,12 +154,7 @@ def words(
 
 
 def line(
-    start: Position,
-    end: Position,
-    kind: str = "dark",
-    *,
-    width: float = 1,
-    dashes: str | None = None,
+    start: Position, end: Position, kind: str = "dark", *, width: float = 1, dashes: str = ""
 ) -> str:
     """A straight line: `rim` of an axis, `rim grid` behind the data, or `dark` with a name."""
     ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}

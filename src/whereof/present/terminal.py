@@ -1,6 +1,6 @@
 """Tables as text. A pipe gets whole names; a terminal gets lines that fit its width."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
@@ -24,16 +24,16 @@ _TONES = {
 }
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Standard output or standard error, without markup; respects NO_COLOR."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+def console() -> Console:
+    """Standard output, without markup; respects NO_COLOR."""
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def show(out: Console, *parts: RenderableType | Table) -> None:
     """Print sentences and tables; `bold` texts are headings."""
     for part in parts:
         if isinstance(part, Table):
-            out.print(table_segments(part, room(out)), end="", soft_wrap=True)
+            out.print(_segments(part, room(out)), end="", soft_wrap=True)
             continue
         words = on_one_line(part) if isinstance(part, str) else part
         out.print(words, soft_wrap=not out.is_terminal)
@@ -49,7 +49,7 @@ def room(out: Console) -> int | None:
     return out.width if out.is_terminal else None
 
 
-def table_segments(table: Table, width: int | None = None) -> Segments:
+def _segments(table: Table, width: int | None) -> Segments:
     """The segments of a table; rich's own tables take seconds for 10,000 rows.
 
     With a width, text columns are wrapped until the table fits; nothing is cut.
@@ -81,11 +81,6 @@ def table_segments(table: Table, width: int | None = None) -> Segments:
     return Segments(segments)
 
 
-def plain(table: Table) -> str:
-    """A table as plain text of any width."""
-    return "".join(segment.text for segment in table_segments(table).segments)
-
-
 def on_one_line(text: str) -> str:
     """A text without line breaks and control characters."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
@@ -102,10 +97,7 @@ def _cells(values: Sequence[Any], column: Column) -> list[str]:
 
 
 def _row(
-    cells: Sequence[str],
-    styles: Sequence[Style | None],
-    widths: Sequence[int],
-    are_words: Sequence[bool],
+    cells: list[str], styles: list[Style | None], widths: list[int], are_words: list[bool]
 ) -> Iterator[Segment]:
     """One row, in as many lines as its longest cell needs."""
     for texts in zip_longest(*map(_wrapped, cells, widths), fillvalue=""):
@@ -126,9 +118,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return [line.plain for line in words.wrap(get_console(), width)]
 
 
-def _widths(
-    cells: Sequence[Sequence[str]], are_words: Sequence[bool], width: int | None
-) -> list[int]:
+def _widths(cells: list[list[str]], are_words: list[bool], width: int | None) -> list[int]:
     """The width of each column: as wide as needed, or equal shares for text columns."""
     wanted = [max(map(cell_len, column)) for column in cells]
     if width is None:
@@ -144,21 +134,14 @@ def _widths(
     return wanted
 
 
-def markdown(table: Table, level: int = 2) -> str:
-    """A heading, the note and the table; `level` 0 omits heading and note."""
-    lines = [f"{'#' * level} {table.title}", ""] if level and table.title else []
-    lines += [table.note, ""] if level and table.note else []
-    shown = table.rows[: table.most]
-    lines.append(_markdown_line([column.title for column in table.columns]))
-    lines.append(
-        _markdown_line(["---" if each.unit == "text" else "---:" for each in table.columns])
-    )
-    lines += [_markdown_line([*map(cell_text, row, table.columns)]) for row in shown]
-    more = len(table.rows) - len(shown)
-    lines += [f"\nand {more:,} more {'row' if more == 1 else 'rows'}"] * bool(more)
-    return "\n".join(lines) + "\n"
+def markdown(table: Table) -> str:
+    """A heading, the note and the whole table."""
+    rule = ["---" if column.unit == "text" else "---:" for column in table.columns]
+    rows = [map(cell_text, row, table.columns) for row in table.rows]
+    lines = map(_markdown_line, [(column.title for column in table.columns), rule, *rows])
+    return "\n\n".join(filter(None, (f"## {table.title}", table.note, "\n".join(lines))))
 
 
-def _markdown_line(cells: Sequence[str]) -> str:
+def _markdown_line(cells: Iterable[str]) -> str:
     safe = (" ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;") for cell in cells)
     return f"| {' | '.join(safe)} |"
