@@ -6,8 +6,7 @@ Regularisation is left out.
 """
 
 from collections.abc import Iterator
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +26,16 @@ _CELLS = 1 << 22
 """Number of scores to keep in memory at a time."""
 
 
-def norm(rows: Parameters) -> float:
-    """The Euclidean norm over all rows."""
-    return float(np.sqrt(sum(float(np.vdot(part, part)) for part in rows)))
+_Block = tuple["Jacobian", NDArray[np.int64], Rows]
+"""Some facts in one direction, with all candidates of that direction; (n,) positions of the true
+answers among them, and (n, n_candidates) the derivative of the loss by every score."""
 
 
-def zeros(scorer: Scorer) -> Parameters:
-    """Zeros for all parameters, in double precision."""
-    return Parameters(np.zeros(scorer.entity_rows.shape), np.zeros(scorer.relation_rows.shape))
+def as_rows(vector: Numbers, scorer: Scorer) -> Parameters:
+    """A vector of all parameters in the shape of a scorer's rows, not copied."""
+    n = scorer.entity_rows.size
+    entities = vector[:n].reshape(scorer.entity_rows.shape)
+    return Parameters(entities, vector[n:].reshape(scorer.relation_rows.shape))
 
 
 class Jacobian:
@@ -62,7 +63,8 @@ class Jacobian:
         """(n, n_candidates) scores of the candidates by every query."""
         if self._kind == DOT:
             return self._dots(self.queries)
-        out, ids = self._room(), np.arange(len(self._rows))
+        ids = np.arange(len(self._rows))
+        out = np.empty((len(self.queries), len(ids)), self._rows.dtype)
         for vector, row in zip(self.queries, out, strict=True):
             score_rows(self._kind, vector, self._rows, ids, self._width, row)
         return out
@@ -76,7 +78,7 @@ class Jacobian:
         kernels.push_queries(self._vjp, self._tables, direction, *asked, room, dq)
         if self._kind == DOT:
             return np.asarray(self._dots(dq) + q[:, : self._width] @ d_rows.T)
-        out = self._room()
+        out = np.empty((len(q), len(d_rows)), q.dtype)
         kernels.push_distances(self._kind, q, dq, self._rows, d_rows, out)
         return out
 
@@ -111,27 +113,17 @@ class Jacobian:
         products = queries[:, : self._width] @ self._rows.T
         return np.asarray(products + queries[:, self._width :].sum(axis=1, keepdims=True))
 
-    def _room(self) -> Rows:
-        return np.empty((len(self.queries), len(self._rows)), self._rows.dtype)
-
     def _gradients(self, n: int) -> Parameters:
         """Zeros for the gradients of n queries, by the rows of the given entity and relation."""
         widths = (table.shape[1] for table in self._tables)
         return Parameters(*(np.zeros((n, width), self._rows.dtype) for width in widths))
 
 
-class _Block(NamedTuple):
-    """Some facts in one direction, with all candidates of that direction."""
-
-    jacobian: Jacobian
-    answers: NDArray[np.int64]
-    """(n,) position of the true answer among the candidates."""
-    slopes: Rows
-    """(n, n_candidates) derivative of the loss with respect to every score."""
-
-
 class Losses:
-    """Losses of all training facts of a run under its parameters."""
+    """Losses of all training facts of a run under its parameters.
+
+    Gradients and directions are vectors of all parameters: entity rows, then relation rows.
+    """
 
     def __init__(self, trained: Trained) -> None:
         self.trained, self.scorer, self.dataset = trained, trained.scorer, trained.dataset
@@ -145,18 +137,14 @@ class Losses:
                 )
             self._targets = ratings.standardised()
 
-    def products(self, fact_ids: FactIds, direction: Parameters) -> Numbers:
+    def products(self, fact_ids: FactIds, direction: Numbers) -> Numbers:
         """(n,) dot product of each fact's loss gradient with a direction of the parameters."""
-        size = max((float(np.abs(part).max(initial=0)) for part in direction), default=0.0)
-        if size == 0:
-            return np.zeros(len(fact_ids))
         # In single precision a direction may be too small to multiply.
-        unit = Parameters(*(part / size for part in direction))
-        out = np.zeros(len(fact_ids))
+        size = float(np.abs(direction).max(initial=0)) or 1.0
+        unit, out = as_rows(direction / size, self.scorer), np.zeros(len(fact_ids))
         for part, blocks in self._blocks(fact_ids):
-            for block in blocks:
-                changes = block.jacobian.push(unit)
-                out[part] += np.einsum("ij,ij->i", block.slopes, changes)
+            for jacobian, _, slopes in blocks:
+                out[part] += np.einsum("ij,ij->i", slopes, jacobian.push(unit))
         return size * out
 
     def norms(self, fact_ids: FactIds) -> Numbers:
@@ -166,39 +154,41 @@ class Losses:
             for part, blocks in self._blocks(fact_ids):
                 squares[part] = _squares(blocks, n)
             return np.sqrt(squares)
-        gradients = (self.gradient(fact_ids[i : i + 1]) for i in range(len(fact_ids)))
-        return np.array([norm(gradient) for gradient in gradients], np.float64)
+        gradients = (self.gradient(fact_id) for fact_id in fact_ids[:, None])
+        return np.array([np.linalg.norm(gradient) for gradient in gradients], np.float64)
 
-    def gradient(self, fact_ids: FactIds) -> Parameters:
+    def gradient(self, fact_ids: FactIds) -> Numbers:
         """The gradient of the sum of these facts' losses."""
-        out = zeros(self.scorer)
-        for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
-            block.jacobian.pull(block.slopes, out)
+        out = np.zeros(sum(rows.size for rows in self.trained.parameters))
+        for _, blocks in self._blocks(fact_ids):
+            for jacobian, _, slopes in blocks:
+                jacobian.pull(slopes, as_rows(out, self.scorer))
         return out
 
-    def curve(self, fact_ids: FactIds, direction: Parameters) -> Parameters:
+    def curve(self, fact_ids: FactIds, direction: Numbers) -> Numbers:
         """Product of the Gauss-Newton matrix of these facts' losses with a direction.
 
         The matrix is J^T C J, where J is the Jacobian of the scores and C the second derivative of
         the loss with respect to the scores. It is positive semidefinite. The Hessian also contains
         the curvature of the scores.
         """
-        out = zeros(self.scorer)
-        for block in chain.from_iterable(blocks for _, blocks in self._blocks(fact_ids)):
-            changes = block.jacobian.push(direction)
-            block.jacobian.pull(self._bend(block, changes), out)
+        out, along = np.zeros(len(direction)), as_rows(direction, self.scorer)
+        for _, blocks in self._blocks(fact_ids):
+            for jacobian, answers, slopes in blocks:
+                bent = self._bend(answers, slopes, jacobian.push(along))
+                jacobian.pull(bent, as_rows(out, self.scorer))
         return out
 
-    def _bend(self, block: _Block, changes: Rows) -> Rows:
+    def _bend(self, answers: NDArray[np.int64], slopes: Rows, changes: Rows) -> Rows:
         """Product of the loss's second derivatives with changes of the scores."""
         each = np.arange(len(changes))
         if self.loss == "squared":
             bent = np.zeros_like(changes)
-            bent[each, block.answers] = changes[each, block.answers]
+            bent[each, answers] = changes[each, answers]
             return bent
         n = 1 if self.loss == "softmax" else changes.shape[1]
-        p = n * block.slopes
-        p[each, block.answers] += 1
+        p = n * slopes
+        p[each, answers] += 1
         if self.loss == "softmax":
             changes -= np.einsum("ij,ij->i", p, changes)[:, None]
             return np.asarray(p * changes)
@@ -210,10 +200,7 @@ class Losses:
         directions = range(1 + self.trained.config.inverse)
         for start in range(0, len(fact_ids), size):
             part = slice(start, min(start + size, len(fact_ids)))
-            yield (
-                part,
-                [self._block(fact_ids[part], d) for d in directions],
-            )
+            yield part, [self._block(fact_ids[part], d) for d in directions]
 
     def _block(self, fact_ids: FactIds, direction: int) -> _Block:
         data, facts = self.dataset, self.dataset.train[fact_ids]
@@ -224,7 +211,7 @@ class Losses:
         jacobian = Jacobian(self.scorer, slice(places.start, places.stop), *queries)
         answers, slopes = facts[:, asked].astype(np.int64) - places.start, jacobian.scores()
         kernels.turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
-        return _Block(jacobian, answers, slopes)
+        return jacobian, answers, slopes
 
 
 def _squares(blocks: list[_Block], n_entities: int) -> Numbers:
@@ -233,8 +220,8 @@ def _squares(blocks: list[_Block], n_entities: int) -> Numbers:
     In each direction, a fact moves every candidate's row by slope times query, and the row of the
     given entity by `own`. Both may meet in one row, and so may the two directions.
     """
-    each, total = np.arange(len(blocks[0].answers)), np.zeros(len(blocks[0].answers))
-    moves = []
+    n = len(blocks[0][1])
+    each, total, moves = np.arange(n), np.zeros(n), []
     for jacobian, _, slopes in blocks:
         own, relations = jacobian.pull_to_given(slopes)
         total += _products(relations, relations)

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from whereof.explain.losses import Jacobian, Losses, norm, zeros
+from whereof.explain.losses import Jacobian, Losses, as_rows
 from whereof.explain.method import Aim, Context, Method
 from whereof.predict.scored import ScoredPrediction
-from whereof.training.results import Parameters
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
 
@@ -42,7 +41,7 @@ class GradientCos(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         gradient, losses = gradient_of(scored, context.aim), Losses(scored.trained)
-        lengths = losses.norms(fact_ids) * norm(gradient)
+        lengths = losses.norms(fact_ids) * np.linalg.norm(gradient)
         products = losses.products(fact_ids, gradient)
         cosines = np.zeros(len(fact_ids))
         np.divide(-products, lengths, out=cosines, where=lengths > 0)
@@ -79,14 +78,13 @@ class TracIn(Method):
 GRADIENT_DOT, GRADIENT_COS, TRACIN = GradientDot(), GradientCos(), TracIn()
 
 
-def gradient_of(scored: ScoredPrediction, aim: Aim) -> Parameters:
-    """The gradient of what is explained, with respect to all parameters."""
+def gradient_of(scored: ScoredPrediction, aim: Aim) -> Numbers:
+    """The gradient of what is explained, as a vector of all parameters."""
     scorer, slopes = scored.trained.scorer, aim.slopes(scored)
     given, relation = np.array([scored.prediction.given]), np.array([scored.relation_row])
-    out = zeros(scorer)
+    out = np.zeros(scorer.entity_rows.size + scorer.relation_rows.size)
     size = float(np.abs(slopes).max(initial=0)) or 1.0
     # In single precision, the slope of a small probability may be rounded to 0.
     weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
-    Jacobian(scorer, scored.candidates.ids, given, relation).pull(weights, out)
-    scale = size * scorer.scale
-    return Parameters(scale * out.entity_rows, scale * out.relation_rows)
+    Jacobian(scorer, scored.candidates.ids, given, relation).pull(weights, as_rows(out, scorer))
+    return size * scorer.scale * out

@@ -20,12 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whereof.explain.losses import Losses
+from whereof.explain.losses import Losses, as_rows
 from whereof.explain.method import Context, Method
 from whereof.explain.methods.gradient import gradient_of
-from whereof.models.scoring import Scorer
 from whereof.predict.scored import ScoredPrediction, Trained
-from whereof.training.results import Parameters
 from whereof.training.sampling import CURVATURE_STREAM, shuffled
 from whereof.types import FactIds, Numbers
 
@@ -55,14 +53,13 @@ class InfluenceFunction(Method):
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         trained = scored.trained
-        gradient = flatten(gradient_of(scored, context.aim))
+        gradient = gradient_of(scored, context.aim)
         if len(gradient) <= MOST_DENSE:
             solved = np.asarray(np.linalg.solve(damped_hessian(trained, context.seed), gradient))
         else:
             curvature = Curvature.of(trained, context.seed)
             solved = solve_by_conjugate_gradients(curvature.gauss_newton, gradient, DAMPING)
-        direction = unflatten(solved, trained.scorer)
-        return -Losses(trained).products(fact_ids, direction)
+        return -Losses(trained).products(fact_ids, solved)
 
 
 INFLUENCE_FUNCTION = InfluenceFunction()
@@ -89,8 +86,7 @@ class Curvature:
 
     def gauss_newton(self, vector: Numbers) -> Numbers:
         """Product of the Gauss-Newton matrix with a vector."""
-        direction = unflatten(vector, self.losses.scorer)
-        return self.weight * flatten(self.losses.curve(self.fact_ids, direction))
+        return self.weight * self.losses.curve(self.fact_ids, vector)
 
     def hessian(self, vector: Numbers) -> Numbers:
         """Product of the Hessian with a vector, by central differences of the gradient."""
@@ -98,12 +94,13 @@ class Curvature:
         return (ahead.gradient() - behind.gradient()) / (2 * _STEP)
 
     def gradient(self) -> Numbers:
-        return self.weight * flatten(self.losses.gradient(self.fact_ids))
+        return self.weight * self.losses.gradient(self.fact_ids)
 
     def moved(self, change: Numbers | float) -> "Curvature":
         """The same at changed parameters, in double precision."""
         trained = self.losses.trained
-        rows = unflatten(flatten(trained.parameters) + change, trained.scorer)
+        here = np.concatenate([rows.ravel() for rows in trained.parameters]).astype(np.float64)
+        rows = as_rows(here + change, trained.scorer)
         there = replace(trained, scorer=replace(trained.scorer, **rows._asdict()))
         return replace(self, losses=Losses(there))
 
@@ -147,15 +144,3 @@ def solve_by_conjugate_gradients(
         before, square = square, float(rest @ rest)
         direction = rest + square / before * direction
     return found
-
-
-def flatten(tables: Parameters) -> Numbers:
-    """(n_parameters,) all parameters in one vector."""
-    return np.concatenate([part.ravel() for part in tables]).astype(np.float64, copy=False)
-
-
-def unflatten(vector: Numbers, scorer: Scorer) -> Parameters:
-    """The vector in the shape of a scorer's rows."""
-    n = scorer.entity_rows.size
-    entities = vector[:n].reshape(scorer.entity_rows.shape)
-    return Parameters(entities, vector[n:].reshape(scorer.relation_rows.shape))
