@@ -62,7 +62,7 @@ def test_ids_alone_are_those_of_explanations(
     for whole, alone in zip(explained, ranked, strict=True):
         assert not isinstance(whole, Failed)
         assert not isinstance(alone, Failed)
-        assert alone.fact_ids.tolist() == [fact.fact_id for fact in whole.facts]
+        assert alone.chosen.tolist() == [fact.fact_id for fact in whole.facts]
         assert alone.influences.tolist() == [fact.influence for fact in whole.facts]
         assert alone.notes == whole.notes
 

@@ -17,8 +17,7 @@ from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import MethodAndSize, SampleSize, Size
 from whereof.explain import explain
-from whereof.explain.explain import RankedFacts
-from whereof.explain.method import Sets, able_method, get_method, standings_without
+from whereof.explain.method import Ranked, Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.predictions import Predictions
@@ -205,27 +204,27 @@ class Sample:
     def _rows(self, method: str) -> Iterator[Numbers]:
         for found in self._found(range(len(self)), method, None):
             row = np.zeros(self.n_facts)
-            row[found.fact_ids] = found.influences
+            row[found.chosen] = found.influences
             yield row
 
     def _ids(self, numbers: Sequence[int], method: str, top: _Top) -> list[FactIds]:
-        return [found.fact_ids for found in self._found(numbers, method, top)]
+        return [found.chosen for found in self._found(numbers, method, top)]
 
-    def _found(self, numbers: Sequence[int], method: str, top: _Top) -> Iterator[RankedFacts]:
+    def _found(self, numbers: Sequence[int], method: str, top: _Top) -> Iterator[Ranked]:
         """Explanations; empty for predictions without facts that the method considers."""
         trained = self.case.trained
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
         answers = explain.rank_many(trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
-            if isinstance(found, RankedFacts):
+            if isinstance(found, Ranked):
                 self.notes.update(dict.fromkeys(found.notes))
                 yield found
                 continue
             prediction, said = self.predictions[number], found.message
             if len(explain.filter_facts(trained, prediction, self.adjacent(number), options)):
                 raise WhereofError(said if method in said else f"{method}: {said}")
-            yield RankedFacts(np.zeros(0, np.int64), np.zeros(0), ())
+            yield Ranked(np.zeros(0, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import compress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
 from whereof.run.stored import Arrays
-from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 PARTS = ("subject", "relation", "object", "rival")
 """Parts of a prediction that a fact can share; the rival is the other answer of a contrast."""
@@ -45,9 +45,8 @@ def explain(
 ) -> Explanation:
     """Explain the prediction with these names; a method that retrains needs a retrainer."""
     start = time.perf_counter()
-    scored, chosen = find_scored(trained, names, options), method.get_method(options.method)
-    prepared = method.prepare(chosen, trained, [scored.prediction], events)
-    return Explainer(scored, options, retrainer, prepared).explanation(start)
+    scored = find_scored(trained, names, options)
+    return Explainer(scored, options, retrainer, events=events).explanation(start)
 
 
 def find_scored(
@@ -62,17 +61,14 @@ def find_scored(
 def score_answer(
     trained: Trained, prediction: Prediction, candidates: Candidates | None = None
 ) -> ScoredPrediction:
-    """A prediction scored among candidates; an open one gets its top answer."""
+    """A prediction scored among candidates; an open one gets its top new answer."""
     scored = trained.score(prediction, candidates)
-    return scored.top_answered() if prediction.target is None else scored
-
-
-class RankedFacts(NamedTuple):
-    """An explanation that contains only fact ids."""
-
-    fact_ids: FactIds
-    influences: Numbers
-    notes: tuple[str, ...]
+    if prediction.target is not None:
+        return scored
+    if not scored.new.any():
+        raise WhereofError("every answer is known from training or validation; name one")
+    top = np.where(scored.new, scored.scores, -np.inf).argmax()
+    return scored.answered(int(scored.candidates.ids[top]))
 
 
 class Explainer:
@@ -84,13 +80,14 @@ class Explainer:
         options: ExplainOptions,
         retrainer: Any = None,
         prepared: Arrays | None = None,
+        events: Events | None = None,
     ) -> None:
         self.scored, self.trained, self.options = scored, scored.trained, options
         self.method = _checked_method(self.trained, options)
         self.remover = method.able_method("groups", options.method)
         self.aim = method.Aim.of_options(scored, options.of, options.instead_of)
         if prepared is None:
-            prepared = method.prepare(self.method, self.trained, [scored.prediction])
+            prepared = method.prepare(self.method, self.trained, [scored.prediction], events)
         asked = (options.seed, options.top, options.opposing, options.exhaustive)
         self.context = method.Context(self.aim, *asked, prepared, retrainer)
 
@@ -100,10 +97,8 @@ class Explainer:
         options, adjacent = self.options, self._adjacent()
         named = options.without is not None
         group = find_facts(self.trained, options.without) if named else np.zeros(0, np.int64)
-        if len(group):
-            fact_ids, ranked = self._rank(group, top=None)
-        else:
-            fact_ids, ranked = self._rank(self._filtered(adjacent))
+        only, top = (group, None) if len(group) else (self._filtered(adjacent), options.top)
+        ranked = self._rank(only, top=top)
         if any(getattr(options, name) is not None for name in _FILTERS):
             ranked = replace(ranked, totals=None)  # others support the prediction too
         return Explanation(
@@ -111,7 +106,7 @@ class Explainer:
             method=options.method,
             of=self.aim.of,
             n_adjacent=len(adjacent),
-            facts=self.name_facts(fact_ids, ranked),
+            facts=self.name_facts(ranked),
             contrast=self._contrast(),
             without=self._remove(group) if len(group) else None,
             stability=self._stability(adjacent) if options.stability else None,
@@ -122,19 +117,20 @@ class Explainer:
             seconds=time.perf_counter() - start,
         )
 
-    def ranking(self) -> RankedFacts:
-        """The facts without their names, which take longer than ranking."""
-        fact_ids, ranked = self._rank(self._filtered(self._adjacent()))
-        return RankedFacts(fact_ids, ranked.influences, (*self._notes(), *ranked.notes))
+    def ranking(self) -> method.Ranked:
+        """The ids of the facts, without their names, which take longer than ranking."""
+        ranked = self._rank(self._filtered(self._adjacent()))
+        return replace(ranked, notes=(*self._notes(), *ranked.notes))
 
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         """Records of these facts, even if they share nothing with the prediction."""
-        chosen, ranked = self._rank(np.sort(fact_ids), top=None, opposing=False)
-        return self.name_facts(chosen, replace(ranked, totals=None))
+        ranked = self._rank(np.sort(fact_ids), top=None, opposing=False)
+        return self.name_facts(replace(ranked, totals=None))
 
-    def name_facts(self, fact_ids: FactIds, ranked: method.Ranked) -> tuple[ExplainedFact, ...]:
-        """Ranked facts with names, influence, and the parts they share with the prediction."""
-        trained, totals, after, found = self.trained, ranked.totals, ranked.standings, []
+    def name_facts(self, ranked: method.Ranked) -> tuple[ExplainedFact, ...]:
+        """Ranked fact ids with names, influence, and the parts they share with the prediction."""
+        fact_ids, totals, after = ranked.chosen, ranked.totals, ranked.standings
+        trained, found = self.trained, []
         shared = shared_parts(trained, self.scored.prediction, fact_ids, self.aim.rival).tolist()
         standings = [None] * len(shared) if after is None else name_standings(trained, after)
         top = self.scored.top if ranked.top_before is None else ranked.top_before
@@ -169,15 +165,15 @@ class Explainer:
             )
         return wanted
 
-    def _rank(self, fact_ids: FactIds, **changes: Any) -> tuple[FactIds, method.Ranked]:
-        """The strongest of these facts; changes: fields of the context."""
+    def _rank(self, fact_ids: FactIds, **changes: Any) -> method.Ranked:
+        """The ids of the strongest of these facts; changes: fields of the context."""
         context = replace(self.context, **changes) if changes else self.context
         ranked = self.method.rank(self.scored, method.Sets.each(fact_ids), context)
-        return fact_ids[ranked.chosen], ranked
+        return replace(ranked, chosen=fact_ids[ranked.chosen])
 
     def _stability(self, adjacent: FactIds) -> tuple[records.Joint, ...]:
         """The prediction without its strongest supporting facts."""
-        best, _ = self._rank(self._filtered(adjacent), top=max(_STEPS), opposing=False)
+        best = self._rank(self._filtered(adjacent), top=max(_STEPS), opposing=False).chosen
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
     def _remove(self, fact_ids: FactIds) -> records.Joint:
@@ -293,7 +289,7 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     """The candidates, given by a word or by names."""
     data = trained.dataset
     if wanted is None or wanted == f"{asks}s":
-        return trained.all_candidates(asks)
+        return trained.everyone[asks]
     every = range(data.n_entities)
     ranges = {"objects": data.objects, "subjects": data.subjects, "entities": every}
     if isinstance(wanted, str) and wanted in ranges:

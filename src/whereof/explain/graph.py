@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from whereof.explain.explanation import ExplainedFact, Graph, Path
 from whereof.explain.method import Context, Method, Ranked, Sets
-from whereof.predict.scored import ScoredPrediction, Standings
+from whereof.predict.scored import ScoredPrediction, Standings, name_standings
 from whereof.types import OBJECT, SUBJECT, FactIds
 
-Name = Callable[[FactIds, Ranked], tuple[ExplainedFact, ...]]
+Name = Callable[[Ranked], tuple[ExplainedFact, ...]]
 """Makes records of ranked facts."""
 _SHOWN = 5
 """Number of facts or pairs of each kind."""
@@ -25,9 +25,10 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
     """The supporting facts of each kind, strongest first, by a method that removes groups."""
     context = replace(context, top=_SHOWN, opposing=False, exhaustive=False)
     subject, relation, object_ = scored.prediction.triple
-    index, ends = scored.trained.adjacency, {subject, object_}
+    trained, ends = scored.trained, {subject, object_}
+    index = trained.adjacency
     adjacent = index.adjacent(ends, relation)
-    facts = scored.trained.dataset.train[adjacent]
+    facts = trained.dataset.train[adjacent]
     joins = np.isin(facts[:, [SUBJECT, OBJECT]], [*ends]).all(axis=1)
     # A self-loop of one entity does not connect the two.
     joins &= (facts[:, SUBJECT] != facts[:, OBJECT]) | (len(ends) == 1)
@@ -35,21 +36,19 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
 
     def strongest(fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         ranked = method.rank(scored, Sets.each(fact_ids), context)
-        return name(fact_ids[ranked.chosen], replace(ranked, totals=None))
+        return name(replace(ranked, chosen=fact_ids[ranked.chosen], totals=None))
 
     def path(pair: FactIds, influence: float, after: Standings) -> Path:
         alone = method.remove(scored, Sets.each(pair), context)
-        first, second = name(
-            pair, Ranked(np.arange(2), alone.influences, standings=alone.standings)
-        )
+        first, second = name(Ranked(pair, alone.influences, standings=alone.standings))
         middle = int(_other_ends(scored, pair[:1], subject)[0])
-        entities, probability = scored.trained.dataset.entities, float(after["probability"])
+        entities, (stands,) = trained.dataset.entities, name_standings(trained, after[None])
         return Path(
             entity=entities.name(middle),
             label=entities.label(middle),
             facts=(first, second),
             influence=float(influence),
-            probability_without=scored.shown(probability),
+            probability_without=stands.probability,
         )
 
     pairs = _find_pairs(scored)

@@ -16,22 +16,9 @@ from whereof.registry import METHODS, add, load, names
 from whereof.run.stored import Arrays
 from whereof.types import FactIds, Numbers
 
-NEEDS = {
-    "trace": "the trace of the run",
-    "checkpoints": "checkpoints kept in training",
-    "recipe": "the settings that the run was trained with",
-    "retraining": "retraining the model",
-    "sigmoid loss": "a run trained with the sigmoid loss",
-}
-"""What a method can need."""
-ABILITIES = {
-    "groups": "estimates what several facts do together",
-    "contrast": "compares two answers",
-    "device": "runs on a GPU",
-    "standings": "tells probability, rank and top answer without a fact",
-    "non-adjacent facts": "also rates facts that share nothing with the prediction",
-}
-"""What a method can be able to do."""
+NEEDS = {"trace", "checkpoints", "recipe", "retraining", "sigmoid loss"}
+ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts"}
+"""What a method can need, and be able to do; docs/add-a-method.md says what each means."""
 _CHUNK = 1 << 15
 """Number of facts whose changes are kept in memory at a time."""
 
@@ -145,7 +132,7 @@ class Ranked:
     """The strongest facts, or sets of facts, strongest first."""
 
     chosen: NDArray[np.int64]
-    """(n,) their positions."""
+    """(n,) their positions among the sets that were given, or ids of facts."""
     influences: Numbers
     """(n,)"""
     totals: tuple[float, float] | None = None
@@ -211,11 +198,8 @@ class Method:
     def notes(self, trained: Trained) -> tuple[str, ...]:
         """What a reader of its explanations should know."""
         loss = trained.config.loss
-        if "sigmoid loss" in self.needs and loss != "sigmoid":
-            return (
-                f"{self.name} is made for the sigmoid loss, and this run was trained with {loss}",
-            )
-        return ()
+        note = f"{self.name} is made for the sigmoid loss, and this run was trained with {loss}"
+        return (note,) if "sigmoid loss" in self.needs and loss != "sigmoid" else ()
 
 
 def register(method: Method) -> None:

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.data.dataset import SPLITS
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.predict.prediction import Listed, Prediction, list_predictions
-from whereof.predict.scored import SPLITS, ScoredPrediction, Trained
+from whereof.predict.scored import ScoredPrediction, Trained
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -94,7 +95,7 @@ def predict(
     columns = (
         map(data.entities.name, ids),
         map(data.entities.label, ids),
-        map(scored.shown, scored.probabilities[places].tolist()),
+        (None if trained.config.rated else p for p in scored.probabilities[places].tolist()),
         scores.tolist(),
         ranks.tolist(),
         (None if split < 0 else SPLITS[split] for split in scored.splits[places].tolist()),

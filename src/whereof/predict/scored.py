@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data.dataset import Dataset
+from whereof.data.dataset import SPLITS, Dataset
 from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.models.scoring import Scorer, score_all, softmax
@@ -21,8 +21,6 @@ from whereof.run.stored import Store
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
-
-SPLITS = ("train", "valid", "test")
 
 STANDING = np.dtype(
     [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
@@ -141,12 +139,9 @@ class Trained:
         held_out = Adjacency.of(facts, data.n_entities, 0)
         return (data.train, np.arange(data.n_facts), self.adjacency), (facts, marks, held_out)
 
-    def all_candidates(self, asks: str) -> Candidates:
-        """All entities that can be in the predicted place."""
-        return self._everyone[asks]
-
     @cached_property
-    def _everyone(self) -> dict[str, Candidates]:
+    def everyone(self) -> dict[str, Candidates]:
+        """For each place that can be predicted, all entities that can be there."""
         places = {"subject": self.dataset.subjects, "object": self.dataset.objects}
         return {asks: self.candidates(ids) for asks, ids in places.items()}
 
@@ -163,9 +158,7 @@ class Trained:
         self, prediction: Prediction, candidates: Candidates | None = None
     ) -> "ScoredPrediction":
         """A prediction among candidates; by default, among all that can be the answer."""
-        return ScoredPrediction(
-            self, prediction, candidates or self.all_candidates(prediction.asks)
-        )
+        return ScoredPrediction(self, prediction, candidates or self.everyone[prediction.asks])
 
 
 @dataclass(frozen=True)
@@ -195,14 +188,11 @@ class Standing:
 
 def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ...]:
     """Standings with names in place of ids."""
-    return tuple(_name_standing(trained, *stands) for *stands, _ in standings.tolist())
-
-
-def _name_standing(
-    trained: Trained, probability: float, score: float, rank: int, top: int
-) -> Standing:
-    entities, shown = trained.dataset.entities, None if trained.config.rated else probability
-    return Standing(shown, score, rank, entities.name(top), {"top_answer": entities.label(top)})
+    entities, found = trained.dataset.entities, []
+    for probability, score, rank, top, _ in standings.tolist():
+        shown, labels = None if trained.config.rated else probability, entities.label(top)
+        found.append(Standing(shown, score, rank, entities.name(top), {"top_answer": labels}))
+    return tuple(found)
 
 
 _SHARED = ("query", "plain_scores", "scores", "_softmax", "log_probabilities", "splits", "new")
@@ -230,13 +220,6 @@ class ScoredPrediction:
         other = replace(self, prediction=self.prediction.answered(target))
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _SHARED})
         return other
-
-    def top_answered(self) -> "ScoredPrediction":
-        """The prediction with the top new answer: not known from training or validation."""
-        if not self.new.any():
-            raise WhereofError("every answer is known from training or validation; name one")
-        top = np.where(self.new, self.scores, -np.inf).argmax()
-        return self.answered(int(self.candidates.ids[top]))
 
     @property
     def target(self) -> int:
@@ -327,9 +310,5 @@ class ScoredPrediction:
     @cached_property
     def standing(self) -> Standing:
         """The standing of the prediction with all facts."""
-        stands = (self.probability, float(self.scores[self.place]), self.rank, self.top)
-        return _name_standing(self.trained, *stands)
-
-    def shown(self, probability: float) -> float | None:
-        """A probability; None for a rating model."""
-        return None if self.trained.config.rated else float(probability)
+        stands = (self.probability, self.scores[self.place], self.rank, self.top, self.top)
+        return name_standings(self.trained, np.array([stands], STANDING))[0]

@@ -15,15 +15,13 @@ from whereof.predict.scored import ScoredPrediction
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
 
-SIMILARITY = "Charpiat et al., Input Similarity from the Neural Network Perspective, NeurIPS 2019"
-
 
 class GradientDot(Method):
     """Dot product of the gradients of a fact's loss and of the output: -grad L_i . grad f."""
 
     name = "gradient-dot"
     title = "Dot product of gradients"
-    citation = SIMILARITY
+    citation = "Charpiat et al., Input Similarity from the Neural Network Perspective, NeurIPS 2019"
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
@@ -31,13 +29,11 @@ class GradientDot(Method):
         return -Losses(scored.trained).products(fact_ids, gradient)
 
 
-class GradientCos(Method):
+class GradientCos(GradientDot):
     """The cosine of the angle between -grad L_i and grad f; 0 where either vanishes."""
 
     name = "gradient-cos"
     title = "Cosine of gradients"
-    citation = SIMILARITY
-    can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         gradient, losses = gradient_of(scored, context.aim), Losses(scored.trained)
@@ -49,7 +45,7 @@ class GradientCos(Method):
         return np.clip(cosines, -1, 1)
 
 
-class TracIn(Method):
+class TracIn(GradientDot):
     """Sum over the kept checkpoints of rate * -grad L_i . grad f, each at its checkpoint."""
 
     name = "tracin"
@@ -59,7 +55,6 @@ class TracIn(Method):
         "NeurIPS 2020"
     )
     needs = frozenset({"checkpoints"})
-    can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         trained, config = scored.trained, scored.trained.config
@@ -71,7 +66,7 @@ class TracIn(Method):
             rows = checkpoint.parameters._asdict()
             then = replace(trained, scorer=replace(trained.scorer, **rows))
             asked = then.score(scored.prediction, then.candidates(scored.candidates.ids))
-            total += rate * GRADIENT_DOT.estimate(asked, fact_ids, context)
+            total += rate * super().estimate(asked, fact_ids, context)
         return total
 
 

@@ -41,7 +41,7 @@ class Retrain(Method):
         case, aim, asks = context.retrainer, context.aim, scored.prediction.asks
         if not isinstance(case, Case):
             raise WhereofError("method retrain needs to retrain the run; use Run.explain")
-        if not np.array_equal(scored.candidates.ids, scored.trained.all_candidates(asks).ids):
+        if not np.array_equal(scored.candidates.ids, scored.trained.everyone[asks].ids):
             what = f"method retrain requires all {asks}s as candidates"
             raise WhereofError(f"{what}; leave out candidates")
         asked = [scored.prediction]
