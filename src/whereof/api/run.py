@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -10,7 +11,6 @@ import numpy as np
 
 from whereof import registry
 from whereof.api import keywords
-from whereof.api.report import write_report
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
@@ -19,8 +19,9 @@ from whereof.models import find_model
 from whereof.predict import prediction
 from whereof.retrain.options import EngineOptions, VerifyOptions
 from whereof.run.arrays import ArrayRun
-from whereof.run.folder import RunSummary, read_kept_checkpoints
-from whereof.run.stored import Store, save_evaluation
+from whereof.run.files import check_free, write_text
+from whereof.run.folder import read_kept_checkpoints
+from whereof.run.stored import Store, find_evaluations, save_evaluation
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
@@ -98,7 +99,7 @@ class Run(ArrayRun):
 
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""
-        return self.about.to_dict(RunSummary)
+        return self.about.to_dict(summary=True)
 
     def info(self) -> dict[str, Any]:
         """What `whereof info --json` prints: the summary, the config and the files."""
@@ -246,28 +247,14 @@ class Run(ArrayRun):
     ) -> "WrittenExplanations":
         """Explain many predictions and write the facts to a file, all at once at the end.
 
-        Finished explanations are kept beside it: after an interruption the same call continues
-        where it stopped, and the file is the same to the byte.
-
-        Parameters
-        ----------
-        predictions
-            `top`: the top new answer of every query of a split. `true`: the facts of the split.
-            Or a file with one prediction per line, separated by TAB, or by commas in a .csv file;
-            it may be gzipped.
-        out
-            The file to write. Its ending is the format: .jsonl, .tsv, .txt or .csv, each also
-            with .gz, or .parquet.
-        split
-            For `top` and `true`: test, valid or train.
-        limit
-            Only the first predictions: this number of them.
-        threads, device, **options
-            As for `explain_many`.
-        resume
-            Only continue interrupted work; an error if there is none.
-        force
-            Start again, and overwrite a file that exists.
+        `predictions` is `top`, the top new answer of every query of a `split` (test, valid or
+        train); `true`, the facts of the split; or a file as for `predict_file`, with a prediction
+        per line. `limit` takes only the first ones. The ending of `out` is its format: .jsonl,
+        .tsv, .txt or .csv, each also with .gz, or .parquet. `threads`, `device` and `options` are
+        those of `explain_many`. Finished explanations are kept beside the file: after an
+        interruption the same call continues, and the file is the same to the byte. With `resume`
+        it only continues, and fails if there is nothing to continue. `force` starts again, and
+        overwrites a file that exists.
         """
         from whereof.explain.explain import explain_many
         from whereof.present.bulk import write_explanations
@@ -313,7 +300,64 @@ class Run(ArrayRun):
                 (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
         return found
 
-    report = write_report
+    def report(
+        self,
+        out: str | Path = "report.html",
+        *,
+        evaluations: Sequence[Any] = (),
+        examples: int = 3,
+        force: bool = False,
+        events: Events | None = None,
+    ) -> Path:
+        """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
+
+        The page needs no other files. `evaluations` are more evaluations, besides those in the
+        run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
+        the number of predictions that the page explains. `force` overwrites a file that exists.
+        """
+        from whereof.evaluate.evaluation import Evaluation
+        from whereof.present.report import report_page
+
+        if examples < 0:
+            raise WhereofError(f"examples is {examples}; give a number from 0 on")
+        check_free(Path(out), force=force)
+        found, notes = list[Evaluation](), list[str]()
+        for path in [] if self.path is None else find_evaluations(self.path):
+            try:
+                found.append(Evaluation.read(path))
+            except WhereofError as error:
+                wrong = str(error).partition(";")[0]
+                notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
+                (events or Events()).emit(Note(notes[-1]))
+        for given in evaluations:
+            if isinstance(given, str | Path):
+                found.append(Evaluation.read(Path(given)))
+            elif isinstance(given, Evaluation):
+                found.append(given)
+            else:
+                found.append(Evaluation.from_dict(given))
+        if examples and self.trace is None:
+            notes.append("no predictions are explained here: the run was trained without a trace")
+            examples = 0
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        page = report_page(self.about, found, [*self._examples(examples)], notes, made)
+        write_text(Path(out), page, force=force)
+        return Path(out)
+
+    def _examples(self, n: int) -> Iterator["Explanation"]:
+        """Explanations of the most probable new answers to 200 held-out queries, with graphs."""
+        from whereof.predict.answers import Answers
+
+        data, found = self.dataset, dict[tuple[str | None, ...], float]()
+        split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
+        listed = prediction.find_predictions(self._trained, "top", split, 200, "object")
+        queries = [each.names(data)[:-1] for each in listed[: None if n else 0]]
+        for query, answers in zip(queries, self.predict_many(queries, 1, new=True), strict=True):
+            for answer in answers.answers if isinstance(answers, Answers) else ():
+                value = answer.score if answer.probability is None else answer.probability
+                found[(*query, answer.entity)] = value
+        for names in sorted(found, key=lambda names: -found[names])[:n]:
+            yield self.explain(*names, graph=True)
 
     def verify(
         self,

@@ -32,14 +32,10 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
     for file, array in zip(_adjacency_files(folder), vars(index).values(), strict=True):
         write_array(file, array)
-    return {
-        "name": dataset.name,
-        "hash": dataset.hash,
-        "n_facts": dataset.n_facts,
+    own = ("name", "hash", "n_facts", "n_entities", "n_relations")
+    return {name: getattr(dataset, name) for name in own} | {
         "n_valid": len(dataset.valid),
         "n_test": len(dataset.test),
-        "n_entities": dataset.n_entities,
-        "n_relations": dataset.n_relations,
         "subjects": [dataset.subjects.start, dataset.subjects.stop],
         "objects": [dataset.objects.start, dataset.objects.stop],
         "notes": list(dataset.notes),

@@ -93,8 +93,11 @@ def _digest(values: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSummary:
-    """The document of `whereof train --json`; None is not known."""
+class RunInfo:
+    """What is known of a run without reading its arrays; None is not known.
+
+    `whereof info --json` prints all fields, `whereof train --json` those up to metrics.
+    """
 
     run: str | None = None
     """The folder; None for a run in memory."""
@@ -115,17 +118,6 @@ class RunSummary:
     norms: dict[str, float] | None = None
     bookkeeping: dict[str, float] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
-
-    def to_dict(self, kind: "type[RunSummary] | None" = None) -> dict[str, Any]:
-        """What is known, by name: all fields, or those of a kind of record."""
-        values = {item.name: getattr(self, item.name) for item in fields(kind or self)}
-        return {name: value for name, value in values.items() if value is not None}
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunInfo(RunSummary):
-    """What is known of a run without reading its arrays: the document of `whereof info --json`."""
-
     format: int = FORMAT
     whereof: str = ""
     """The version that wrote it."""
@@ -144,6 +136,11 @@ class RunInfo(RunSummary):
     def two_way(self) -> bool:
         """Whether facts have no relation."""
         return self.n_relations == 0
+
+    def to_dict(self, *, summary: bool = False) -> dict[str, Any]:
+        names = [item.name for item in fields(self)]
+        shown = names[: names.index("metrics") + 1] if summary else names
+        return {name: value for name in shown if (value := getattr(self, name)) is not None}
 
 
 class RunFolder:
@@ -257,10 +254,8 @@ class RunFolder:
 
     def _write_labels(self, dataset: Dataset) -> Manifest:
         """Write the labels of a finished run as a new file, then the manifest that names it."""
-        path, earlier = (
-            self.file(f"labels-{secrets.token_hex(4)}.json"),
-            self.manifest.dataset.get("labels"),
-        )
+        path = self.file(f"labels-{secrets.token_hex(4)}.json")
+        earlier = self.manifest.dataset.get("labels")
         described = {name: about for name, about in self.manifest.files.items() if name != earlier}
         with files.writing_to(path.parent):
             write_labels(path, dataset)
