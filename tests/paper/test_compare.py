@@ -195,8 +195,7 @@ def test_files_hold_all_of_it(results: Paper, tmp_path: Path) -> None:
     page = (tmp_path / "paper.html").read_text()
     assert page.count("<table") == len(paper.tables)
     assert page.count("<svg") == len(paper.drawings) == 3
-    names = {drawing.name for drawing in paper.drawings}
-    assert {file.stem for file in tmp_path.glob("*.svg")} == names
+    assert {file.stem for file in tmp_path.glob("*.svg")} == paper.drawings.keys()
 
 
 def test_both_optimizers_stand_in_one_table(both: Paper) -> None:
@@ -261,10 +260,10 @@ def test_the_distance_to_random_is_compared_with_the_papers(both: Paper) -> None
 
 
 def test_figures_are_titled_by_model_and_optimizer(both: Paper) -> None:
-    drawn = {drawing.name: drawing for drawing in both.drawings}
-    assert drawn.keys() == {"scatter", "scatter-changes", "boxes-distmult-adam"}
-    assert drawn["boxes-distmult-adam"].title.startswith("DistMult, adam: ")
-    assert "DistMult, adam-lazy" in drawn["scatter"].svg
+    assert both.drawings.keys() == {"scatter", "scatter-changes", "boxes-distmult-adam"}
+    title, _ = both.drawings["boxes-distmult-adam"]
+    assert title.startswith("DistMult, adam: ")
+    assert "DistMult, adam-lazy" in both.drawings["scatter"][1]
 
 
 def test_parts_measured_apart_are_listed_apart(both: Paper) -> None:

@@ -58,10 +58,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     folder.mkdir()
     labels = (SHARED / "entity2text.txt").read_text(encoding="utf-8")
     (folder / "entity2text.txt").write_text(labels, encoding="utf-8")
-    wanted = {name for example in EXAMPLES for name in (example.names[0], example.names[2])}
+    wanted = {name for subject, _, _, paper in EXAMPLES for name in (subject, paper)}
     pairs = [line.split("\t") for line in labels.splitlines()]
     entities = {name for name, label, *_ in pairs if label in wanted}
-    relations = {example.relation for example in EXAMPLES}
+    relations = {relation for _, relation, _, _ in EXAMPLES}
     for split in ("train", "valid", "test"):
         with gzip.open(SHARED / f"{split}.txt.gz", "rt", encoding="utf-8") as file:
             facts = [line.strip().split("\t") for line in file]
@@ -96,18 +96,18 @@ def test_labels_lead_to_the_entities_that_are_meant(run: whereof.Run) -> None:
     found = explain_examples(run, events, EXAMPLES)
     assert events.notes == []
     assert len(found) == len(EXAMPLES) == 3
-    for example, mine in zip(EXAMPLES, found, strict=True):
-        subject, object_, papers = FOUND[example.names[0]]
+    for (label, relation, _, _), mine in zip(EXAMPLES, found, strict=True):
+        subject, object_, papers = FOUND[label]
         asked, facts = mine.ours.prediction, mine.ours.facts
-        assert (asked.subject, asked.relation, asked.object) == (subject, example.relation, object_)
+        assert (asked.subject, asked.relation, asked.object) == (subject, relation, object_)
         # Two counties are called Delaware, and two things Bird. Training has one of each.
         (paper,) = mine.paper
-        assert (paper.subject, paper.relation, paper.object) == (papers, example.relation, object_)
+        assert (paper.subject, paper.relation, paper.object) == (papers, relation, object_)
         assert [fact.rank for fact in facts] == [1, 2, 3]
         values = [fact.influence for fact in facts]
         assert values == sorted(values, reverse=True)
         assert 1 <= paper.rank <= mine.ours.n_adjacent
-        again = run.explain(subject, example.relation, object_, top=3)
+        again = run.explain(subject, relation, object_, top=3)
         assert [fact.fact_id for fact in facts] == [fact.fact_id for fact in again.facts]
         assert asked.probability == pytest.approx(again.prediction.probability)
 
@@ -115,9 +115,9 @@ def test_labels_lead_to_the_entities_that_are_meant(run: whereof.Run) -> None:
 def test_the_examples_are_predictions_of_the_test_split(run: whereof.Run) -> None:
     data = run.dataset
     tested = set(map(tuple, data.test.tolist()))
-    for example in EXAMPLES:
-        subject, object_ = map(data.entities.find, example.names[:2])
-        assert (subject, data.relations.find(example.relation), object_) in tested
+    for subject, relation, object_, _ in EXAMPLES:
+        first, last = map(data.entities.find, (subject, object_))
+        assert (first, data.relations.find(relation), last) in tested
 
 
 TRUTH = Part(

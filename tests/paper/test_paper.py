@@ -157,7 +157,7 @@ def test_every_table_and_figure_is_there(whole: tuple[Paper, Notes]) -> None:
         "steadiness",
         "theory",
     }
-    assert {drawing.name for drawing in paper.drawings} == {
+    assert paper.drawings.keys() == {
         "scatter",
         "scatter-changes",
         "boxes-distmult-adam",

@@ -49,20 +49,19 @@ def _shares(mine: PartResult, method: str, metric: str, sizes: Sequence[str]) ->
     return [Figure.of(found[k], metric, found[k].n_predictions) for k in sizes]
 
 
-def _table1(mine: PartResult) -> Iterator[Row]:
+def _released(mine: PartResult, metrics: Iterable[str] = ("tc_released",)) -> Iterator[Row]:
     for method in ("random", "rollback"):
-        shares = [share for metric in METRICS for share in _shares(mine, method, metric, SIZES)]
+        shares = [share for metric in metrics for share in _shares(mine, method, metric, SIZES)]
         yield _row(mine, shares, method)
+
+
+def _table1(mine: PartResult) -> Iterator[Row]:
+    yield from _released(mine, METRICS)
     points = dict[tuple[str, str], Figure]()
     for row in mine.significance:
         values = row.difference, row.interval, row.seeds, mine.evaluation.n_predictions
         points[row.metric, str(row.k)] = Figure(*values, unit="points")
     yield _row(mine, [*map(points.get, product(METRICS, SIZES))], "difference")
-
-
-def _released(mine: PartResult) -> Iterator[Row]:
-    for method in ("random", "rollback"):
-        yield _row(mine, _shares(mine, method, "tc_released", SIZES), method)
 
 
 def _sizes(mine: PartResult) -> Iterator[Row]:

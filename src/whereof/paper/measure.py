@@ -24,7 +24,7 @@ from whereof.evaluate.sample import Retraining
 from whereof.events import Events, Note
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.paper.figures import Count
-from whereof.paper.plan import FIRST_SEED, MODELS, PaperOptions, Part, PublishedExample, plan
+from whereof.paper.plan import FIRST_SEED, MODELS, Example, PaperOptions, Part, plan
 from whereof.retrain.engine import Engine, Recipe, choose_engine, settle_engine
 from whereof.retrain.options import EngineOptions
 from whereof.retrain.retrainer import Case
@@ -145,8 +145,8 @@ class Measuring:
 
     def recipe(self, part: Part) -> Recipe:
         """The recipe for retraining a part, with all epochs: the best one is not known yet."""
-        config = choose_config(self.dataset, "paper", part.training)
-        problem = Problem.of(self.dataset, config)
+        asked = {"model": part.model, "seed": FIRST_SEED, **part.settings}
+        problem = Problem.of(self.dataset, choose_config(self.dataset, "paper", asked))
         return Recipe(problem, problem.config.epochs * len(problem.facts))
 
     def run_path(self, part: Part) -> Path:
@@ -255,25 +255,20 @@ def fallen(retrainings: Sequence[Retraining], n: int = _EXAMPLES) -> list[Retrai
 
 
 def explain_examples(
-    run: Run, events: Events, examples: Sequence[PublishedExample]
+    run: Run, events: Events, examples: Sequence[Example]
 ) -> list[ExplainedExample]:
     """How a run explains the paper's examples; those that are not in the data are left out."""
     explained, missing = [], []
-    for example in examples:
-        subject, target, paper = example.names
+    for *names, paper in examples:
         try:
-            found = run.explain(subject, example.relation, target, top=None)
+            found = run.explain(*names, top=None)
         except WhereofError as error:
             missing.append(str(error))
             continue
-        wanted = (found.prediction.relation, found.prediction.object, paper)
-        papers = [
-            fact
-            for fact in found.facts
-            if (fact.relation, fact.object, fact.labels["subject"]) == wanted
-        ]
-        first = replace(found, facts=found.facts[:_SHOWN])
-        explained.append(ExplainedExample(first, tuple(papers)))
+        end = found.prediction.relation, found.prediction.object
+        same = (fact for fact in found.facts if (fact.relation, fact.object) == end)
+        papers = tuple(fact for fact in same if fact.labels["subject"] == paper)
+        explained.append(ExplainedExample(replace(found, facts=found.facts[:_SHOWN]), papers))
     if missing:
         n_left_out = f"{len(missing)} of the paper's {len(examples)} examples are left out"
         events.emit(Note(f"{n_left_out}: {missing[0]}"))

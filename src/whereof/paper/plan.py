@@ -30,15 +30,8 @@ MODELS = {"distmult": "DistMult", "complex": "ComplEx"}
 
 Printed = float | tuple[float, float]
 """A figure, or a mean and its standard deviation; NaN if there is none. Shares are in percent."""
-
-
-@dataclass(frozen=True)
-class PublishedExample:
-    """A prediction that the paper explains, by labels."""
-
-    relation: str
-    names: tuple[str, str, str]
-    """Subject, object, and the subject of the paper's fact."""
+Example = tuple[str, str, str, str]
+"""A prediction that the paper explains, by labels, and the subject of the paper's fact."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class Published:
     lazy: dict[str, str]
     printed: dict[str, dict[str, tuple[Printed, ...]]]
     parts: tuple[dict[str, Any], ...] = ()
-    examples: tuple[PublishedExample, ...] = ()
+    examples: tuple[Example, ...] = ()
     limit: int | None = None
     """Number of test predictions, drawn at random; None for all."""
     seeds: int = 1
@@ -147,7 +140,7 @@ class Part:
     """table1, if its rows are in Table 1."""
     other_credit: str | None = None
     """Another credit whose estimates are compared with the same retrainings."""
-    examples: Sequence[PublishedExample] = ()
+    examples: Sequence[Example] = ()
     """The paper's own examples, which its run explains too."""
 
     @property
@@ -158,11 +151,6 @@ class Part:
     def run(self) -> str:
         """The name of its run's folder; parts with the same settings share it."""
         return "-".join([self.model, *map(str, self.settings.values())])
-
-    @property
-    def training(self) -> dict[str, Any]:
-        """The settings of its first run that differ from the preset, and the seed."""
-        return {"model": self.model, "seed": FIRST_SEED, **self.settings}
 
     @property
     def seeds(self) -> range:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from whereof._version import __version__
 from whereof.chart import Chart
@@ -33,14 +33,6 @@ _SCATTERS = {
 }
 
 
-class Drawing(NamedTuple):
-    """A figure as SVG."""
-
-    name: str
-    title: str
-    svg: str
-
-
 class Paper(Results):
     """The paper's tables and figures with ours, and what they say in sentences."""
 
@@ -53,8 +45,14 @@ class Paper(Results):
         return summarise(self, self.tables)
 
     @cached_property
-    def drawings(self) -> list[Drawing]:
-        return [*_draw(self)]
+    def drawings(self) -> dict[str, tuple[str, str]]:
+        """By name: the title of a figure, and the figure as SVG."""
+        found = {each.name: (each.title, charts.chart_svg(each)) for each in _charts(self)}
+        for mine in self.find("table1"):
+            for number, example in enumerate(mine.examples, 1):
+                name = f"example-{mine.part.model}-{mine.part.optimizer}-{number}"
+                found[name] = f"{mine.title}, example {number}", graph.explanation_svg(example)
+        return found
 
     @property
     def title(self) -> str:
@@ -99,7 +97,7 @@ class Paper(Results):
                 "parts": parts,
                 "summary": self.summary,
                 "tables": {table.name: table.to_dict() for table in self.tables},
-                "figures": {each.name: f"{each.name}.svg" for each in self.drawings},
+                "figures": {name: f"{name}.svg" for name in self.drawings},
             }
         )
         return document
@@ -116,29 +114,20 @@ class Paper(Results):
             *(("titled", table.table()) for table in self.tables),
             ("heading", "Figures"),
         ]
-        for each in self.drawings:
-            parts += [("heading", each.title, 3), ("drawing", each.svg, each.title)]
+        for title, svg in self.drawings.values():
+            parts += [("heading", title, 3), ("drawing", svg, title)]
         files = {
             "paper.json": f"{document}\n",
             "tables.md": "\n\n".join(texts) + "\n",
             "paper.html": html.page(parts, title=self.title, heading=self.title),
-            **{f"{each.name}.svg": each.svg for each in self.drawings},
+            **{f"{name}.svg": svg for name, (_, svg) in self.drawings.items()},
         }
         for name, content in files.items():
             write_text(folder / name, content, force=True)
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
-    """The protocols' own charts by model and optimizer, and the explanations of examples."""
-    for chart in (*_scatters(results), *_boxes(results)):
-        yield Drawing(chart.name, chart.title, charts.chart_svg(chart))
-    for mine in results.find("table1"):
-        for number, example in enumerate(mine.examples, 1):
-            name = f"example-{mine.part.model}-{mine.part.optimizer}-{number}"
-            yield Drawing(name, f"{mine.title}, example {number}", graph.explanation_svg(example))
-
-
-def _scatters(results: Results) -> Iterator[Chart]:
+def _charts(results: Results) -> Iterator[Chart]:
+    """The protocols' own charts, by model and optimizer."""
     for what, (name, title) in _SCATTERS.items():
         marks = [
             replace(panel, series=f"{mine.title}, {panel.series.lower()}")
@@ -148,9 +137,6 @@ def _scatters(results: Results) -> Iterator[Chart]:
         x, y = (Column(it, f"{it} {what}", "probability") for it in ("predicted", "actual"))
         if marks:
             yield Chart(name, title, marks, x, y)
-
-
-def _boxes(results: Results) -> Iterator[Chart]:
     for mine in results.find("table1"):
         for section in mine.evaluation.sections():
             for chart in section.charts:
