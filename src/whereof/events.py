@@ -1,24 +1,22 @@
 """Progress of long work as events: subclass `Events` to show progress or to stop the work."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True)
-class Event:
+
+class Event(msgspec.Struct, frozen=True):
     """Something that happened. Rooms may define their own kinds."""
 
 
-@dataclass(frozen=True)
-class Note(Event):
+class Note(Event, frozen=True):
     """A sentence for the user."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Downloading(Event):
+class Downloading(Event, frozen=True):
     """Bytes of a dataset have arrived."""
 
     url: str
@@ -27,13 +25,11 @@ class Downloading(Event):
     """None if the server does not say."""
 
 
-@dataclass(frozen=True)
-class Compiling(Event):
+class Compiling(Event, frozen=True):
     """Kernels are being compiled. This happens once on a machine."""
 
 
-@dataclass(frozen=True)
-class TrainingStarted(Event):
+class TrainingStarted(Event, frozen=True):
     """Training is about to start, or to continue."""
 
     run: str
@@ -46,8 +42,7 @@ class TrainingStarted(Event):
     trace_mapped: bool
 
 
-@dataclass(frozen=True)
-class TrainingAdvanced(Event):
+class TrainingAdvanced(Event, frozen=True):
     """The model was trained on more facts. Facts are counted over all epochs."""
 
     n_done: int
@@ -64,8 +59,7 @@ class TrainingAdvanced(Event):
     may_stop_early: bool
 
 
-@dataclass(frozen=True)
-class Validated(Event):
+class Validated(Event, frozen=True):
     """An epoch was validated."""
 
     epoch: int
@@ -75,15 +69,13 @@ class Validated(Event):
     best: bool
 
 
-@dataclass(frozen=True)
-class Foreseen(Event):
+class Foreseen(Event, frozen=True):
     """Several rounds of retraining will follow: an upper bound for all of them."""
 
     n_retrainings: int
 
 
-@dataclass(frozen=True)
-class Planned(Event):
+class Planned(Event, frozen=True):
     """One round of retraining is about to start."""
 
     n_retrainings: int
@@ -94,8 +86,7 @@ class Planned(Event):
     at_once: int
 
 
-@dataclass(frozen=True)
-class Advanced(Event):
+class Advanced(Event, frozen=True):
     """Some of the work is done."""
 
     n_done: int
@@ -104,8 +95,7 @@ class Advanced(Event):
     """What is counted, in the plural: retrainings, predictions, queries."""
 
 
-@dataclass(frozen=True)
-class StageStarted(Event):
+class StageStarted(Event, frozen=True):
     """One of several parts of the work is about to start."""
 
     number: int

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from whereof.events import Events, Note, Without
@@ -35,8 +36,7 @@ class Cost:
         return self.retraining_seconds / max(self.n_retrainings, 1)
 
 
-@dataclass(frozen=True)
-class Budget(Note):
+class Budget(Note, frozen=True):
     """The time that is needed, known before the work begins."""
 
     parts: tuple[Cost, ...]
@@ -72,7 +72,7 @@ def make_budget(parts: Sequence[Part], kept: Sequence[Part], measuring: Measurin
             seconds = len(missing) * engine.seconds_for(measuring.recipe(cost.part), 1)
             costs[number] = replace(cost, n_trainings=len(missing), training_seconds=seconds)
     budget = Budget("", tuple(costs), len(kept), engine.at_once)
-    return replace(budget, text="\n".join(_lines(budget)))
+    return msgspec.structs.replace(budget, text="\n".join(_lines(budget)))
 
 
 def _lines(budget: Budget) -> Iterator[str]:
