@@ -18,6 +18,14 @@ _LIMITS = {
     "below": (operator.lt, "below {}"),
     "most": (operator.le, "at most {}"),
 }
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    bool: "true or false",
+    Path: "a path",
+    dict: "a dict",
+}
 
 
 def choice(default: Any, about: str, group: str, choices: str = "", **more: str) -> Any:
@@ -54,7 +62,11 @@ class Settings:
             value = plain(getattr(self, item.name))
             self.check(item, value)
             if isinstance(value, int | float) and float in self.types()[item.name]:
-                value = _float(item.name, value)
+                try:
+                    value = float(value)
+                except OverflowError:
+                    message = f"{item.name} is too large; choose a smaller number"
+                    raise WhereofError(message) from None
             object.__setattr__(self, item.name, value)
             others = item.metadata.get("excludes", "").split() if value is not None else ()
             if any(getattr(self, name) for name in others):
@@ -74,10 +86,10 @@ class Settings:
     def check(cls, item: "Field[Any]", value: Any) -> None:
         """Check one setting: its type, its choices and its limits."""
         name, about, types = item.name, item.metadata, cls.types()[item.name]
-        value = plain(value)
         fits = isinstance(value, (*types, int) if float in types else types)
         if not fits or (isinstance(value, bool) and bool not in types):
-            raise WhereofError(f"{name} is {value!r}; give {_words(types)}")
+            words = " or ".join(_WORDS[kind] for kind in types if kind in _WORDS)
+            raise WhereofError(f"{name} is {value!r}; give {words}")
         choices = names(about["registry"]) if "registry" in about else about.get("choices")
         if choices and value is not None and value not in choices:
             raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
@@ -119,22 +131,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
-
-
-def _float(name: str, value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise WhereofError(f"{name} is too large; choose a smaller number") from None
-
-
-def _words(types: tuple[type, ...]) -> str:
-    names = {
-        int: "a whole number",
-        float: "a number",
-        str: "a word",
-        bool: "true or false",
-        Path: "a path",
-        dict: "a dict",
-    }
-    return " or ".join(names[kind] for kind in types if kind in names)
