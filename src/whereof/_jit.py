@@ -8,7 +8,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,6 @@ from numba.core import errors, event
 from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
-from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic, typeof_impl
 from numba.misc.appdirs import AppDirs
 from numba.np.arrayobj import make_array
@@ -42,7 +41,7 @@ _LIBRARY = re.compile(r"(math|numba|numpy)\b")
 _VERSION = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
 # A kernel gets a model as a pair of function pointers, which numba calls experimental.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+warnings.filterwarnings("ignore", category=errors.NumbaExperimentalFeatureWarning)
 
 # With colorama installed, numba wraps standard output for every error message that it builds, and
 # it builds many that nobody sees. From several threads the wrappers nest without end.
@@ -146,12 +145,10 @@ def _cache_folder(chosen: str | None) -> Path | None:
     beside = Path(__file__).parent / "__pycache__" / "kernels"
     users = Path(AppDirs(appname="whereof", appauthor=False).user_cache_dir) / "kernels"  # type: ignore[no-untyped-call]
     for folder in (Path(chosen) / "whereof",) if chosen else (beside, users):
-        try:
+        with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
-        except OSError:
-            continue
-        return folder
+            return folder
     return None
 
 
@@ -257,26 +254,21 @@ def prefetch_row(array, row, width):
 def release_memory() -> None:
     """Return memory that compiling has freed to the system, if the allocator still holds it."""
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's own
-        if trim is not None:
-            trim(0)
+        with suppress(AttributeError):  # only glibc has it
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 class _OnCompile(event.Listener):
     def __init__(self, tell: Callable[[], None]) -> None:
-        self.tell: Callable[[], None] | None = tell
+        self._tell_once = cache(tell)
 
     def on_start(self, event: Any) -> None:
-        if self.tell is not None:
-            self.tell()
-            self.tell = None
+        self._tell_once()
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-@contextmanager
-def announced(tell: Callable[[], None]) -> Iterator[None]:
+def announced(tell: Callable[[], None]) -> AbstractContextManager[Any]:
     """Call `tell` once if something inside is compiled and not loaded from disk."""
-    with event.install_listener("numba:compile", _OnCompile(tell)):
-        yield
+    return event.install_listener("numba:compile", _OnCompile(tell))
