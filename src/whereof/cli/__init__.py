@@ -6,6 +6,7 @@ import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -26,14 +27,10 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = import_module(f"whereof.cli.{cmd_name}").command
-        return command
+        known = cmd_name in _COMMANDS
+        return import_module(f"whereof.cli.{cmd_name}").command if known else None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in _COMMANDS and not ctx.resilient_parsing:
             for near in get_close_matches(args[0], _COMMANDS, 1):
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
@@ -62,10 +59,8 @@ def main() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(_BAD_INPUT)
-    except click.NoSuchOption as error:
-        _fail(f"{error.format_message()}{_hint(error)}")
     except click.ClickException as error:
-        _fail(error.format_message())
+        _fail(f"{error.format_message()}{_hint(error)}")
     except WhereofError as error:
         code = _INTERRUPTED if isinstance(error, Interrupted) else _BAD_INPUT
         _fail(_with_flags(str(error)), code)
@@ -74,13 +69,13 @@ def main() -> None:
     except MemoryError:
         _fail("out of memory: choose a smaller --dim or --batch-size, or use more memory")
     except (KeyboardInterrupt, click.Abort):
-        click.echo("whereof: interrupted", err=True)
-        sys.exit(_INTERRUPTED)
+        _fail("interrupted", _INTERRUPTED)
 
 
-def _hint(error: click.NoSuchOption) -> str:
+def _hint(error: click.ClickException) -> str:
     """What an unknown option may mean: a file to write, or a name."""
-    assert error.ctx is not None
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return ""
     options = [name for param in error.ctx.command.params for name in param.opts]
     word = error.option_name.lstrip("-")
     if word in ("csv", "tsv", "jsonl", "parquet") and "--out" in options:

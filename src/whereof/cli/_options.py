@@ -42,24 +42,19 @@ class SettingOption(click.Option):
 
     def __init__(self, table: type[Settings], item: Field[Any]) -> None:
         self.table, self.item, self.kinds = table, item, table.types()[item.name]
-        self.group, about, default = item.metadata["group"], item.metadata["about"], item.default
-        flag = "--" + item.name.replace("_", "-")
-        if item.name in CHOSEN:
-            default = "from the data"
-        elif isinstance(default, bool):
+        about, name = item.metadata, item.name.replace("_", "-")
+        default = "from the data" if item.name in CHOSEN else item.default
+        if isinstance(default, bool):
             default = "yes" if default else "no"
-        if default is not None:
-            about += f"  [default: {default}]"
-        several, short = item.metadata.get("several"), item.metadata.get("short")
-        word = item.metadata.get("word")
-        metavar = f"N|{word}" if word else several or item.metadata.get("metavar")
+        word, self.group = about.get("word"), about["group"]
+        flag = f"--{name}/--no-{name}" if bool in self.kinds else f"--{name}"
         super().__init__(
-            [f"{flag}/--no-{flag[2:]}" if bool in self.kinds else flag, *filter(None, [short])],
+            [flag, *about.get("short", "").split()],
             type=self._kind(),
             default=None,
-            multiple=several is not None,
-            metavar=metavar,
-            help=about,
+            multiple="several" in about,
+            metavar=f"N|{word}" if word else about.get("several", about.get("metavar")),
+            help=about["about"] + ("" if default is None else f"  [default: {default}]"),
             shell_complete=complete if item.name == "model" else None,
         )
 
@@ -187,9 +182,9 @@ def print_json(value: Any) -> None:
     click.echo(text)
 
 
-def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
     if path is None:
-        return None
+        return
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         ctx.default_map = _defaults(values, str(ctx.info_name), _options(ctx.find_root()))
@@ -199,7 +194,6 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         raise WhereofError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise WhereofError(f"{path}: not TOML: {error}") from error
-    return path
 
 
 def _options(root: click.Context) -> dict[str, dict[str, click.Parameter]]:

@@ -2,15 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from whereof.cli import _options
 from whereof.errors import WhereofError
-
-if TYPE_CHECKING:
-    from whereof.data.catalogue import Entry
 
 _SIZES = ("n_facts", "n_valid", "n_test", "n_entities", "n_relations")
 
@@ -29,29 +26,24 @@ def command(name: str | None, download: bool, data_dir: Path | None) -> _options
     A dataset is part of the package (bundled), in a folder of yours (copy), downloaded before
     (cached), or downloaded when it is first used (absent).
     """
-    from whereof.data.catalogue import CATALOGUE, find_entry, find_folder
+    from whereof.data.catalogue import CATALOGUE, find_entry, find_folder, locate
 
-    if name is not None:
-        entry = find_entry(name)
+    if download and name is None:
+        raise WhereofError(f"--download needs a NAME; choose from {', '.join(CATALOGUE)}")
+    entries = CATALOGUE.values() if name is None else [find_entry(name)]
+    listed = []
+    for entry in entries:
         if download:
             from whereof.cli.progress import TerminalEvents
 
             with TerminalEvents() as events:
                 find_folder(entry, data_dir, events)
-        about = _describe(entry, data_dir)
-        return about, partial(_show, about)
-    if download:
-        raise WhereofError(f"--download needs a NAME; choose from {', '.join(CATALOGUE)}")
-    listed = [_describe(entry, data_dir) for entry in CATALOGUE.values()]
-    return {"datasets": listed}, partial(_list, listed)
-
-
-def _describe(entry: "Entry", data_dir: Path | None) -> dict[str, Any]:
-    from whereof.data.catalogue import locate
-
-    place = locate(entry, data_dir)
-    folder = None if place.folder is None else str(place.folder)
-    return entry.to_dict() | {"here": place.kind, "folder": folder}
+        place = locate(entry, data_dir)
+        folder = None if place.folder is None else str(place.folder)
+        listed.append(entry.to_dict() | {"here": place.kind, "folder": folder})
+    if name is None:
+        return {"datasets": listed}, partial(_list, listed)
+    return listed[0], partial(_show, listed[0])
 
 
 def _list(listed: list[dict[str, Any]]) -> None:

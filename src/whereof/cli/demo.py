@@ -9,8 +9,18 @@ from typing import Any
 from whereof.cli import _options
 from whereof.events import Events, Note
 
+_GREETING = "Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa)."
 _QUERY = ("india", "students")
 _TOP = 5
+_TRY_NEXT = """
+Try next:
+  {0} explain {1} india students usa --html why.html
+  {0} explain {1} india students usa --instead-of uk
+  {0} verify {1} india students usa --each --seeds 3
+  {0} evaluate {1}
+  {0} report {1}
+  {0} paper nations
+  {0} train YOUR.tsv"""
 
 
 @_options.command("demo", progress=True)
@@ -20,8 +30,7 @@ def command(out: Path | None, events: Events) -> _options.Result:
     from whereof import api
 
     path = out or api.free_path("demo")
-    greeting = "Nations: 1,592 facts between 14 countries, such as (egypt, embassy, usa)."
-    events.emit(Note(greeting))
+    events.emit(Note(_GREETING))
     run = api.train("nations", out=path, preset="paper", events=events)
     answers = run.predict(*_QUERY, top=_TOP)
     run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
@@ -47,20 +56,7 @@ def _show(run: Any, path: Path, prediction: Any, explanation: Any, verdict: Any)
     show_explanation(screen, explanation, ExplainOptions(top=_TOP))
     show(screen, heading("Is that so? The model trained again without these facts:"))
     show_verdict(screen, verdict, listed=False)
-    screen.print(_try_next(path, _program()), soft_wrap=True)
-
-
-def _try_next(path: Path, whereof: str) -> str:
-    return (
-        f"\nTry next:\n"
-        f"  {whereof} explain {path} india students usa --html why.html\n"
-        f"  {whereof} explain {path} india students usa --instead-of uk\n"
-        f"  {whereof} verify {path} india students usa --each --seeds 3\n"
-        f"  {whereof} evaluate {path}\n"
-        f"  {whereof} report {path}\n"
-        f"  {whereof} paper nations\n"
-        f"  {whereof} train YOUR.tsv"
-    )
+    screen.print(_TRY_NEXT.format(_program(), path), soft_wrap=True)
 
 
 def _program() -> str:

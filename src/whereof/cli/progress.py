@@ -18,35 +18,29 @@ from whereof.units import count, seconds, size
 _LINE_SECONDS = 10.0
 
 
-class TerminalEvents(events.Events):
+class TerminalEvents(events.Events, ExitStack):
     """Shows events on standard error. The first Ctrl-C or SIGTERM ends the work cleanly."""
 
     def __init__(self) -> None:
+        super().__init__()
         # Standard output is for results.
         self.console = Console(
             stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True
         )
-        self._stack = ExitStack()
         self._bar: rich.Progress | None = None
         self._bar_kind = self._url = ""
         self._last_line = time.monotonic()
         self._stop = threading.Event()
-        self._handlers: dict[int, Any] = {}
         self._n_foreseen: int | None = None  # 0 once it was shown
-        self._compiles = False
+        self._compiles = self._handles = False
 
     def __enter__(self) -> "TerminalEvents":
         from whereof._jit import announced
 
-        self._stack.enter_context(announced(partial(self.emit, events.Compiling())))
-        self._handle({signal.SIGTERM: signal.default_int_handler})  # a kill is like Ctrl-C
+        self.callback(self._close_bar)
+        self.enter_context(announced(partial(self.emit, events.Compiling())))
+        self._handle(signal.default_int_handler, signal.SIGTERM)  # a kill is like Ctrl-C
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-        self._close_bar()
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
 
     def should_stop(self) -> bool:
         return self._stop.is_set()
@@ -55,11 +49,11 @@ class TerminalEvents(events.Events):
         self.console.print(text)
 
     def emit(self, event: events.Event) -> None:
-        match event:
-            case events.TrainingStarted() | events.Planned() | events.Advanced():
-                # From now on, Ctrl-C keeps finished work; before, it ends the process immediately.
-                if signal.SIGINT not in self._handlers:
-                    self._handle(dict.fromkeys((signal.SIGINT, signal.SIGTERM), self._interrupt))
+        # From the first of these on, Ctrl-C keeps finished work; before, it ends the process.
+        long = isinstance(event, events.TrainingStarted | events.Planned | events.Advanced)
+        if long and not self._handles:
+            self._handles = True
+            self._handle(self._interrupt, signal.SIGINT, signal.SIGTERM)
         match event:
             case events.Note(text):
                 self.say(text)
@@ -92,10 +86,10 @@ class TerminalEvents(events.Events):
                 self._close_bar()
                 self.say(f"{number} of {n_stages}: {title}")
 
-    def _handle(self, handlers: dict[signal.Signals, Any]) -> None:
+    def _handle(self, handler: Any, *signals: signal.Signals) -> None:
         if threading.current_thread() is threading.main_thread():
-            for number, handler in handlers.items():
-                self._handlers.setdefault(number, signal.signal(number, handler))
+            for number in signals:
+                self.callback(signal.signal, number, signal.signal(number, handler))
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._stop.set()
