@@ -62,7 +62,7 @@ def lists_by_hand(dataset: Dataset, scorer: Scorer, split: str, k: int) -> tuple
 @given(seed=st.integers(0, 50), split=st.sampled_from(["valid", "test"]))
 def test_lists_leave_out_what_was_seen_before(seed: int, split: str) -> None:
     dataset, scorer = make_dataset(seed), make_scorer(seed)
-    found = SplitEvaluator(dataset, CONFIG).list_metrics(scorer, split)
+    found = SplitEvaluator(dataset, CONFIG).rank_metrics(scorer, split, new_facts(dataset, split))
     for k in (10, 20):
         recall, ndcg = lists_by_hand(dataset, scorer, split, k)
         assert found[f"recall@{k}"] == pytest.approx(recall)
@@ -72,7 +72,9 @@ def test_lists_leave_out_what_was_seen_before(seed: int, split: str) -> None:
 def test_items_that_were_all_seen_before_count_for_nothing() -> None:
     dataset = make_dataset(3)
     again = replace(dataset, valid=dataset.train[:5], ratings=None)
-    found = SplitEvaluator(again, CONFIG).list_metrics(make_scorer(3), "valid")
+    found = SplitEvaluator(again, CONFIG).rank_metrics(
+        make_scorer(3), "valid", new_facts(again, "valid")
+    )
     assert found == dict.fromkeys(["recall@10", "ndcg@10", "recall@20", "ndcg@20", "mrr"], 0.0)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -30,8 +30,6 @@ from whereof.units import count, show
 _REMEDY = "give a file that `whereof evaluate --json` printed"
 _APART = "retrainings", "results"
 """Fields of an `Evaluation` that are not fields of its document."""
-
-_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class Evaluation:
         if not isinstance(document, dict):
             raise WhereofError(f"{name} is not an evaluation; {_REMEDY}")
         own = {key: value for key, value in document.items() if key not in _APART}
-        found = replace(convert(own, cls, name), results=no_results())
+        found: Evaluation = replace(convert(own, cls, name), results=no_results())
         for each in protocols():
             for key, kind in each.fields.items():
                 if key in document:
@@ -120,8 +118,7 @@ class Evaluation:
 
         The ending says how: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz.
         """
-        write_retrainings = registry.load(registry.RENDERERS, "retrainings-file", object)
-        write_retrainings(Path(path), map(vars, self.retrainings), force=force)
+        registry.render("retrainings-file", Path(path), map(vars, self.retrainings), force)
 
     @property
     def rated(self) -> bool:
@@ -196,16 +193,14 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
         lacking += [name for name in traced if name in chosen]
         if lacking:
             raise WhereofError(
-                f"this run has no trace, and {', '.join(lacking)} need one; train it "
-                "without --no-trace, or evaluate what needs none: methods gradient-dot,random and "
-                "k 1,10"
+                f"this run has no trace, and {', '.join(lacking)} need one; train it without "
+                "--no-trace, or evaluate what needs none: methods gradient-dot,random and k 1,10"
             )
     sample = pick(case, replace(options, limit=1), threads)
     for method in needed:
         sample.rank(method, 1)
     if any(each.by_size for each in asked):
-        for method in options.methods:
-            sample.choose(method, options.sizes)
+        sample.choose_all(options)
 
 
 def evaluate(
@@ -282,7 +277,7 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=np.generic.item))
 
 
-def convert(value: Any, kind: type[_Kind], name: str) -> _Kind:
+def convert(value: Any, kind: Any, name: str) -> Any:
     """A part of a document as its type."""
     try:
         return msgspec.convert(_with_nan(value, kind), kind)

@@ -25,6 +25,7 @@ from whereof.training.config import TrainConfig
 from whereof.training.results import Validation
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers
 
+_SILENT = Events()
 _BLOCK = 256
 _LENGTHS = (10, 20)
 _HITS = (1, 3, 10)
@@ -43,13 +44,11 @@ def ranking_metrics(ranks: Numbers) -> dict[str, float]:
     return {"mrr": float((1 / ranks).mean()), **hits}
 
 
-def _mean_metrics(sides: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        name: _mean_metrics([side[name] for side in sides])
-        if isinstance(value, dict)
-        else float(np.mean([side[name] for side in sides]))
-        for name, value in sides[0].items()
-    }
+def _mean(one: Any, two: Any) -> Any:
+    """The mean of two numbers, or of all numbers in two dicts."""
+    if isinstance(one, dict):
+        return {name: _mean(value, two[name]) for name, value in one.items()}
+    return (one + two) / 2
 
 
 class SplitEvaluator:
@@ -63,7 +62,6 @@ class SplitEvaluator:
         dataset: Dataset,
         config: TrainConfig,
         threads: int | None = None,
-        *,
         ranked: bool = False,
     ) -> None:
         self.dataset, self.inverse, self.rated = dataset, config.inverse, config.rated
@@ -71,7 +69,7 @@ class SplitEvaluator:
         self._known = cache(self._index)
 
     def evaluate(
-        self, scorer: Scorer, split: str, seconds: float = math.inf, events: Events | None = None
+        self, scorer: Scorer, split: str, seconds: float = math.inf, events: Events = _SILENT
     ) -> dict[str, Any] | None:
         """Metrics by name; None for a split without facts.
 
@@ -85,13 +83,11 @@ class SplitEvaluator:
             return found
         facts = new_facts(self.dataset, split)
         sample = self._sample(scorer, facts, seconds)
-        metrics = self.list_metrics if self.dataset.two_way else self.link_metrics
-        found |= metrics(scorer, split, sample, events)
+        found |= self.rank_metrics(scorer, split, sample, events)
         if len(sample) < len(facts):
             found["n_sampled"] = len(sample)
-            if events is not None:
-                some = f"{len(sample):,} of {len(facts):,}"
-                events.emit(Note(f"{split} metrics: ranks of a random sample, {some} facts"))
+            some = f"{len(sample):,} of {len(facts):,}"
+            events.emit(Note(f"{split} metrics: ranks of a random sample, {some} facts"))
         return found
 
     def validate(self, scorer: Scorer) -> Validation:
@@ -99,11 +95,9 @@ class SplitEvaluator:
         if self.rated:
             value = self.rating_metrics(scorer, "valid")["rmse"]
             return Validation("rmse", value, gain=-value)
-        if self.dataset.two_way:
-            name, found = "ndcg@10", self.list_metrics(scorer, "valid")
-        else:
-            name, found = "mrr", self.link_metrics(scorer, "valid")
-        return Validation(name, found[name], gain=found[name])
+        name = "ndcg@10" if self.dataset.two_way else "mrr"
+        value = self.rank_metrics(scorer, "valid", new_facts(self.dataset, "valid"))[name]
+        return Validation(name, value, gain=value)
 
     def rating_metrics(self, scorer: Scorer, split: str) -> dict[str, Any]:
         """Root mean square and mean absolute error of predicted ratings, clipped to the scale."""
@@ -114,29 +108,19 @@ class SplitEvaluator:
         misses = np.clip(predicted, ratings.train.min(), ratings.train.max()) - wanted
         return {"rmse": float(np.sqrt(np.mean(misses**2))), "mae": float(np.abs(misses).mean())}
 
-    def link_metrics(
-        self, scorer: Scorer, split: str, sample: Facts | None = None, events: Events | None = None
+    def rank_metrics(
+        self, scorer: Scorer, split: str, facts: Facts, events: Events = _SILENT
     ) -> dict[str, Any]:
-        """Metrics under both filters; with inverse relations, of both sides and their mean."""
-        facts, sides = getattr(self.dataset, split) if sample is None else sample, {}
-        for name in ("objects", "subjects") if self.inverse else ("objects",):
-            ranks = self.ranks(scorer, facts, reverse=name == "subjects", events=events)
-            standard, paper = map(ranking_metrics, ranks.T)
-            sides[name] = {**standard, "paper_filter": paper}
-        return {**_mean_metrics([*sides.values()]), **sides} if self.inverse else sides["objects"]
+        """Metrics under both filters; with inverse relations, of both sides and their mean.
 
-    def list_metrics(
-        self, scorer: Scorer, split: str, sample: Facts | None = None, events: Events | None = None
-    ) -> dict[str, Any]:
-        """MRR of a split's items, and recall and NDCG at k of lists without those seen before it.
-
+        In two-way data: MRR, and recall and NDCG at k of lists without items of earlier splits.
         A user's recall at k is the share of the user's items of the split among the first k. NDCG
         weighs the item at rank i by 1 / log2(1 + i), relative to the best possible order. Both are
         means over users that have an item in the split; items the user had before are skipped. For
-        MRR, each fact is ranked among items that are not the user's. `sample` replaces all new
-        facts.
+        MRR, each fact is ranked among items that are not the user's.
         """
-        facts = new_facts(self.dataset, split) if sample is None else sample
+        if not self.dataset.two_way:
+            return self._link_metrics(scorer, facts, events)
         if not len(facts):
             names = (f"{name}@{k}" for k in _LENGTHS for name in ("recall", "ndcg"))
             return dict.fromkeys([*names, "mrr"], 0.0)
@@ -153,6 +137,14 @@ class SplitEvaluator:
             best = np.cumsum(1 / np.log2(2 + np.arange(k)))  # of a perfect list, by its length
             metrics[f"ndcg@{k}"] = float((gains / best[np.minimum(n_items, k) - 1]).mean())
         return metrics | {"mrr": float((1 / alone).mean())}
+
+    def _link_metrics(self, scorer: Scorer, facts: Facts, events: Events) -> dict[str, Any]:
+        sides = {}
+        for name in ("objects", "subjects") if self.inverse else ("objects",):
+            ranks = self.ranks(scorer, facts, reverse=name == "subjects", events=events)
+            standard, paper = map(ranking_metrics, ranks.T)
+            sides[name] = {**standard, "paper_filter": paper}
+        return _mean(*sides.values()) | sides if self.inverse else sides["objects"]
 
     def _index(self, splits: tuple[str, ...], reverse: bool) -> KnownAnswers:
         turned = (self._turn(getattr(self.dataset, split), reverse) for split in splits)
@@ -173,7 +165,7 @@ class SplitEvaluator:
         *,
         reverse: bool = False,
         filters: Sequence[tuple[str, ...]] = _FILTERS,
-        events: Events | None = None,
+        events: Events = _SILENT,
     ) -> Numbers:
         """(n, n_filters) ranks of objects (or subjects) without those known from some splits."""
         facts = self._turn(facts, reverse)
@@ -196,9 +188,8 @@ class SplitEvaluator:
         blocks = range(0, len(facts), _BLOCK)
         with ThreadPoolExecutor(self.threads) as pool:
             for start, _ in zip(blocks, pool.map(rank, blocks), strict=True):
-                if events is not None:
-                    n_done = min(start + _BLOCK, len(facts))
-                    events.emit(Advanced(n_done, len(facts), "facts ranked"))
+                n_done = min(start + _BLOCK, len(facts))
+                events.emit(Advanced(n_done, len(facts), "facts ranked"))
         return ranks
 
     def _sample(self, scorer: Scorer, facts: Facts, seconds: float) -> Facts:

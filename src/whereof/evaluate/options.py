@@ -113,9 +113,11 @@ class EvaluateOptions(Settings):
             raise WhereofError(f"settings: {error}") from None
 
     def _check_methods(self) -> None:
-        from whereof.evaluate.sample import draws_at_random
+        from whereof.evaluate.sample import draws_at_random  # slow to import
+        from whereof.explain.method import get_method
 
-        allowed, known = evaluated(), registry.names(registry.METHODS)
+        known = registry.names(registry.METHODS)
+        allowed = [name for name in known if "retraining" not in get_method(name).needs]
         if retraining := [name for name in self.methods if name in {*known} - {*allowed}]:
             raise WhereofError(
                 f"method {retraining[0]!r} retrains, so there is nothing to compare it with; "
@@ -176,11 +178,3 @@ def _size(word: str) -> int | str:
     if word != "all" and (not word.isdecimal() or int(word) < 1):
         raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, separated by commas")
     return word if word == "all" else int(word)
-
-
-def evaluated() -> tuple[str, ...]:
-    """Methods that estimate. Methods that retrain are not evaluated: they give the truth."""
-    from whereof.explain.method import get_method  # compiled code is loaded when needed
-
-    names = registry.names(registry.METHODS)
-    return tuple(name for name in names if "retraining" not in get_method(name).needs)

@@ -162,7 +162,7 @@ def write_answers(
     return Written(str(path), n_queries, n_answers, time.perf_counter() - start)
 
 
-def write_retrainings(path: Path, rows: Iterable[Document], *, force: bool = False) -> None:
+def write_retrainings(path: Path, rows: Iterable[Document], force: bool) -> None:
     """Retrainings in the format of the file's ending, one row each."""
     from whereof.evaluate.sample import Retraining  # slow to import
 

@@ -40,9 +40,8 @@ class Approximation:
     @property
     def words(self) -> str:
         """The constraint in words."""
-        if self.constraint.startswith("max:"):
-            return f"maximum norm {self.constraint[4:]}"
-        return {"none": "no constraint", "unit": "unit norm"}.get(self.constraint, self.constraint)
+        named = {"none": "no constraint", "unit": "unit norm"}
+        return named.get(self.constraint, self.constraint.replace("max:", "maximum norm "))
 
     @property
     def r(self) -> str:

@@ -1,6 +1,6 @@
 """Leave-one-out: compare estimated with true influence, for every training or adjacent fact."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Annotated, Any, ClassVar
@@ -18,8 +18,6 @@ from whereof.table import Column, Table
 from whereof.types import Numbers
 from whereof.units import count, is_number, show
 
-_SHOWN = 40
-"""Rows that people see of the table of single predictions."""
 _Interval = Annotated[Interval | None, Column("", "95%", "correlation", "interval")]
 PAIR = np.dtype([("fact", "<i4"), ("prediction", "<i4"), ("influence", "<f8")])
 """A fact's id, the position of a prediction, and the true influence."""
@@ -73,7 +71,7 @@ class TrueInfluences:
     """What the array of true influences of one seed, in the run's folder, is about."""
 
     seed: int
-    predictions: tuple[tuple[str | None, ...], ...]
+    predictions: tuple[tuple[str, str | None, str, str], ...]
     """The columns: subject, relation, object and which of them was asked for."""
 
 
@@ -110,6 +108,24 @@ class Truth(TrueInfluences):
         pairs["prediction"] = np.repeat(np.arange(len(sizes)), sizes)
         pairs["influence"] = np.concatenate(self.drops)
         return pairs
+
+    def order(self, number: int, estimates: Numbers) -> Order:
+        """How a method orders the adjacent facts of a prediction, by its estimates of them."""
+        fact_ids, drops = self.adjacent[number], self.drops[number]
+        best, first = int(drops.argmax()), int(estimates.argmax())
+        supports = bool(estimates[first] > 0)
+        return Order(
+            self.seed,
+            *self.predictions[number],
+            n_adjacent=len(fact_ids),
+            original=float(self.original[number]),
+            rho=spearman(estimates, drops),
+            best_fact=int(fact_ids[best]),
+            best_drop=float(drops[best]),
+            best_rank=int((estimates >= estimates[best]).sum()),
+            first_fact=int(fact_ids[first]) if supports else None,
+            first_drop=float(drops[first]) if supports else 0.0,
+        )
 
 
 class LeaveOneOutProtocol(Protocol):
@@ -154,7 +170,7 @@ class LeaveOneOutProtocol(Protocol):
             for sample, truth in zip(task.seeds, truths, strict=True):
                 whole = () if truth.matrix is None else (sample.influences(method), truth.matrix.T)
                 near = sample.adjacent_influences(method)
-                orders.append(find_orders(sample, near, truth))
+                orders.append([truth.order(n, mine) for n, mine in enumerate(near) if len(mine)])
                 rhos = map(spearman, *whole) if whole else [np.nan] * len(sample)
                 everywhere.append(np.array([*rhos]))
                 shares.append(np.array([*map(_share_of_best, *(whole or (near, truth.drops)))]))
@@ -212,31 +228,6 @@ class LeaveOneOutProtocol(Protocol):
 PROTOCOL = LeaveOneOutProtocol()
 
 
-def find_orders(sample: Sample, estimates: Iterable[Numbers], truth: Truth) -> list[Order]:
-    """How a method orders the adjacent facts of predictions, by its estimates of them."""
-    orders = []
-    for number, mine in enumerate(estimates):
-        if not len(mine):
-            continue
-        fact_ids, drops = truth.adjacent[number], truth.drops[number]
-        most, first = int(drops.argmax()), int(mine.argmax())
-        supports = bool(mine[first] > 0)
-        order = Order(
-            truth.seed,
-            *sample.name(number),
-            n_adjacent=len(fact_ids),
-            original=float(truth.original[number]),
-            rho=spearman(mine, drops),
-            best_fact=int(fact_ids[most]),
-            best_drop=float(drops[most]),
-            best_rank=int((mine >= mine[most]).sum()),
-            first_fact=int(fact_ids[first]) if supports else None,
-            first_drop=float(drops[first]) if supports else 0.0,
-        )
-        orders.append(order)
-    return orders
-
-
 def _share_of_best(estimates: Numbers, drops: Numbers) -> float:
     """True drop by the first fact over the largest; NaN where no fact lowers the probability.
 
@@ -269,4 +260,4 @@ def _orders_table(found: Evaluation, pairs: Sequence[tuple[str, Order]]) -> Tabl
         f"first, best: the fall of the {found.quantity} without the fact that the method ranks "
         "first, and without the fact whose removal lowers it most."
     )
-    return Table("leave-one-out-predictions", "By prediction", columns, rows, note, _SHOWN)
+    return Table("leave-one-out-predictions", "By prediction", columns, rows, note, most=40)

@@ -26,10 +26,8 @@ from whereof.table import Column, Table
 from whereof.types import RELATION, SUBJECT, FactIds, Numbers
 from whereof.units import count, is_number, show
 
-_METHODS = ("rollback", "random")
-"""The first fact of the one, and `N_RANDOM` facts of the other."""
-N_RANDOM = 3
-"""Random adjacent facts that are removed for each prediction, besides the first of rollback."""
+_REMOVED = {"rollback": 1, "random": 3}
+"""By method, how many of the adjacent facts that it ranks first are removed, each alone."""
 _MOST_FACTS = 10_000
 """Facts over which the normaliser is measured."""
 
@@ -125,10 +123,10 @@ class TheoryProtocol(Protocol):
     title = "Theory"
     citation = PAPER
     fields: ClassVar[Mapping[str, Any]] = {"theory": Theory | None}
-    uses = _METHODS
+    uses = tuple(_REMOVED)
 
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
-        return Retrainings(adjacent=(1 + N_RANDOM) * size.n_predictions)
+        return Retrainings(adjacent=sum(_REMOVED.values()) * size.n_predictions)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
         chosen = enumerate(_choose(sample))
@@ -215,7 +213,7 @@ PROTOCOL = TheoryProtocol()
 
 
 def _choose(sample: Sample) -> list[FactIds]:
-    ranked = (sample.rank(name, top) for name, top in zip(_METHODS, (1, N_RANDOM), strict=True))
+    ranked = (sample.rank(method, top) for method, top in _REMOVED.items())
     return [np.union1d(first, others) for first, others in zip(*ranked, strict=True)]
 
 
@@ -266,8 +264,7 @@ def _normaliser(trained: Trained) -> dict[str, float | None]:
     facts = facts[chosen]
     queries, places = np.unique(facts[:, [SUBJECT, RELATION]], axis=0, return_inverse=True)
     scores = (scorer.scores(subject, relation, objects) for subject, relation in queries)
-    logs = np.array([np.logaddexp.reduce(mine.astype(np.float64)) for mine in scores])[
-        places.ravel()
-    ]
+    sums = [np.logaddexp.reduce(mine.astype(np.float64)) for mine in scores]
+    logs = np.array(sums)[places.ravel()]
     deviation = scorer.fact_scores(facts).astype(np.float64).std()
     return dict(zip(names, map(float, (logs.mean(), logs.std(), deviation)), strict=True))
