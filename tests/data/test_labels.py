@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from whereof.data.labels import as_labels, find_labels, read_labels
+from whereof.data.read import as_labels, find_labels, read_labels
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]

@@ -123,7 +123,7 @@ class Run(ArrayRun):
         "movies.csv:movieId,title". A label replaces an earlier one of the same name.
         """
         from whereof.data.build import add_labels
-        from whereof.data.labels import find_labels
+        from whereof.data.read import find_labels
 
         if self.path is None:
             raise WhereofError("this run is in memory; give labels to Run.from_arrays")
