@@ -92,7 +92,14 @@ def read_rows(path: Path) -> Iterator[TextRow]:
 
 def read_text(path: Path, options: ReadOptions, *, comma: bool) -> FactTable:
     """The facts of a text file."""
-    blocks = _ahead(_blocks(path, comma=comma))
+    # The pool is not inside a generator: the garbage collector would close it in any thread.
+    with ThreadPoolExecutor(1) as pool:
+        return _read_table(path, options, _ahead(_blocks(path, comma=comma), pool), comma)
+
+
+def _read_table(
+    path: Path, options: ReadOptions, blocks: Iterator[_Lines], comma: bool
+) -> FactTable:
     for block in blocks:
         if first := next(_rows(path, block, comma), None):
             break
@@ -150,13 +157,12 @@ def _blocks(path: Path, *, comma: bool) -> Iterator[_Lines]:
         yield rest
 
 
-def _ahead(blocks: Iterator[_Lines]) -> Iterator[_Lines]:
+def _ahead(blocks: Iterator[_Lines], pool: ThreadPoolExecutor) -> Iterator[_Lines]:
     """The same blocks; another thread reads the next one meanwhile."""
-    with ThreadPoolExecutor(1) as pool:
+    following = pool.submit(next, blocks, None)
+    while (block := following.result()) is not None:
         following = pool.submit(next, blocks, None)
-        while (block := following.result()) is not None:
-            following = pool.submit(next, blocks, None)
-            yield block
+        yield block
 
 
 def _find_fault(data: bytes) -> tuple[int, str]:
