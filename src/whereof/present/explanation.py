@@ -7,18 +7,16 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from whereof import units
 from whereof._extras import need
 from whereof.explain.explanation import ExplainedFact, Explanation, Graph, Joint
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import names
-from whereof.present.names import fact_text, has_falls, is_rated, label_of
 from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.table import Cell, Column, Table
-from whereof.units import count, number
-from whereof.units import show as text
 
 _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
 _AXES = {"probability": "probability, in percentage points", "log_ratio": "the log of the ratio"}
@@ -28,15 +26,14 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
     """Print a heading, the facts, and what else was asked for."""
     show(out, *_heading(explanation))
     if explanation.facts:
-        width = room(out)
-        ids = width is None or width >= 100  # a narrow terminal has no room for them
+        ids = (room(out) or 100) >= 100  # a narrow terminal has no room for them
         facts = facts_table(explanation, page=False, ids=ids)
         show(out, heading(_list_title(explanation, options)), facts, *_below(explanation, options))
     else:
         verb, remedy = "supports", "see those against it with --opposing"
         if options.opposing:
             verb, remedy = "opposes", "leave out --opposing for those that support"
-        n_adjacent = count(explanation.n_adjacent, "adjacent fact")
+        n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
         show(out, f"no fact {verb} it, of {n_adjacent}; {remedy}")
     show(out, *explanation.notes)
     for table in _joint_tables(explanation, page=False):
@@ -73,14 +70,14 @@ def explanation_page(explanation: Explanation) -> str:
         ("sortable", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
         *(("titled", table) for table in _joint_tables(explanation)),
     ]
-    heading = fact_text(explanation.prediction)
+    heading = names.fact_text(explanation.prediction)
     return page(parts, title=names.prediction_text(explanation), heading=heading)
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
     """One horizontal bar per fact, strongest on top, with matplotlib; returns the axes."""
     pyplot = need("matplotlib.pyplot", "plots", "plotting")
-    facts, falls = explanation.facts, has_falls(explanation)
+    facts, falls = explanation.facts, names.has_falls(explanation)
     if ax is None:
         size = (8, max(1.6 + 0.32 * len(facts), 2.4))
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -89,13 +86,13 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
     influences = [fact.influence for fact in facts]
     colours = [sign_of(influence).line for influence in influences]
     ax.barh(places, [scale * influence for influence in influences], color=colours)
-    ax.set_yticks(places, [_literal(fact_text(fact)) for fact in facts])
+    ax.set_yticks(places, [_literal(names.fact_text(fact)) for fact in facts])
     ax.invert_yaxis()
     ax.axvline(0, color="#222222", linewidth=0.8)
     estimated = f"influence, as {explanation.method} estimates it"
     measured = f"influence on {_AXES.get(explanation.of, explanation.of)}"
     ax.set_xlabel(measured if falls else estimated)
-    name, stands = fact_text(explanation.prediction), names.stands_text(explanation)
+    name, stands = names.fact_text(explanation.prediction), names.stands_text(explanation)
     ax.set_title(f"{_literal(name)}\n{stands}", fontsize="medium")
     return ax
 
@@ -113,7 +110,7 @@ def facts_table(
     page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
     facts, and with the names that labels stand for.
     """
-    facts, falls = explanation.facts, has_falls(explanation)
+    facts, falls = explanation.facts, names.has_falls(explanation)
     influence = names.influence_unit(explanation) if page else "influence"
     without = "percent" if page else "probability"
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
@@ -169,11 +166,11 @@ def _tone(item: ExplainedFact | GraphPath) -> str:
 
 def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
     prediction, other = explanation.prediction, explanation.contrast
-    yield "prediction", fact_text(prediction, full=True)
+    yield "prediction", names.fact_text(prediction, full=True)
     if other is not None:
         answer = names.named(other.answer, other.label)
         yield "compared with", f"{answer}: {names.standing_text(other)}"
-        yield "log of their ratio", number(other.log_ratio)
+        yield "log of their ratio", units.number(other.log_ratio)
     yield "top new answer", prediction.top_label
     yield "method", explanation.method
     yield "influence on", explanation.of.replace("_", " ")
@@ -204,24 +201,23 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
 
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     prediction, other = explanation.prediction, explanation.contrast
-    yield Text(on_one_line(fact_text(prediction)), style="bold")
+    yield Text(on_one_line(names.fact_text(prediction)), style="bold")
     stands = names.standing_text(prediction, "probability")
     stands += f" of {prediction.n_candidates:,}"
-    if explanation.of == "score" and not is_rated(prediction):
-        stands += f", score {text(prediction.score, 'score')}"
+    if explanation.of == "score" and not names.is_rated(prediction):
+        stands += f", score {units.show(prediction.score, 'score')}"
     if prediction.top_answer != names.name_of(prediction, prediction.asks):
         stands += f"; the top answer is {prediction.top_label}"
     yield stands
     if other is not None:
-        rated = is_rated(other)
+        rated = names.is_rated(other)
         ratio = "difference of their ratings" if rated else "log of the ratio of probabilities"
-        yield f"why {label_of(prediction, prediction.asks)} rather than {other.label}"
+        yield f"why {names.label_of(prediction, prediction.asks)} rather than {other.label}"
         yield f"  {ratio} {other.log_ratio:+.3f}"
         yield f"  the other: {names.standing_text(other, 'probability')}"
 
 
 def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
-    """Which facts are listed, and what their influence is on."""
     which = f"Facts that {'oppose' if options.opposing else 'support'} it"
     if explanation.without:
         which = "These facts, each alone"
@@ -229,9 +225,9 @@ def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
         which = "All facts that were asked for"
     others = {"loss": "how much they lower its loss", "log_ratio": "influence on that"}
     by = others.get(explanation.of, f"influence on its {explanation.of}")
-    if not has_falls(explanation):
+    if not names.has_falls(explanation):
         by = f"influence as {explanation.method} estimates it"
-    elif explanation.of == "score" and is_rated(explanation.prediction):
+    elif explanation.of == "score" and names.is_rated(explanation.prediction):
         by = "influence on its rating"
     return f"{which}, by {by}"
 
@@ -241,9 +237,9 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     shared = {part for fact in facts for part in fact.parts}
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
     yield f"in common with the prediction: {', '.join(letters)}"
-    n_adjacent = count(explanation.n_adjacent, "adjacent fact")
+    n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
     of = " named;" if explanation.without else " of"
-    took = text(explanation.seconds, "seconds")
+    took = units.show(explanation.seconds, "seconds")
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
     some = options.top is not None and not explanation.without
     more = {
@@ -268,7 +264,7 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
     if not graph.paths:
         yield none
         return
-    places, falls = names.places_of(graph.paths[0].facts[0]), has_falls(explanation)
+    places, falls = names.places_of(graph.paths[0].facts[0]), names.has_falls(explanation)
     columns = [
         Column("number", "", "count"),
         *(Column(place, "") for place in places),
@@ -277,7 +273,7 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
     ]
     rows: list[Sequence[Any]] = []
     for index, path in enumerate(graph.paths, 1):
-        first, second = ([label_of(fact, place) for place in places] for fact in path.facts)
+        first, second = ([names.label_of(fact, place) for place in places] for fact in path.facts)
         rows.append((index, *first, _influence(path), _without(explanation, path, falls)))
         rows.append(("", *second, "", ""))
     yield Table("paths", "", columns, rows)

@@ -6,6 +6,7 @@ the middle. Facts between other entities are below, two in a row.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -34,9 +35,10 @@ _CELL, _CELL_BOX, _CELL_GAP = 456, 140, 16
 _TOP, _LEGEND = 68, 46
 _Place = tuple[float, float, float, float]
 """x, y, width and height of a box."""
+_Sides = dict[str, list[ExplainedFact]]
+"""Facts at the pillar of the subject, and at that of the object."""
 _BOLD = 1.06
 """How much wider bold text is."""
-_THINNEST, _THICKEST = 1.2, 6.0
 
 
 def explanation_svg(explanation: Explanation) -> str:
@@ -52,9 +54,7 @@ class Third:
     title: str
     pair: float | None = None
     """Joint influence of the strongest pair of facts through it."""
-    sides: dict[str, list[ExplainedFact]] = field(
-        default_factory=lambda: {"subject": [], "object": []}
-    )
+    sides: _Sides = field(default_factory=lambda: defaultdict(list))
 
 
 class Chosen:
@@ -67,7 +67,7 @@ class Chosen:
         """Whether the prediction's subject is its object."""
         self._is_mixed = _is_mixed(explanation, self.facts)
         self.between: list[ExplainedFact] = []
-        self.loops: dict[str, list[ExplainedFact]] = {"subject": [], "object": []}
+        self.loops: _Sides = defaultdict(list)
         """Facts that connect the subject, or the object, to itself."""
         self.others: list[ExplainedFact] = []
         """Facts that contain no entity of the prediction."""
@@ -160,7 +160,6 @@ class _Picture:
         self.width = last + _MARGIN
 
     def draw(self) -> str:
-        """The whole document."""
         room = self.width - 2 * _MARGIN
         title = fit(fact_text(self.prediction), room, svg.LARGE * _BOLD)
         stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
@@ -185,11 +184,10 @@ class _Picture:
         self._add_edge(*across, None, is_loop=is_loop)
         for fact in chosen.between:
             forwards = is_loop or chosen.end(fact, "subject") == "subject"
-            ends = across if forwards else across[::-1]
-            self._add_edge(*ends, fact, is_loop=is_loop)
-        for side, facts in chosen.loops.items():
-            for fact in facts:
-                self._add_edge(*_GAPS[side], fact, is_loop=True)
+            self._add_edge(*(across if forwards else across[::-1]), fact, is_loop=is_loop)
+        for side, gap in _GAPS.items():
+            for fact in chosen.loops[side]:
+                self._add_edge(*gap, fact, is_loop=True)
         for third in chosen.thirds:
             self._add_third(third)
 
@@ -197,17 +195,15 @@ class _Picture:
         """Add a box in the middle, as high as its lanes and its text."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
         note = "" if third.pair is None else f"pair {self._influence(third.pair)}"
-        lanes = max(map(len, third.sides.values()))
+        lanes = max(map(len, third.sides.values()), default=0)
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (_MIDDLE, top + 3, _BOX, height - 6)
         self.boxes.append(_box(place, lines, third.title, note=note))
-        for side, facts in third.sides.items():
-            self.y = top + (height - _LANE * len(facts)) / 2
-            pillar, box = _GAPS[side]
-            for fact in facts:
+        for side, gap in _GAPS.items():
+            self.y = top + (height - _LANE * len(third.sides[side])) / 2
+            for fact in third.sides[side]:
                 outwards = self.chosen.end(fact, "subject") is not None
-                x1, x2 = (pillar, box) if outwards else (box, pillar)
-                self._add_edge(x1, x2, fact)
+                self._add_edge(*(gap if outwards else gap[::-1]), fact)
         self.y = top + height
 
     def _add_edge(
@@ -224,8 +220,7 @@ class _Picture:
             title = f"Predicted: {fact_text(self.prediction, full=True)}\n{note}"
         else:
             sign, label = svg.sign_of(fact.influence), label_of(fact, "relation")
-            share = _strength(fact) / self.most if self.most else 0.0
-            width = _THINNEST + (_THICKEST - _THINNEST) * share
+            width = 1.2 + 4.8 * (_strength(fact) / self.most if self.most else 0.0)  # up to 6
             note = self._influence(fact.influence)
             title = f"{fact_text(fact, full=True)}\ninfluence {note}: {sign.word}"
             if fact.probability_without is not None:

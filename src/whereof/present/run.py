@@ -8,15 +8,13 @@ from typing import Any
 from rich.cells import cell_len
 from rich.console import Console
 
+from whereof import units
 from whereof.predict.answers import Answer, Answers
 from whereof.present import metrics
-from whereof.present.metrics import metric_column, metric_rows
 from whereof.present.names import named
 from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.run.folder import RunInfo
 from whereof.table import Cell, Column, Table, cell_text
-from whereof.units import count
-from whereof.units import show as text
 
 _PLAIN = Column("", "")
 _FOLD, _GAP = 16, 2
@@ -48,7 +46,7 @@ def counts(info: RunInfo) -> Iterator[tuple[str, str]]:
     for name, (title, unit) in _COUNTS.items():
         value = getattr(info, name)
         if value is not None:
-            yield title, text(value, unit)
+            yield title, units.show(value, unit)
 
 
 def ending(info: RunInfo) -> str:
@@ -149,7 +147,7 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
     yield "sources of facts", "yes" if "sources.json" in info.files else "no"
     if info.finished:
         yield "ended", ending(info)
-        yield "steepest slope of the score in training", text(info.lipschitz, "number")
+        yield "steepest slope of the score in training", units.show(info.lipschitz, "number")
 
 
 def _pairs(pairs: Any) -> Table:
@@ -176,7 +174,7 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
 
 def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
     """One row per metric of every split and, with `everything`, of its parts."""
-    runs = [metric_rows(info.metrics) for info in infos]
+    runs = [metrics.metric_rows(info.metrics) for info in infos]
     same = not _differ([info.dataset_hash for info in infos])
     mixed = same and _mixed_sides(infos)
     for split, part in dict.fromkeys(chain.from_iterable(runs)):
@@ -186,7 +184,7 @@ def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, 
         # A run without inverse relations has metrics of objects only.
         other = (split, "" if objects else part)
         rows = [run.get((split, part)) or run.get(other, {}) for run in runs]
-        for column in map(metric_column, metrics.metric_names(rows)):
+        for column in map(metrics.metric_column, metrics.metric_names(rows)):
             values = [row.get(column.name) for row in rows]
             comparable = same and (objects or not mixed)
             best = metrics.best_value(column.name, values) if comparable else None
@@ -212,7 +210,7 @@ def _comparison_notes(
         yield f"{means}; without, they rank objects only. Compare the `objects` rows."
     if not everything:
         n_equal = len(_by_setting(infos)) - len(differences(infos))
-        yield f"{count(n_equal, 'equal setting')} left out; --all shows all."
+        yield f"{units.count(n_equal, 'equal setting')} left out; --all shows all."
 
 
 def _blocks(

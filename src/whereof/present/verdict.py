@@ -7,14 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from whereof import units
 from whereof.predict.scored import Standing
 from whereof.present import names
-from whereof.present.names import fact_text, output_noun, output_unit, top_cell
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.retrain.verify import Summary, Verdict
 from whereof.table import Column, Table
-from whereof.units import count
-from whereof.units import show as text
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -24,7 +22,7 @@ def verdict_words(verdict: Verdict) -> str:
 
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
     """Print a verdict, with its facts if `listed`."""
-    name = Text(on_one_line(fact_text(verdict.prediction)), style="bold")
+    name = Text(on_one_line(names.fact_text(verdict.prediction)), style="bold")
     show(out, name, verdict_words(verdict))
     for table in _tables(verdict, most=20):
         if listed or table.name != "facts":
@@ -39,12 +37,12 @@ def verdict_page(verdict: Verdict) -> str:
     from whereof.present.html import page
 
     items = {
-        "prediction": fact_text(verdict.prediction, full=True),
+        "prediction": names.fact_text(verdict.prediction, full=True),
         "facts chosen by": verdict.method,
         "removed facts": f"{len(verdict.removed):,}",
         "engine": verdict.engine,
         "effort": _effort(verdict),
-        "control equals the stored run": text(verdict.control_matches_run),
+        "control equals the stored run": units.show(verdict.control_matches_run),
     }
     parts = [
         ("paragraphs", [verdict_words(verdict)], "verdict"),
@@ -52,7 +50,7 @@ def verdict_page(verdict: Verdict) -> str:
         ("paragraphs", [f"Note: {note}" for note in verdict.notes]),
         *(("titled", table) for table in _tables(verdict, most=None)),
     ]
-    name = fact_text(verdict.prediction)
+    name = names.fact_text(verdict.prediction)
     return page(parts, title=f"{name}: verdict", heading=name)
 
 
@@ -67,7 +65,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         change = f"hardly {verb}, at {first}"
     facts = names.these_facts(len(verdict.removed)).removesuffix(" together")
     said = "" if predicted is None else f"; rollback predicted {_amount(predicted)}"
-    yield f"Without {facts} the {output_noun(before)} {change}{said}."
+    yield f"Without {facts} the {names.output_noun(before)} {change}{said}."
     top, said = f"stays {before.top_label}", ""
     if before.top_answer != actual.top_answer:
         top = f"changes from {before.top_label} to {actual.top_label}"
@@ -76,8 +74,8 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         said = ", as predicted" if same else f"; rollback predicted {predicted.top_label}"
     yield f"The top answer {top}{said}."
     if verdict.summary is not None:
-        summary, unit = verdict.summary, output_unit(before)
-        first, last = (text(each.mean, unit) for each in (summary.before, summary.actual))
+        summary, unit = verdict.summary, names.output_unit(before)
+        first, last = (units.show(each.mean, unit) for each in (summary.before, summary.actual))
         yield (
             f"In {summary.n_fell} of {summary.n_seeds} seeds it falls, on average from "
             f"{first} to {last}; the top answer changes in {summary.n_top_changed}."
@@ -85,13 +83,13 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 
 
 def _amount(standing: Standing) -> str:
-    return text(standing.value, output_unit(standing))
+    return units.show(standing.value, names.output_unit(standing))
 
 
 def _effort(verdict: Verdict) -> str:
     known = f", {verdict.n_known:,} stored already" if verdict.n_known else ""
-    took = text(verdict.seconds, "seconds")
-    return f"{count(verdict.n_retrainings, 'retraining')}{known}, in {took}"
+    took = units.show(verdict.seconds, "seconds")
+    return f"{units.count(verdict.n_retrainings, 'retraining')}{known}, in {took}"
 
 
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
@@ -114,13 +112,13 @@ def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
 
 def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
     """The estimated influence of the facts; or predicted and actual, if each was removed alone."""
-    before, each, unit = verdict.before, verdict.each, output_unit(verdict.before)
+    before, each, unit = verdict.before, verdict.each, names.output_unit(verdict.before)
     if not each:
         estimated = Column("influence", "estimated influence", "influence")
         yield estimated, [fact.influence for fact in verdict.facts]
         return
     predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
-    tops = [top_cell(fact.actual, before) for fact in each]
+    tops = [names.top_cell(fact.actual, before) for fact in each]
     yield Column("predicted", "predicted", unit), predicted
     yield Column("actual", "actual", unit), [fact.actual.value for fact in each]
     yield Column("rank", "rank", "count"), [fact.actual.rank for fact in each]
@@ -128,18 +126,18 @@ def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
 
 
 def _seeds(verdict: Verdict, summary: Summary) -> Table:
-    unit = output_unit(verdict.before)
+    unit = names.output_unit(verdict.before)
     columns = [
         Column("seed", "seed"),
         *(Column(name, name, unit) for name in ("before", "actual")),
-        Column("fall", "fall", output_unit(verdict.before, "points")),
+        Column("fall", "fall", names.output_unit(verdict.before, "points")),
         *(Column(name, name) for name in ("top before", "top after")),
     ]
     rows: list[Sequence[Any]] = []
     for each in verdict.seeds:
         before, actual = each.before, each.actual
         values = (before.value, actual.value, before.value - actual.value)
-        rows.append((str(each.seed), *values, before.top_label, top_cell(actual, before)))
+        rows.append((str(each.seed), *values, before.top_label, names.top_cell(actual, before)))
     for name, field in (("mean", "mean"), ("deviation", "std")):
         spread = [getattr(each, field) for each in (summary.before, summary.actual, summary.fall)]
         rows.append((name, *spread, "", ""))
