@@ -22,7 +22,7 @@ from whereof.errors import Interrupted
 from whereof.explain.explain import explain_many
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import find_predictions
-from whereof.present.bulk import _keep, open_journal, write_explanations
+from whereof.present.files import _keep, open_journal, write_explanations
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from whereof.models.scoring import Scorer
     from whereof.predict.answers import Answers, Failed
     from whereof.predict.scored import Trained
-    from whereof.present.bulk import WrittenExplanations
-    from whereof.present.files import Written
+    from whereof.present.files import Written, WrittenExplanations
     from whereof.retrain.engine import Recipe
     from whereof.retrain.retrainer import Retrained
     from whereof.retrain.verify import Verdict
@@ -257,7 +256,7 @@ class Run(ArrayRun):
         overwrites a file that exists.
         """
         from whereof.explain.explain import explain_many
-        from whereof.present.bulk import write_explanations
+        from whereof.present.files import write_explanations
 
         chosen = ExplainOptions.from_dict(options)
         trained = self._trained_on(device, chosen.method)

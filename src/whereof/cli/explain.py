@@ -132,8 +132,8 @@ def _explain_one(
     explain: Callable[..., Any], options: ExplainOptions, files: dict[str, Any]
 ) -> _options.Result:
     from whereof.explain.method import get_method
-    from whereof.present.bulk import facts_csv
     from whereof.present.explanation import explanation_page, show_explanation
+    from whereof.present.files import facts_csv
     from whereof.present.graph import explanation_svg
     from whereof.present.terminal import console
     from whereof.run.files import check_free, write_text

@@ -46,7 +46,7 @@ def explanation_html(explanation: Explanation) -> str:
     """A heading and a table of the facts, for notebooks."""
     from whereof.present.html import page
 
-    facts = facts_table(explanation, ids=False, most=50)
+    facts = replace(facts_table(explanation, ids=False), most=50)
     parts = [
         ("paragraphs", explanation.notes),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
@@ -102,9 +102,7 @@ def _literal(name: str) -> str:
     return fit(name, 32, 1).replace("$", r"\$")
 
 
-def facts_table(
-    explanation: Explanation, *, page: bool = True, ids: bool = True, most: int | None = None
-) -> Table:
+def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True) -> Table:
     """One row per fact, without empty columns.
 
     page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
@@ -129,7 +127,7 @@ def facts_table(
     note = f"{note}. Positive supports the prediction, negative opposes it."
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
-    return Table.by_columns("facts", "", columns, note=note if page else "", most=most)
+    return Table.by_columns("facts", "", columns, note=note if page else "")
 
 
 def _parts(fact: ExplainedFact, page: bool) -> str:

@@ -3,7 +3,7 @@
 import platform
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -166,7 +166,7 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)
-        yield "table", facts_table(each, ids=False, most=5)
+        yield "table", replace(facts_table(each, ids=False), most=5)
 
 
 def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
