@@ -9,7 +9,7 @@ import whereof
 from explain.oracle import Array, Ask, Oracle, quantity, rank_of
 from whereof.explain.explain import find_scored
 from whereof.explain.explanation import Explanation
-from whereof.explain.method import Sets
+from whereof.explain.method import Aim, Sets
 from whereof.explain.methods.rollback import Rollback
 from whereof.explain.options import ExplainOptions
 from whereof.models import MODELS
@@ -84,7 +84,7 @@ def names_of(run: whereof.Run, ask: Ask) -> tuple[str, ...]:
 
 def rollback_of(run: whereof.Run, names: Sequence[str], of: str, **options: Any) -> Rollback:
     """The rollback behind an explanation."""
-    return Rollback(find_scored(run._trained, names, ExplainOptions(**options)), of)
+    return Rollback(find_scored(run._trained, names, ExplainOptions(**options)), Aim(of))
 
 
 def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:

@@ -5,10 +5,8 @@ parameters to what it changes in the scores; pulling takes one weight for every 
 gradient of their weighted sum.
 """
 
-import math
-
 from whereof._jit import inlined, kernel
-from whereof.models.match import L1, add_query_gradient, add_row_gradient
+from whereof.models.match import add_query_gradient, add_row_gradient
 from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
 
 
@@ -47,23 +45,17 @@ def _product(a, b):
 
 
 @kernel
-def push_distances(kind, queries, d_queries, rows, d_rows, out):
-    """out: (n, n_candidates) change of minus the distance, as queries and rows change."""
+def push_distances(kind, queries, d_queries, rows, d_rows, slopes, out):
+    """out: (n, n_candidates) change of minus the distance, as queries and rows change.
+
+    slopes: room for one query.
+    """
+    width = rows.shape[1]
     for i in range(out.shape[0]):
-        q, dq = queries[i], d_queries[i]
         for c in range(out.shape[1]):
-            row, d_row = rows[c], d_rows[c]
-            squares, total = q.dtype.type(0), q.dtype.type(0)
-            if kind == L1:
-                for k in range(row.shape[0]):
-                    side = q.dtype.type((q[k] > row[k]) - (q[k] < row[k]))
-                    total += side * (dq[k] - d_row[k])
-            else:
-                for k in range(row.shape[0]):
-                    squares += (q[k] - row[k]) * (q[k] - row[k])
-                    total += (q[k] - row[k]) * (dq[k] - d_row[k])
-                total = total / math.sqrt(squares) if squares > 0 else q.dtype.type(0)
-            out[i, c] = -total
+            slopes[:] = 0
+            add_query_gradient(kind, queries[i], rows[c], 1.0, width, slopes)
+            out[i, c] = _product(slopes, d_queries[i]) - _product(slopes, d_rows[c])
 
 
 @kernel

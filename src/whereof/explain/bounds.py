@@ -16,7 +16,7 @@ import numpy as np
 from whereof.explain._rollback_kernels import Changes, log_sums, quadratic_forms, score_queries
 from whereof.models.match import DOT
 from whereof.predict.scored import ScoredPrediction
-from whereof.types import Numbers, Rows
+from whereof.types import Numbers
 
 Bounds = tuple[Numbers, Numbers]
 """Lower and upper bounds of log S, (n,) each."""
@@ -45,48 +45,43 @@ def wide_bounds(scored: ScoredPrediction, mean_row: Numbers, changes: Changes) -
         return _logs(np.exp(low - slack), np.exp(high + slack), changes)
 
 
-class CloseBounds:
+def close_bounds(scored: ScoredPrediction, changes: Changes) -> Bounds:
     """Bounds for dot products: probable (heavy) candidates are scored, the light ones bounded.
 
     A light candidate has at most the probability of the last heavy one, so that the light ones'
     second moment along d is at most that times d^T G d, with G the scatter matrix of all rows.
     """
+    n_heavy = min(_HEAVY, len(scored.probabilities))
+    heavy = np.argpartition(scored.probabilities, -n_heavy)[-n_heavy:]
+    rows, weights = scored.candidates.rows[heavy], scored.probabilities[heavy]
+    x = np.empty((len(changes.moved), n_heavy), rows.dtype)
+    score_queries(DOT, rows, weights, changes.queries, np.arange(len(x)), x)
+    sums, slack = np.empty(len(x)), _slack(changes, scored)
+    log_sums(x, weights, np.log(weights), sums)
+    # No BLAS here: its threads would compete with the threads that share the work.
+    light_mean = changes.mean - np.einsum("ij,j->i", x, weights)
+    with np.errstate(over="ignore"):
+        low, high = _light(scored, weights, light_mean, changes, slack)
+        return _logs(np.exp(sums - slack) + low, np.exp(sums + slack) + high, changes)
 
-    def __init__(self, scored: ScoredPrediction) -> None:
-        self.scored = scored
-        probabilities, rows = scored.probabilities, scored.candidates.rows
-        n_heavy = min(_HEAVY, len(probabilities))
-        heavy = np.argpartition(probabilities, -n_heavy)[-n_heavy:]
-        self._rows: Rows = rows[heavy]
-        self._weights = probabilities[heavy]
-        self._most = float(self._weights.min())
-        self._mass = max(1.0 - float(self._weights.sum()), 0.0)
 
-    def log_sums(self, changes: Changes) -> Bounds:
-        x = np.empty((len(changes.moved), len(self._rows)), self._rows.dtype)
-        score_queries(DOT, self._rows, self._weights, changes.queries, np.arange(len(x)), x)
-        heavy, slack = np.empty(len(x)), _slack(changes, self.scored)
-        log_sums(x, self._weights, np.log(self._weights), heavy)
-        low, high = self._light(x, changes, slack)
-        with np.errstate(over="ignore"):
-            return _logs(np.exp(heavy - slack) + low, np.exp(heavy + slack) + high, changes)
+def _light(
+    scored: ScoredPrediction, heavy: Numbers, mean: Numbers, changes: Changes, slack: Numbers
+) -> tuple[Numbers | float, Numbers]:
+    """Bounds of what the light candidates add to the sum; heavy: the others' probabilities.
 
-    def _light(self, x: Rows, changes: Changes, slack: Numbers) -> tuple[Numbers | float, Numbers]:
-        """Bounds of what the light candidates add to the sum."""
-        # No score changes more than this.
-        most = changes.size * self.scored.candidates.reach + slack
-        with np.errstate(over="ignore"):
-            if self._mass < 1e-6:  # their mean would be rounding noise
-                return 0.0, (self._mass + 1e-12) * np.exp(most)
-            # No BLAS here: its threads would compete with the threads that share the work.
-            mean = (changes.mean - np.einsum("ij,j->i", x, self._weights)) / self._mass
-            moment = np.empty(len(x))
-            quadratic_forms(changes.queries, self.scored.candidates.scatter, moment)
-            excess = _excess(self._most * moment / self._mass, _ranges(self.scored, changes))
-            loose = slack / self._mass
-            low = np.clip(mean - loose, -most, most)
-            high = np.clip(mean + loose + excess, -most, most)
-            return self._mass * np.exp(low), self._mass * np.exp(high)
+    mean: (n,) sum over light candidates of p x.
+    """
+    mass = max(1.0 - float(heavy.sum()), 0.0)
+    most = changes.size * scored.candidates.reach + slack  # no score changes more than this
+    if mass < 1e-6:  # their mean would be rounding noise
+        return 0.0, (mass + 1e-12) * np.exp(most)
+    moment = np.empty(len(mean))
+    quadratic_forms(changes.queries, scored.candidates.scatter, moment)
+    excess = _excess(float(heavy.min()) * moment / mass, _ranges(scored, changes))
+    low = np.clip((mean - slack) / mass, -most, most)
+    high = np.clip((mean + slack) / mass + excess, -most, most)
+    return mass * np.exp(low), mass * np.exp(high)
 
 
 def _ranges(scored: ScoredPrediction, changes: Changes) -> Numbers:

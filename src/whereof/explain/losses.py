@@ -79,7 +79,7 @@ class Jacobian:
         if self._kind == DOT:
             return np.asarray(self._dots(dq) + q[:, : self._width] @ d_rows.T)
         out = np.empty((len(q), len(d_rows)), q.dtype)
-        kernels.push_distances(self._kind, q, dq, self._rows, d_rows, out)
+        kernels.push_distances(self._kind, q, dq, self._rows, d_rows, unit, out)
         return out
 
     def pull(self, weights: Rows, out: Parameters) -> None:

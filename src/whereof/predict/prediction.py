@@ -93,7 +93,10 @@ def find_prediction(
     size = 2 if data.two_way else 3
     padded = [*spelled, OPEN] if query and len(spelled) == size - 1 else spelled
     if len(padded) != size or (query and padded[0] == padded[-1] == OPEN):
-        raise _shape_error(data, spelled, query=query)
+        got, middle = " ".join(spelled) or "nothing", "" if data.two_way else " RELATION"
+        others = f"SUBJECT{middle}, _{middle} OBJECT or " if query else ""
+        noun = "query" if query else "prediction"
+        raise WhereofError(f"a {noun} is {others}SUBJECT{middle} OBJECT; got {got}")
     subject, object_ = padded[0], padded[-1]
     asks = "subject" if subject == OPEN else asks
     _check_asks(trained, asks)
@@ -119,14 +122,6 @@ def _texts(names: Sequence[Any]) -> tuple[str | None, ...]:
 def _check_asks(trained: "Trained", asks: str) -> None:
     if asks == "subject" and not trained.config.inverse:
         raise WhereofError("this run cannot predict subjects; train one with --inverse")
-
-
-def _shape_error(dataset: Dataset, spelled: Sequence[str], *, query: bool) -> WhereofError:
-    got, middle = " ".join(spelled) or "nothing", "" if dataset.two_way else " RELATION"
-    if query:
-        shapes = f"SUBJECT{middle}, _{middle} OBJECT or SUBJECT{middle} OBJECT"
-        return WhereofError(f"a query is {shapes}; got {got}")
-    return WhereofError(f"a prediction is SUBJECT{middle} OBJECT; got {got}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,10 +299,6 @@ class ScoredPrediction:
         return np.where(allowed, np.fmax(self.plain_scores, -np.inf), -np.inf)
 
     @cached_property
-    def rank(self) -> int:
-        return 1 + int((self.contenders > self.plain_scores[self.place]).sum())
-
-    @cached_property
     def top(self) -> int:
         """The entity that is the top answer."""
         return int(self.candidates.ids[self.contenders.argmax()])
@@ -310,5 +306,6 @@ class ScoredPrediction:
     @cached_property
     def standing(self) -> Standing:
         """The standing of the prediction with all facts."""
-        stands = (self.probability, self.scores[self.place], self.rank, self.top, self.top)
+        rank = 1 + (self.contenders > self.plain_scores[self.place]).sum()
+        stands = (self.probability, self.scores[self.place], rank, self.top, self.top)
         return name_standings(self.trained, np.array([stands], STANDING))[0]

@@ -38,7 +38,7 @@ def backing(request: pytest.FixtureRequest) -> Backing:
 
 
 def rolled_back(trained: Trained, names: Any, of: str = "probability", **options: Any) -> Rollback:
-    return Rollback(find_scored(trained, names, ExplainOptions(**options)), of)
+    return Rollback(find_scored(trained, names, ExplainOptions(**options)), Aim(of))
 
 
 def wide(run: whereof.Run) -> Trained:

@@ -78,10 +78,8 @@ class Curvature:
     @classmethod
     def of(cls, trained: Trained, seed: int) -> "Curvature":
         n_facts = trained.dataset.n_facts
-        fact_ids = np.arange(n_facts)
-        if n_facts > _MOST_FACTS:
-            order = shuffled(np.uint64(seed), n_facts, 0, CURVATURE_STREAM)
-            fact_ids = np.sort(order[:_MOST_FACTS])
+        order = shuffled(np.uint64(seed), n_facts, 0, CURVATURE_STREAM)
+        fact_ids = np.sort(order[:_MOST_FACTS])
         return cls(Losses(trained), fact_ids, n_facts / len(fact_ids))
 
     def gauss_newton(self, vector: Numbers) -> Numbers:

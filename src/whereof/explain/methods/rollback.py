@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from whereof._jit import row_function
 from whereof.explain import _rollback_kernels as kernels
 from whereof.explain._rollback_kernels import Changes, View
-from whereof.explain.bounds import CloseBounds, wide_bounds
-from whereof.explain.method import Context, Method, Ranked, Removed, Sets, rank_influences
+from whereof.explain.bounds import close_bounds, wide_bounds
+from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, rank_influences
 from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.types import FactIds, Numbers
@@ -51,10 +51,10 @@ class RollbackMethod(Method):
         return self.remove(scored, Sets.each(fact_ids), context).influences
 
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
-        return search(Rollback(scored, context.aim.of, context.aim.rival), sets, context)
+        return search(Rollback(scored, context.aim), sets, context)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
-        return Rollback(scored, context.aim.of, context.aim.rival).remove(sets)
+        return Rollback(scored, context.aim).remove(sets)
 
 
 class SameAnswerRollback(RollbackMethod):
@@ -133,10 +133,7 @@ class Rollback:
     """Rolls back facts for one prediction and one quantity."""
 
     scored: ScoredPrediction
-    of: str
-    """probability, score, loss or log_ratio."""
-    rival: int | None = None
-    """For log_ratio: the answer to compare with."""
+    aim: Aim
 
     @cached_property
     def scoring(self) -> CoreScoring:
@@ -145,11 +142,11 @@ class Rollback:
     @property
     def is_direct(self) -> bool:
         """Whether the influence can be computed without a sum over all candidates."""
-        return self.of in ("score", "log_ratio") or self._is_sigmoid_loss
+        return self.aim.of in ("score", "log_ratio") or self._is_sigmoid_loss
 
     @property
     def _is_sigmoid_loss(self) -> bool:
-        return self.of == "loss" and self.scored.trained.config.loss == "sigmoid"
+        return self.aim.of == "loss" and self.scored.trained.config.loss == "sigmoid"
 
     def changes(self, sets: Sets, view: View | None = None) -> Changes:
         """How each set changes the scores of the candidates."""
@@ -172,7 +169,7 @@ class Rollback:
         found = []
         for changes in map(self.changes, sets.parts()):
             if close:
-                limits = self._close_bounds.log_sums(changes)
+                limits = close_bounds(self.scored, changes)
             else:
                 limits = wide_bounds(self.scored, self._mean_row, changes)
             found.append([self._influence(changes, log_sums) for log_sums in limits])
@@ -202,7 +199,7 @@ class Rollback:
 
     def _influence(self, changes: Changes, log_sum: Numbers) -> Numbers:
         log_ratio = changes.target - log_sum
-        if self.of == "loss":
+        if self.aim.of == "loss":
             return np.asarray(-log_ratio) + 0.0  # turn -0 into 0
         before = self.scored.probability
         fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # keeps small digits
@@ -214,8 +211,8 @@ class Rollback:
 
     def _direct(self, sets: Sets, changes: Changes) -> Numbers:
         scale = self.scored.trained.scorer.scale
-        if self.of == "log_ratio":
-            rival = int(self.scored.candidates.places[self.rival])
+        if self.aim.rival is not None:
+            rival = int(self.scored.candidates.places[self.aim.rival])
             other = self.changes(sets, self._view._replace(target=rival))
             return np.asarray(scale * (other.target - changes.target))
         change = scale * (changes.target + changes.offset)
@@ -254,10 +251,6 @@ class Rollback:
         if self._view.kind == DOT:
             kernels.mean_row(rows, self.scored.probabilities, mean)
         return mean
-
-    @cached_property
-    def _close_bounds(self) -> CloseBounds:
-        return CloseBounds(self.scored)
 
 
 def _readable(trace: NDArray[Any], fact_ids: FactIds) -> tuple[NDArray[Any], FactIds]:
