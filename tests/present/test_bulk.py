@@ -198,7 +198,7 @@ def test_overwriting_goes_on_too(run: whereof.Run, tmp_path: Path) -> None:
 def test_two_processes_do_not_write_one_file(run: whereof.Run, tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
     with (
-        open_journal(out, {"run": "a"}),
+        open_journal(out, {"run": "a"}, force=False, resume=False),
         pytest.raises(whereof.WhereofError, match="being written by another process"),
     ):
         run.explain_file("true", out)
@@ -279,7 +279,7 @@ def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
 ) -> None:
     explanation = run.explain("egypt", "embassy", "usa")
     facts = (replace(explanation.facts[0], influence=math.inf),)
-    with open_journal(tmp_path / "e.jsonl", {"run": "a"}) as journal:
+    with open_journal(tmp_path / "e", {"run": "a"}, force=False, resume=False) as journal:
         _keep(journal, 7, replace(explanation, facts=facts))
         _keep(journal, 8, explanation)
         first, second = journal.records()

@@ -141,7 +141,6 @@ def _bars(chart: Chart, bars: Sequence[Bar]) -> _Drawn:
 
 
 def _bar(bar: Bar, series: int, scale: Scale, y: float, unit: str) -> list[str]:
-    """The name, the bar with its whiskers, and its value in words after both."""
     thick = 12
     zero, end = scale.at(0.0), scale.at(bar.value or 0.0)
     whiskers, ends = [], [scale.at(each) for each in _interval(bar)]

@@ -51,7 +51,7 @@ def explanation_html(explanation: Explanation) -> str:
         ("paragraphs", explanation.notes),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
     ]
-    return page(parts, title=names.prediction_text(explanation), template="notebook.html")
+    return page(parts, title=names.prediction_text(explanation), template="notebook")
 
 
 def explanation_page(explanation: Explanation) -> str:

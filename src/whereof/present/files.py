@@ -190,7 +190,6 @@ class Unfinished:
         self.n_done = -1  # the header does not count
 
     def add(self, record: Document) -> None:
-        """Write one more record to disk."""
         self._file.write(json_line(record).encode() + b"\n")
         self._file.flush()
         self.n_done += 1
@@ -219,16 +218,13 @@ class Unfinished:
             self.add(header)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """All records, in order."""
         with self._path.open("rb") as file:
             file.readline()
             yield from map(json.loads, file)
 
 
 @contextmanager
-def open_journal(
-    out: Path, header: Document, *, force: bool = False, resume: bool = False
-) -> Iterator[Unfinished]:
+def open_journal(out: Path, header: Document, *, force: bool, resume: bool) -> Iterator[Unfinished]:
     """The journal of a file's work, locked by this process and removed when the work is done."""
     path = out.with_name(f".{out.name}.unfinished")
     there = path.exists()

@@ -20,11 +20,9 @@ _BREAKS = re.compile(r"(?<=[/._:,;|-])(?=[^\W\d])")
 """Characters after which a long name may be broken."""
 
 
-def page(
-    parts: Iterable[Part], *, title: str, heading: str = "", template: str = "page.html"
-) -> str:
+def page(parts: Iterable[Part], *, title: str, heading: str = "", template: str = "page") -> str:
     """Render parts to a page; all text is escaped."""
-    found = _environment().get_template(template)
+    found = _environment().get_template(f"{template}.html")
     return found.render(parts=parts, title=title, heading=heading)
 
 

@@ -12,8 +12,6 @@ _ACRONYMS = _ERRORS | {"map", "mrr", "ndcg"}
 _ORDER = {"mae": 0, "rmse": 0, "recall": 1, "ndcg": 1, "map": 1, "mrr": 2, "hits": 3}
 """Errors, then recommender metrics, then ranks."""
 
-Values = dict[str, float]
-
 
 def metrics_table(metrics: Mapping[str, Any], *, two_way: bool = False) -> Table:
     """Metrics of every split and its parts; a note says if only objects were ranked.
@@ -36,7 +34,7 @@ def metrics_table(metrics: Mapping[str, Any], *, two_way: bool = False) -> Table
     return Table("metrics", "Metrics, filtered", columns, lines, note if alone else "")
 
 
-def metric_rows(metrics: Mapping[str, Any]) -> dict[tuple[str, str], Values]:
+def metric_rows(metrics: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, float]]:
     """The metrics of every split, by split and part; the part of the whole split is empty."""
     return {
         (split, name.replace("paper_filter", "paper's filter")): {
@@ -49,7 +47,7 @@ def metric_rows(metrics: Mapping[str, Any]) -> dict[tuple[str, str], Values]:
     }
 
 
-def metric_names(rows: Iterable[Values]) -> list[str]:
+def metric_names(rows: Iterable[dict[str, float]]) -> list[str]:
     """All metric names in order."""
 
     def order(name: str) -> tuple[int, int]:

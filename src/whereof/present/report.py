@@ -26,9 +26,6 @@ from whereof.training.defaults import CHOSEN
 from whereof.units import count
 from whereof.units import show as text
 
-_NO_METRICS = ("epoch", "facts", "loss", "seconds")
-"""Fields of an epoch other than the validation metric."""
-
 
 def show_evaluation(out: Console, found: Evaluation) -> None:
     """Print the tables and sentences of every protocol."""
@@ -118,7 +115,8 @@ def _training(info: RunInfo) -> Iterator[Part]:
         slope = text(info.lipschitz, "number")
         said.append(f"The steepest slope of the score during training is {slope}.")
     measured = dict.fromkeys(name for epoch in info.history for name in epoch)
-    axes = [metrics.metric_column(name) for name in measured if name not in _NO_METRICS]
+    others = ("epoch", "facts", "loss", "seconds")
+    axes = [metrics.metric_column(name) for name in measured if name not in others]
     epochs, charts = Column("epoch", "epoch", "count"), []
     for axis in (Column("loss", "loss", "number"), *axes):
         title = "Loss" if axis.name == "loss" else f"{axis.title} on validation"

@@ -16,6 +16,7 @@ from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.run.folder import RunInfo
 from whereof.table import Cell, Column, Table, cell_text
 
+_Row = tuple[Any, ...]
 _PLAIN = Column("", "")
 _FOLD, _GAP = 16, 2
 """The minimum width of a run's column, and the gap between columns."""
@@ -96,7 +97,7 @@ def show_runs(out: Console, infos: Sequence[RunInfo], *, everything: bool) -> No
         columns = [_PLAIN, *(Column("", names[place]) for place in block)]
         kept = [(row[0], *(row[place + 1] for place in block)) for row in rows]
         show(out, Table("runs", "", columns, kept), "")
-    show(out, *_comparison_notes(infos, rows, everything))
+    show(out, *_notes(infos, rows, everything))
 
 
 def differences(infos: Sequence[RunInfo]) -> dict[str, list[Any]]:
@@ -155,7 +156,7 @@ def _pairs(pairs: Any) -> Table:
     return Table("pairs", "", columns, [(name, str(value)) for name, value in pairs])
 
 
-def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
+def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[_Row]:
     blank = ("",) * (len(infos) + 1)
     yield "dataset", *(info.dataset for info in infos)
     yield "model", *(info.model for info in infos)
@@ -172,7 +173,7 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[
         yield name, *(str(value) for value in values)
 
 
-def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[tuple[Any, ...]]:
+def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[_Row]:
     """One row per metric of every split and, with `everything`, of its parts."""
     runs = [metrics.metric_rows(info.metrics) for info in infos]
     same = not _differ([info.dataset_hash for info in infos])
@@ -197,9 +198,7 @@ def _metric_cell(column: Column, value: float | None, best: float | None) -> Cel
     return Cell("" if value is None else value, column.unit, "*" * is_best, "changed" * is_best)
 
 
-def _comparison_notes(
-    infos: Sequence[RunInfo], rows: Sequence[tuple[Any, ...]], everything: bool
-) -> Iterator[str]:
+def _notes(infos: Sequence[RunInfo], rows: list[_Row], everything: bool) -> Iterator[str]:
     if any(isinstance(cell, Cell) and cell.mark for row in rows for cell in row):
         yield "Metrics are filtered; * is the best."
     if _differ([info.dataset_hash for info in infos]):
@@ -213,9 +212,7 @@ def _comparison_notes(
         yield f"{units.count(n_equal, 'equal setting')} left out; --all shows all."
 
 
-def _blocks(
-    names: Sequence[str], rows: Sequence[tuple[Any, ...]], width: int | None
-) -> Iterator[list[int]]:
+def _blocks(names: list[str], rows: list[_Row], width: int | None) -> Iterator[list[int]]:
     first = max(cell_len(str(row[0])) for row in rows)
     block, used = list[int](), first
     for place, name in enumerate(names):
