@@ -30,9 +30,7 @@ def chart_svg(chart: Chart) -> str:
     drawn = (360.0, 40.0, f"{chart.x.title}. {nothing}", [words(16, 18, nothing, fill=MUTED)])
     width, height, about, parts = _DRAWERS[type(marks[0])](chart, marks) if marks else drawn
     lines = svg.wrap(chart.title, 0.9 * (width - 32), PLAIN, 3)
-    title = [
-        words(16, 20 + 16 * row, text, font_size=PLAIN, bold=True) for row, text in enumerate(lines)
-    ]
+    title = [words(16, 20 + 16 * n, it, font_size=PLAIN, bold=True) for n, it in enumerate(lines)]
     above = 12 + 16 * len(lines)
     body = tag("g", "\n".join(parts), transform=f"translate(0 {above})")
     return svg.picture(chart.title, width, height + above, about, [*title, body], dark=True)

@@ -13,7 +13,8 @@ from whereof.explain.explanation import ExplainedFact, Explanation, Graph, Joint
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
-from whereof.present import names
+from whereof.present import html, names
+from whereof.present.graph import explanation_svg
 from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
 from whereof.table import Cell, Column, Table
@@ -44,21 +45,16 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
 
 def explanation_html(explanation: Explanation) -> str:
     """A heading and a table of the facts, for notebooks."""
-    from whereof.present.html import page
-
     facts = replace(facts_table(explanation, ids=False), most=50)
     parts = [
         ("paragraphs", explanation.notes),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
     ]
-    return page(parts, title=names.prediction_text(explanation), template="notebook")
+    return html.page(parts, title=names.prediction_text(explanation), template="notebook")
 
 
 def explanation_page(explanation: Explanation) -> str:
     """A whole HTML file: graph, facts and everything else that the explanation says."""
-    from whereof.present.graph import explanation_svg
-    from whereof.present.html import page
-
     facts = facts_table(explanation)
     parts = [
         ("paragraphs", [names.stands_text(explanation)]),
@@ -71,7 +67,7 @@ def explanation_page(explanation: Explanation) -> str:
         *(("titled", table) for table in _joint_tables(explanation)),
     ]
     heading = names.fact_text(explanation.prediction)
-    return page(parts, title=names.prediction_text(explanation), heading=heading)
+    return html.page(parts, title=names.prediction_text(explanation), heading=heading)
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:

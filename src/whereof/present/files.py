@@ -249,23 +249,19 @@ _COMMON = ("method", "of", "n_adjacent")
 _WHERE_ASKED = ("contrast", "without", "stability", "graph", "notes")
 
 
-def _fact_rows(document: Document) -> Iterator[Sequence[Any]]:
-    return map(fact_row, document["facts"])
-
-
 def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
-    return ((*common, *row) for row in _fact_rows(document))
+    return ((*common, *fact_row(fact)) for fact in document["facts"])
 
 
 _HINTS = get_type_hints(Explanation) | get_type_hints(ExplainedFact) | {"parts": str}
-_FACTS = RowFormat({name: _HINTS.get(name, str) for name in FACT_COLUMNS}, _fact_rows)
+_FACTS = {name: _HINTS.get(name, str) for name in FACT_COLUMNS}
 _PREDICTED = get_type_hints(_HINTS["prediction"])
 _EXPLANATIONS = RowFormat(
     {f"prediction_{name}": _PREDICTED[name] for name in _PREDICTION}
     | {name: _HINTS[name] for name in _COMMON}
-    | dict(_FACTS.columns),
+    | _FACTS,
     _explanation_rows,
 )
 
@@ -333,7 +329,8 @@ def write_explanations(
 def facts_csv(explanation: Explanation) -> str:
     """The facts of one explanation as CSV."""
     file = io.StringIO(newline="")
-    write_text(file, _FACTS, ".csv")(explanation.to_dict())
+    layout = RowFormat(_FACTS, lambda document: map(fact_row, document["facts"]))
+    write_text(file, layout, ".csv")(explanation.to_dict())
     return file.getvalue()
 
 

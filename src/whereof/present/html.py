@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from whereof.present.charts import chart_svg
@@ -23,7 +22,7 @@ _BREAKS = re.compile(r"(?<=[/._:,;|-])(?=[^\W\d])")
 def page(parts: Iterable[Part], *, title: str, heading: str = "", template: str = "page") -> str:
     """Render parts to a page; all text is escaped."""
     found = _environment().get_template(f"{template}.html")
-    return found.render(parts=parts, title=title, heading=heading)
+    return str(found.render(parts=parts, title=title, heading=heading))
 
 
 def _rows(table: Table) -> Iterator[list[tuple[Cell, Column]]]:
@@ -47,7 +46,9 @@ def _finalize(value: Any) -> Any:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # slow to import
+
     made = Environment(
         loader=PackageLoader("whereof.present"),
         autoescape=True,

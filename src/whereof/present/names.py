@@ -72,10 +72,8 @@ def standing_text(item: Standing, unit: str = "percent") -> str:
 def stands_text(explanation: Explanation) -> str:
     """The standing of a prediction, and of the answer that it is compared with."""
     prediction, other = explanation.prediction, explanation.contrast
-    stands = f"{standing_text(prediction)} of {prediction.n_candidates:,}"
-    if other is None:
-        return stands
-    return f"{stands}; compared with {other.label}: {standing_text(other)}"
+    than = "" if other is None else f"; compared with {other.label}: {standing_text(other)}"
+    return f"{standing_text(prediction)} of {prediction.n_candidates:,}{than}"
 
 
 def prediction_text(explanation: Explanation) -> str:

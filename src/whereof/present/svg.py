@@ -114,16 +114,12 @@ def _char_width(char: str) -> float:
 
 def tag(name: str, *inner: str, **attributes: Any) -> str:
     """An element: numbers are rounded, and attributes that are None or empty are left out."""
-    told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
-        for key, value in attributes.items()
-        if value not in (None, "")
-    )
+    told = ""
+    for key, value in attributes.items():
+        if value not in (None, ""):
+            text = value if isinstance(value, str) else f"{round(value, 2):g}"
+            told += f' {key.rstrip("_").replace("_", "-")}="{text}"'
     return f"<{name}{told}>{''.join(inner)}</{name}>" if inner else f"<{name}{told}/>"
-
-
-def _attribute(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{round(value, 2):g}"
 
 
 def picture(

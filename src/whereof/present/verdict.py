@@ -9,7 +9,7 @@ from rich.text import Text
 
 from whereof import units
 from whereof.predict.scored import Standing
-from whereof.present import names
+from whereof.present import html, names
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.retrain.verify import Summary, Verdict
 from whereof.table import Column, Table
@@ -34,8 +34,6 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
 
 def verdict_page(verdict: Verdict) -> str:
     """A whole HTML file: the verdict in words, with its tables."""
-    from whereof.present.html import page
-
     items = {
         "prediction": names.fact_text(verdict.prediction, full=True),
         "facts chosen by": verdict.method,
@@ -51,7 +49,7 @@ def verdict_page(verdict: Verdict) -> str:
         *(("titled", table) for table in _tables(verdict, most=None)),
     ]
     name = names.fact_text(verdict.prediction)
-    return page(parts, title=f"{name}: verdict", heading=name)
+    return html.page(parts, title=f"{name}: verdict", heading=name)
 
 
 def _sentences(verdict: Verdict) -> Iterator[str]:
