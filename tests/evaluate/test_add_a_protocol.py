@@ -29,8 +29,6 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         ):
             exec(block, found)
         yield found
-    registry.names.cache_clear()
-    registry.load.cache_clear()
 
 
 def test_the_page_shows_results(names: dict[str, Any]) -> None:

@@ -232,7 +232,6 @@ def evaluate(
     for each, task in zip(asked, tasks, strict=True):
         results |= each.run(task)
     config, n_adjacent = seeds[0].case.trained.config, np.concatenate([s.n_adjacent for s in seeds])
-    # The journal has the controls, unless no protocol retrained anything.
     same = [stand_alike(s.case.stand(s.arrays), s.ask([]).control) for s in samples]
     n_retrainings = sum(len(sample.asked) for sample in samples)
     methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
@@ -267,9 +266,7 @@ def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: Evaluate
     counts = (count_retrainings(names, options, s.size) for s, names in asked.items())
     samples[0].case.retrainer.events.emit(Foreseen(sum(counts)))
     for sample, names in asked.items():
-        jobs = [job for each in protocols(names) for job in each.jobs(sample, options)]
-        if jobs:
-            sample.ask(jobs)
+        sample.ask([job for each in protocols(names) for job in each.jobs(sample, options)])
 
 
 def plain(value: Any) -> Any:

@@ -113,8 +113,7 @@ class EvaluateOptions(Settings):
             raise WhereofError(f"settings: {error}") from None
 
     def _check_methods(self) -> None:
-        from whereof.evaluate.sample import draws_at_random  # slow to import
-        from whereof.explain.method import get_method
+        from whereof.explain.method import get_method  # slow to import
 
         known = registry.names(registry.METHODS)
         allowed = [name for name in known if "retraining" not in get_method(name).needs]
@@ -125,7 +124,7 @@ class EvaluateOptions(Settings):
             )
         _check_known("method", self.methods, allowed)
         if self.baseline is None:
-            at_random = (name for name in self.methods if draws_at_random(name))
+            at_random = (name for name in self.methods if get_method(name).draws)
             object.__setattr__(self, "baseline", next(at_random, self.methods[0]))
         if self.baseline not in self.methods:
             names = ", ".join(self.methods)

@@ -25,7 +25,6 @@ PAPER = (
 MethodName = Annotated[str, Column("method", "method")]
 Size = Annotated[int | str, Column("k", "k", "count")]
 """The number of facts that are removed, or `all` that support."""
-MethodAndSize = tuple[str, int | str]
 
 
 class SampleSize(NamedTuple):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import MethodAndSize, SampleSize, Size
+from whereof.evaluate.protocol import SampleSize, Size
 from whereof.explain import explain
 from whereof.explain.method import Ranked, Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
@@ -26,10 +26,6 @@ from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
-
-_Top = int | str | None
-_GIVES_SIZES = "rollback"
-"""With k = all, random facts are as many as this method finds."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +127,15 @@ class Sample:
         remover = able_method("groups", method)
         return self.outputs(standings_without(remover, scored, Sets.of(sets)))
 
+    def compare(self, jobs: Sequence[Job]) -> Numbers:
+        """(n_jobs, 3) output for the one prediction of each job: original, by rollback, actual."""
+        outcomes, numbers = self.ask(jobs), [int(job.which[0]) for job in jobs]
+        original = self.outputs(outcomes.control)[numbers]
+        pairs = zip(numbers, jobs, strict=True)
+        predicted = [float(self.without(number, [job.removed])[0]) for number, job in pairs]
+        actual = [self.outputs(standings)[0] for standings in outcomes.jobs]
+        return np.array([original, predicted, actual], np.float64).T
+
     def predicted(self, method: str, sets: Sequence[FactIds]) -> Sequence[float | None]:
         """Per prediction, the output without its facts; None if the method has no groups."""
         if "groups" not in get_method(method).can:
@@ -143,7 +148,7 @@ class Sample:
             self.rank(method, max(numbers))  # the smaller ones are its first facts
         return {k: self._supporting(method) if k == "all" else self.rank(method, k) for k in ks}
 
-    def choose_all(self, options: EvaluateOptions) -> dict[MethodAndSize, Sequence[FactIds]]:
+    def choose_all(self, options: EvaluateOptions) -> dict[tuple[str, Size], Sequence[FactIds]]:
         """The same for all methods and sizes of the options."""
         chosen = {method: self.choose(method, options.sizes) for method in options.methods}
         return {(method, k): sets for method, mine in chosen.items() for k, sets in mine.items()}
@@ -154,10 +159,10 @@ class Sample:
             return self.rank(method, "all")
         if self.case.trained.trace is None:
             raise WhereofError(
-                f"{method} at k all removes as many facts as {_GIVES_SIZES} would, and this run "
+                f"{method} at k all removes as many facts as rollback would, and this run "
                 "has no trace; leave all out of k, or train it without --no-trace"
             )
-        sizes = [len(ids) for ids in self.rank(_GIVES_SIZES, "all")]
+        sizes = [len(ids) for ids in self.rank("rollback", "all")]
         drawn = self.rank(method, max(1, *sizes))
         return [ids[:size] for ids, size in zip(drawn, sizes, strict=True)]
 
@@ -193,24 +198,22 @@ class Sample:
         """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""
         if method not in self._influences:
             kind = np.dtype((np.float64, self.n_facts))
-            self._influences[method] = np.fromiter(self._rows(method), kind, len(self))
+            self._influences[method] = np.fromiter(self.each_influences(method), kind, len(self))
         return self._influences[method]
 
-    def adjacent_influences(self, method: str) -> list[Numbers]:
-        """Per prediction, a method's influences of its adjacent facts."""
-        rows = self._influences[method] if method in self._influences else self._rows(method)
-        return [row[self.adjacent(number)] for number, row in enumerate(rows)]
-
-    def _rows(self, method: str) -> Iterator[Numbers]:
+    def each_influences(self, method: str) -> Iterator[Numbers]:
+        """(n_facts,) for one prediction after the other, where all would fill the memory."""
         for found in self._found(range(len(self)), method, None):
             row = np.zeros(self.n_facts)
             row[found.chosen] = found.influences
             yield row
 
-    def _ids(self, numbers: Sequence[int], method: str, top: _Top) -> list[FactIds]:
+    def _ids(self, numbers: Sequence[int], method: str, top: Size | None) -> list[FactIds]:
         return [found.chosen for found in self._found(numbers, method, top)]
 
-    def _found(self, numbers: Sequence[int], method: str, top: _Top) -> Iterator[Ranked]:
+    def _found(
+        self, numbers: Sequence[int], method: str, top: int | str | None
+    ) -> Iterator[Ranked]:
         """Explanations; empty for predictions without facts that the method considers."""
         trained = self.case.trained
         options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
@@ -306,8 +309,7 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
 def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | None:
     """A prediction with its answer; None for a query without a new answer."""
     try:
-        asked = listed.find(trained)
-        return explain.score_answer(trained, asked).prediction
+        return explain.score_answer(trained, listed.find(trained)).prediction
     except WhereofError as error:
         if not isinstance(listed.asked, Prediction):
             raise WhereofError(f"{Path(wanted)}:{listed.line}: {error}") from None

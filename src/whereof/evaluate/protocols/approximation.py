@@ -17,8 +17,6 @@ from whereof.table import Column
 from whereof.types import Numbers
 from whereof.units import is_number, show
 
-_METHOD = "rollback"
-
 
 @dataclass(frozen=True)
 class Approximation:
@@ -55,7 +53,7 @@ class ApproximationProtocol(Protocol):
     title = "Predicted against actual"
     citation = PAPER
     fields: ClassVar[Mapping[str, Any]] = {"approximation": tuple[Approximation, ...]}
-    uses = (_METHOD,)
+    uses = ("rollback",)
     options = ("constraints",)
     note = (
         "Without the one fact that rollback ranks first. r: Pearson's correlation of predicted "
@@ -69,7 +67,7 @@ class ApproximationProtocol(Protocol):
         return Retrainings(adjacent=size.n_predictions)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        firsts = sample.rank(_METHOD, 1)
+        firsts = sample.rank("rollback", 1)
         return [Job.of(ids, [number]) for number, ids in enumerate(firsts) if len(ids)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
@@ -100,13 +98,9 @@ class ApproximationProtocol(Protocol):
     def _points(self, sample: Sample, task: Task) -> Numbers:
         """(n, 3) original, predicted and actual probability of one seed."""
         jobs = self.jobs(sample, task.options)
-        numbers = [int(job.which[0]) for job in jobs]
-        removed = zip(numbers, jobs, strict=True)
-        predicted = [float(sample.without(number, [job.removed])[0]) for number, job in removed]
-        outcomes = task.retrain(sample, jobs, _METHOD, 1, predicted=predicted)
-        original = sample.outputs(outcomes.control)[numbers]
-        actual = [sample.outputs(standings)[0] for standings in outcomes.jobs]
-        return np.array([original, predicted, actual], np.float64).T
+        points = sample.compare(jobs)
+        task.retrain(sample, jobs, "rollback", 1, predicted=points[:, 1].tolist())
+        return points
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         known = [row for row in found.approximation if is_number(row.pearson_probability)]

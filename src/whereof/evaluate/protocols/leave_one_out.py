@@ -169,7 +169,8 @@ class LeaveOneOutProtocol(Protocol):
             everywhere, shares, orders = [], [], []
             for sample, truth in zip(task.seeds, truths, strict=True):
                 whole = () if truth.matrix is None else (sample.influences(method), truth.matrix.T)
-                near = sample.adjacent_influences(method)
+                every = whole[0] if whole else sample.each_influences(method)
+                near = [mine[ids] for mine, ids in zip(every, truth.adjacent, strict=True)]
                 orders.append([truth.order(n, mine) for n, mine in enumerate(near) if len(mine)])
                 rhos = map(spearman, *whole) if whole else [np.nan] * len(sample)
                 everywhere.append(np.array([*rhos]))

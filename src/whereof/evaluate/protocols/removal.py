@@ -100,7 +100,7 @@ class RemovalProtocol(protocol.Protocol):
         return [job for sets in sample.choose_all(options).values() for job in _jobs(sets)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        options, found = task.options, dict[protocol.MethodAndSize, list[_Effects]]()
+        options, found = task.options, dict[tuple[str, Size], list[_Effects]]()
         for sample in task.seeds:
             for (method, k), sets in sample.choose_all(options).items():
                 predicted = sample.predicted(method, sets)

@@ -23,13 +23,11 @@ from whereof.predict.scored import Trained
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
 from whereof.table import Column, Table
-from whereof.types import RELATION, SUBJECT, FactIds, Numbers
+from whereof.types import RELATION, SUBJECT, Numbers
 from whereof.units import count, is_number, show
 
 _REMOVED = {"rollback": 1, "random": 3}
 """By method, how many of the adjacent facts that it ranks first are removed, each alone."""
-_MOST_FACTS = 10_000
-"""Facts over which the normaliser is measured."""
 
 
 def constants(C: float) -> tuple[float, float]:
@@ -129,7 +127,8 @@ class TheoryProtocol(Protocol):
         return Retrainings(adjacent=sum(_REMOVED.values()) * size.n_predictions)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
-        chosen = enumerate(_choose(sample))
+        ranked = (sample.rank(method, top) for method, top in _REMOVED.items())
+        chosen = enumerate(map(np.union1d, *ranked))
         return [Job.of([fact_id], [number]) for number, ids in chosen for fact_id in ids]
 
     def run(self, task: Task) -> Mapping[str, Any]:
@@ -142,7 +141,8 @@ class TheoryProtocol(Protocol):
         L, beta = constants(largest_norm)
         c, n_facts, n_steps = schedule_constant(rates), len(problem.facts), len(rates)
         bounded = known and problem.config.batch_size == 1
-        errors = np.concatenate([self._errors(sample, task.options) for sample in task.seeds])
+        compared = [sample.compare(self.jobs(sample, task.options)) for sample in task.seeds]
+        original, predicted, actual = np.concatenate(compared).T
         row = Theory(
             model=problem.model.name,
             largest_norm=largest_norm,
@@ -154,21 +154,12 @@ class TheoryProtocol(Protocol):
             rate=c,
             stability_bound=stability_bound(L, beta, c, n_facts, n_steps) if bounded else None,
             recurrence_bound=recurrence_bound(L, beta, rates, n_facts) if bounded else None,
-            rollback_error=float(errors[:, 0].mean()),
-            original_error=float(errors[:, 1].mean()),
-            n_pairs=len(errors),
+            rollback_error=float(np.abs(predicted - actual).mean()),
+            original_error=float(np.abs(original - actual).mean()),
+            n_pairs=len(actual),
             **_normaliser(cases[0].trained),
         )
         return {"theory": row}
-
-    def _errors(self, sample: Sample, options: EvaluateOptions) -> Numbers:
-        """(n_pairs, 2) distance of rollback, and of the original, to the retrained model."""
-        chosen, jobs = _choose(sample), self.jobs(sample, options)
-        outcomes = sample.ask(jobs)
-        actual = sample.outputs(np.concatenate(outcomes.jobs))
-        original = sample.outputs(outcomes.control)[[int(job.which[0]) for job in jobs]]
-        predicted = [sample.without(n, [*ids[:, None]]) for n, ids in enumerate(chosen)]
-        return np.abs(np.stack([np.concatenate(predicted), original], axis=1) - actual[:, None])
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         wide = table_of("theory", found, [found.theory])
@@ -210,11 +201,6 @@ class TheoryProtocol(Protocol):
 
 
 PROTOCOL = TheoryProtocol()
-
-
-def _choose(sample: Sample) -> list[FactIds]:
-    ranked = (sample.rank(method, top) for method, top in _REMOVED.items())
-    return [np.union1d(first, others) for first, others in zip(*ranked, strict=True)]
 
 
 def _bound(found: Evaluation) -> str:
@@ -260,7 +246,7 @@ def _normaliser(trained: Trained) -> dict[str, float | None]:
     names = "normaliser_mean", "normaliser_std", "score_std"
     if trained.config.rated:  # without a softmax
         return dict.fromkeys(names)
-    chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _MOST_FACTS)).astype(int))
+    chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), 10_000)).astype(int))
     facts = facts[chosen]
     queries, places = np.unique(facts[:, [SUBJECT, RELATION]], axis=0, return_inverse=True)
     scores = (scorer.scores(subject, relation, objects) for subject, relation in queries)
