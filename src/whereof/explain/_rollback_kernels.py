@@ -90,31 +90,6 @@ class Scratch(NamedTuple):
     """(n_candidates,) index of a candidate's changed row, or -1."""
 
 
-def room_for_changes(
-    n_sets: int, most: int, query_width: int, dtype: "np.dtype[np.floating]"
-) -> Changes:
-    numbers = ("size", "mean", "target", "offset", "correction", "correction_size")
-    return Changes(
-        queries=np.empty((n_sets, query_width), dtype),
-        moved=np.empty(n_sets, np.bool_),
-        n_own=np.zeros(n_sets, np.int64),
-        own=np.empty((n_sets, most), np.int32),
-        own_changes=np.empty((n_sets, most)),
-        **{name: np.zeros(n_sets) for name in numbers},
-    )
-
-
-def room_for_one(most: int, view: View) -> Scratch:
-    return Scratch(
-        given_row=np.empty_like(view.given_row),
-        relation_row=np.empty_like(view.relation_row),
-        query=np.empty_like(view.query),
-        row=np.empty(view.rows.shape[1]),
-        own_rows=np.empty((0 if view.kind == DOT else most, view.rows.shape[1])),
-        own_of=np.full(len(view.rows), -1, np.int32),
-    )
-
-
 @kernel
 def roll_back(query, view, removals, trace, probabilities, mean, scratch, out):
     """Fill the changes for every removal; mean: (width,) mean candidate row under the softmax."""

@@ -36,7 +36,7 @@ def wide_bounds(scored: ScoredPrediction, mean_row: Numbers, changes: Changes) -
         mean = float(scored.probabilities @ scored.candidates.squares)
         # The trace of the covariance under the softmax bounds the variance in every direction.
         spread = max(mean - float(mean_row @ mean_row), 0.0) + 1e-6 * mean
-        excess = _excess(spread * changes.size**2, _ranges(scored, changes))
+        excess = _excess(spread * changes.size**2, scored, changes)
         low, high = changes.mean, changes.mean + excess
     else:
         low, high = -changes.size, changes.size
@@ -78,18 +78,15 @@ def _light(
         return 0.0, (mass + 1e-12) * np.exp(most)
     moment = np.empty(len(mean))
     quadratic_forms(changes.queries, scored.candidates.scatter, moment)
-    excess = _excess(float(heavy.min()) * moment / mass, _ranges(scored, changes))
+    excess = _excess(float(heavy.min()) * moment / mass, scored, changes)
     low = np.clip((mean - slack) / mass, -most, most)
     high = np.clip((mean + slack) / mass + excess, -most, most)
     return mass * np.exp(low), mass * np.exp(high)
 
 
-def _ranges(scored: ScoredPrediction, changes: Changes) -> Numbers:
-    return np.asarray(2 * changes.size * scored.candidates.radius)
-
-
-def _excess(variances: Numbers, ranges: Numbers) -> Numbers:
+def _excess(variances: Numbers, scored: ScoredPrediction, changes: Changes) -> Numbers:
     """Upper bound of log E e^x - E x."""
+    ranges = 2 * changes.size * scored.candidates.radius
     some = np.clip(ranges, 1e-3, 700.0)  # below this, the numerator would lose its digits
     growth = np.where(ranges < 1e-3, 0.51, (np.expm1(some) - some) / some**2)
     return np.minimum(variances * growth, ranges**2 / 8)

@@ -24,8 +24,6 @@ from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22
 """Number of scores to keep in memory at a time."""
-
-
 _Block = tuple["Jacobian", NDArray[np.int64], Rows]
 """Some facts in one direction, with all candidates of that direction; (n,) positions of the true
 answers among them, and (n, n_candidates) the derivative of the loss by every score."""

@@ -73,7 +73,6 @@ class Failed:
 
 
 def _check_top(top: int | None) -> None:
-    """Raise an error if the number of answers is not valid."""
     if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
         raise WhereofError(f"top is {top!r}; give a number from 1 on, or None for all")
 

@@ -37,8 +37,8 @@ class Predictions:
     candidates: NDArray[np.int64]
     """(n, 2) the first candidate, and one past the last."""
     known: tuple[NDArray[np.int64], ...]
-    """Per prediction, (n_known, 2): the answers known from training and validation, as places after
-    the first candidate, and the training fact with each; -1 if it is known from validation."""
+    """Per prediction, (n_known, 2): the other answers known from training and validation, as places
+    after the first candidate, and the training fact with each; -1 if known from validation."""
     scale: float
     offset: float
 
@@ -48,17 +48,17 @@ class Predictions:
     @classmethod
     def of(cls, trained: Trained, predictions: Iterable[Prediction]) -> "Predictions":
         """Predictions of a trained run; each has a target."""
-        predictions, data = list(predictions), trained.dataset
-        rows = [(p.given, p.relation_row(data), p.target) for p in predictions]
-        ranges = [p.candidates(data) for p in predictions]
-        return cls(
-            trained.scorer.model,
-            np.array(rows, np.int64).reshape(-1, 3),
-            np.array([(r.start, r.stop) for r in ranges], np.int64).reshape(-1, 2),
-            tuple(_known(trained, prediction) for prediction in predictions),
-            trained.scorer.scale,
-            trained.scorer.offset,
-        )
+        scorer, places, spans, known = trained.scorer, [], [], []
+        for asked in predictions:
+            places.append((asked.given, asked.relation_row(trained.dataset), asked.target))
+            span = asked.candidates(trained.dataset)
+            spans.append((span.start, span.stop))
+            answers, facts = trained.known(asked)
+            mine = (facts >= -1) & (answers != asked.target)
+            known.append(np.column_stack([answers[mine] - span.start, facts[mine]]))
+        rows = np.array(places, np.int64).reshape(-1, 3)
+        candidates = np.array(spans, np.int64).reshape(-1, 2)
+        return cls(scorer.model, rows, candidates, tuple(known), scorer.scale, scorer.offset)
 
     def stand(
         self,
@@ -102,11 +102,3 @@ class Predictions:
         out["probability"] = found.exponentials[each, targets] / found.totals
         out["score"] = mine * self.scale + self.offset
         return out
-
-
-def _known(trained: Trained, prediction: Prediction) -> NDArray[np.int64]:
-    """(n, 2) places of known answers except the prediction's own, and the fact of each."""
-    answers, facts = trained.known(prediction)
-    mine = (facts >= -1) & (answers != prediction.target)
-    first = prediction.candidates(trained.dataset).start
-    return np.column_stack([answers[mine] - first, facts[mine]])

@@ -46,10 +46,6 @@ class RollbackMethod(Method):
     needs = frozenset({"trace"})
     can = frozenset({"groups", "contrast", "device", "standings"})
 
-    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """(n_facts,) the quantity now minus the quantity after the fact is rolled back."""
-        return self.remove(scored, Sets.each(fact_ids), context).influences
-
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         return search(Rollback(scored, context.aim), sets, context)
 
@@ -154,10 +150,27 @@ class Rollback:
         assert scored.trained.trace is not None, "see Method.check"
         trace, rows = _readable(scored.trained.trace, sets.fact_ids)
         removals = kernels.Removals(sets.bounds, sets.fact_ids, rows, scored.trained.dataset.train)
-        most = 2 * int(np.diff(sets.bounds).max(initial=0))
-        out = kernels.room_for_changes(len(sets), most, len(view.query), self.scoring.dtype)
+        n, most = len(sets), 2 * int(np.diff(sets.bounds).max(initial=0))
+        numbers = ("size", "mean", "target", "offset", "correction", "correction_size")
+        out = Changes(
+            queries=np.empty((n, len(view.query)), self.scoring.dtype),
+            moved=np.empty(n, np.bool_),
+            n_own=np.zeros(n, np.int64),
+            own=np.empty((n, most), np.int32),
+            own_changes=np.empty((n, most)),
+            **{name: np.zeros(n) for name in numbers},
+        )
+        width = view.rows.shape[1]
+        scratch = kernels.Scratch(
+            given_row=np.empty_like(view.given_row),
+            relation_row=np.empty_like(view.relation_row),
+            query=np.empty_like(view.query),
+            row=np.empty(width),
+            own_rows=np.empty((0 if view.kind == DOT else most, width)),
+            own_of=np.full(len(view.rows), -1, np.int32),
+        )
         query = row_function(scored.trained.scorer.model.query, 3, "float64")
-        before, scratch = (scored.probabilities, self._mean_row), kernels.room_for_one(most, view)
+        before = (scored.probabilities, self._mean_row)
         kernels.roll_back(query, view, removals, trace, *before, scratch, out)
         return out
 
@@ -181,15 +194,17 @@ class Rollback:
         return np.concatenate([self._direct(part, self.changes(part)) for part in sets.parts()])
 
     def remove(self, sets: Sets) -> Removed:
-        """Influence of each set, and the standing of the prediction without it."""
-        first, *others = map(self._remove, sets.parts())
-        return Removed(*map(np.concatenate, zip(first, *others, strict=True))) if others else first
+        """Influence of each set, and the standing of the prediction without it.
+
+        Influence is the quantity now minus the quantity after the set is rolled back.
+        """
+        return Removed(*map(np.concatenate, zip(*map(self._remove, sets.parts()), strict=True)))
 
     def _remove(self, sets: Sets) -> Removed:
         scored, changes = self.scored, self.changes(sets)
         after, scale = self.scoring.after(changes), scored.trained.scorer.scale
-        out = np.empty(len(sets), STANDING)
-        out["probability"] = np.exp(self._log_probability + changes.target - after.log_sums)
+        out, mine = np.empty(len(sets), STANDING), scored.log_probabilities[scored.place]
+        out["probability"] = np.exp(mine + changes.target - after.log_sums)
         out["score"] = scored.scores[scored.place] + scale * (changes.target + changes.offset)
         out["rank"] = after.ranks
         out["top"] = out["top_released"] = scored.candidates.ids[after.tops]
@@ -201,11 +216,11 @@ class Rollback:
         log_ratio = changes.target - log_sum
         if self.aim.of == "loss":
             return np.asarray(-log_ratio) + 0.0  # turn -0 into 0
-        before = self.scored.probability
+        before, mine = self.scored.probability, self.scored.log_probabilities[self.scored.place]
         fall = -before * np.expm1(np.minimum(log_ratio, 1.0)) + 0.0  # keeps small digits
         rises = log_ratio > 1.0
         if rises.any():
-            after = np.exp(np.minimum(self._log_probability + log_ratio[rises], 0.0))
+            after = np.exp(np.minimum(mine + log_ratio[rises], 0.0))
             fall[rises] = before - after
         return fall
 
@@ -238,10 +253,6 @@ class Rollback:
             relation_start=slots[3 if asked.asks == "subject" else 1].start,
             object_start=slots[2].start,
         )
-
-    @property
-    def _log_probability(self) -> float:
-        return float(self.scored.log_probabilities[self.scored.place])
 
     @cached_property
     def _mean_row(self) -> Numbers:

@@ -11,7 +11,6 @@ from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import ScoredPrediction, Standings
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
-from whereof.types import FactIds, Numbers
 
 _DIFFERS = (
     "retraining with all facts gives another model than the stored run, for example because the "
@@ -30,12 +29,6 @@ class Retrain(Method):
     )
     needs = frozenset({"recipe", "retraining"})
     can = frozenset({"contrast", "standings", "non-adjacent facts"})
-
-    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        ranked = self.rank(scored, Sets.each(fact_ids), replace(context, top=None))
-        influences = np.empty(len(fact_ids))
-        influences[ranked.chosen] = ranked.influences
-        return influences
 
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         case, aim, asks = context.retrainer, context.aim, scored.prediction.asks
