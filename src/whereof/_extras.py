@@ -11,11 +11,8 @@ def need(package: str, extra: str, task: str) -> Any:
     root = package.partition(".")[0]
     try:
         return import_module(package)
-    except ImportError:
-        raise WhereofError(
-            f'{task} requires {root}; install it with: pip install "whereof[{extra}]"'
-        ) from None
     except Exception as error:  # an incompatible package may fail in any way
-        raise WhereofError(
-            f"{task} requires {root}, which cannot be imported ({error}); install it again"
-        ) from None
+        remedy = f", which cannot be imported ({error}); install it again"
+        if isinstance(error, ImportError):
+            remedy = f'; install it with: pip install "whereof[{extra}]"'
+        raise WhereofError(f"{task} requires {root}{remedy}") from None

@@ -7,7 +7,7 @@ that group. Ours are listed here in the same form, so they are found without ins
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from whereof.errors import WhereofError
@@ -86,8 +86,7 @@ def load(group: str, name: str, kind: type) -> Any:
     if (group, name) in _ADDED:
         return _ADDED[group, name]
     if name in _OURS[group]:
-        module, _, attribute = _OURS[group][name].partition(":")
-        return getattr(import_module(module), attribute)
+        return resolve_name(_OURS[group][name])
     if name not in names(group):
         raise unknown(group.removeprefix("whereof.").removesuffix("s"), name, names(group))
     found = _installed(group)[name].load()

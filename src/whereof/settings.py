@@ -36,9 +36,8 @@ def choice(default: Any, about: str, group: str, choices: str = "", **more: str)
     of settings that cannot be combined with it, for a `reason`.
     """
     words = names(more["registry"]) if "registry" in more else tuple(choices.split())
-    return field(
-        default=default, metadata={"about": about, "group": group, "choices": words} | more
-    )
+    named = {"about": about, "group": group, "choices": words}
+    return field(default=default, metadata=named | more)
 
 
 def number(default: Any, about: str, group: str, least: float | None = None, **more: Any) -> Any:

@@ -27,14 +27,18 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = cmd_name in _COMMANDS
-        return import_module(f"whereof.cli.{cmd_name}").command if known else None
+        return load_commands(cmd_name)[cmd_name] if cmd_name in _COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in _COMMANDS and not ctx.resilient_parsing:
             for near in get_close_matches(args[0], _COMMANDS, 1):
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
         return super().resolve_command(ctx, args)
+
+
+def load_commands(*names: str) -> dict[str, click.Command]:
+    """The commands with these names, or all of them."""
+    return {name: import_module(f"whereof.cli.{name}").command for name in names or _COMMANDS}
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,8 +93,7 @@ def _with_flags(message: str) -> str:
     """A message of the library, with settings spelled as options."""
     from whereof.cli._options import SettingOption
 
-    commands = [import_module(f"whereof.cli.{name}").command for name in _COMMANDS]
-    params = [param for command in commands for param in command.params]
+    params = [param for command in load_commands().values() for param in command.params]
     every = {param.item.name for param in params if isinstance(param, SettingOption)}
     names = "|".join(name for name in every if "_" in name)
     # Not in quotes or paths: those are words of the user.

@@ -15,21 +15,18 @@ import click
 from click.shell_completion import CompletionItem
 
 import whereof
+from whereof.cli import load_commands
 from whereof.errors import WhereofError
 from whereof.registry import unknown
 from whereof.settings import Settings
 from whereof.training.defaults import CHOSEN
 
-
-class _OpenedRun(click.Path):
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        return whereof.Run.open(Path(value))
-
-
 RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
 FILE = click.Path(path_type=Path)
-run_argument = click.argument("run", type=_OpenedRun(file_okay=False, path_type=Path))
+run_argument = click.argument(
+    "run", type=RUN, callback=lambda ctx, param, path: whereof.Run.open(path)
+)
 file_option = partial(click.option, type=FILE, metavar="FILE")
 new_run = click.option(
     "-o", "--out", type=FILE, help="Folder of the run  [default: a new one in runs/]"
@@ -129,10 +126,18 @@ class SettingsCommand(click.Command):
 
                 ctx.params["events"] = stack.enter_context(TerminalEvents())
             found, show = super().invoke(ctx)
-        if as_json:
-            print_json(found if isinstance(found, dict) else found.to_dict())
-        else:
+        if not as_json:
             show()
+            return
+        document = found if isinstance(found, dict) else found.to_dict()
+        try:
+            text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+        except ValueError:
+            raise WhereofError(
+                "the result contains NaN or infinity, which JSON cannot express: "
+                "the run's parameters are too large; train it again with a smaller --rate"
+            ) from None
+        click.echo(text)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -170,24 +175,12 @@ def given(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value not in (None, ())}
 
 
-def print_json(value: Any) -> None:
-    """One document on standard output."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-    except ValueError:
-        raise WhereofError(
-            "the result contains NaN or infinity, which JSON cannot express: "
-            "the run's parameters are too large; train it again with a smaller --rate"
-        ) from None
-    click.echo(text)
-
-
 def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
     if path is None:
         return
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-        ctx.default_map = _defaults(values, str(ctx.info_name), _options(ctx.find_root()))
+        ctx.default_map = _defaults(values, str(ctx.info_name))
     except WhereofError as error:
         raise WhereofError(f"{path}: {error}") from error
     except OSError as error:
@@ -196,22 +189,14 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         raise WhereofError(f"{path}: not TOML: {error}") from error
 
 
-def _options(root: click.Context) -> dict[str, dict[str, click.Parameter]]:
-    """The options of every command, by their names without dashes."""
-    assert isinstance(root.command, click.Group)
-    found = {}
-    for name in root.command.list_commands(root):
-        command = root.command.get_command(root, name)
-        assert command is not None
-        params = [param for param in command.params if param.name != "config"]
-        found[name] = {opt[2:]: param for param in params for opt in param.opts if opt[:2] == "--"}
-    return found
-
-
-def _defaults(
-    values: dict[str, Any], command: str, options: dict[str, dict[str, click.Parameter]]
-) -> dict[str, Any]:
+def _defaults(values: dict[str, Any], command: str) -> dict[str, Any]:
     """The options of a command in a file: the top level, overridden by the command's table."""
+    options = {}
+    for name, each in load_commands().items():
+        params = [param for param in each.params if param.name != "config"]
+        options[name] = {
+            opt[2:]: param for param in params for opt in param.opts if opt[:2] == "--"
+        }
     every, mine = ChainMap(*options.values()), options[command]
     tables = {n: each for n, each in values.items() if isinstance(each, dict) and n not in every}
     for name in tables:
@@ -222,8 +207,8 @@ def _defaults(
         for key, value in chosen.items():
             param = mine.get(_find(key, known, "option", f"see whereof {command} --help"))
             if isinstance(param, SettingOption):
-                found[str(param.name)] = param.from_file(value)
-            elif param is not None:
+                value = param.from_file(value)
+            if param is not None:
                 found[str(param.name)] = value
     return found
 

@@ -10,7 +10,6 @@ import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.events import Events
 from whereof.retrain.options import EngineOptions
 
 
@@ -18,9 +17,7 @@ from whereof.retrain.options import EngineOptions
 @_options.run_argument
 @_options.file_option("-o", "--out", help="Also write all retrainings as rows.")
 @_options.flag("--force", help="Overwrite FILE if it exists.")
-def command(
-    run: "whereof.Run", out: Path | None, force: bool, events: Events, **settings: Any
-) -> _options.Result:
+def command(run: "whereof.Run", out: Path | None, force: bool, **settings: Any) -> _options.Result:
     """Measure how well methods explain a run: remove facts and retrain.
 
     For every prediction, each method names the most important facts. Whereof retrains the model
@@ -44,7 +41,7 @@ def command(
         check_file(out, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
-    found = run.evaluate(events=events, **_options.given(settings))
+    found = run.evaluate(**_options.given(settings))
     if out is not None:  # first, because the reader of the tables may stop early
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)

@@ -162,7 +162,11 @@ def _explain_one(
 
 def _report(source: str, written: Any) -> str:
     """Name the predictions that could not be explained; an error if none could."""
-    failed = [_place(source, each) for each in written.failed]
+    failed = []
+    for each in written.failed:
+        words = ("_" if name is None else name for name in each.prediction)
+        place = " ".join(words) if source in ("top", "true") else f"{source}:{each.line}"
+        failed.append(f"{place}: {each.message}")
     if failed and not written.n_predictions:
         n = len(failed) - 1
         others = f" ({n:,} other bad {'one' if n == 1 else 'ones'})" if n else ""
@@ -175,10 +179,3 @@ def _report(source: str, written: Any) -> str:
     before = f", {written.n_resumed:,} of them before" if written.n_resumed else ""
     facts, asked = count(written.n_facts, "fact"), count(written.n_predictions, "prediction")
     return f"{written.path}: {facts} for {asked}{before}, in {seconds(written.seconds)}"
-
-
-def _place(source: str, failed: Any) -> str:
-    if source in ("top", "true"):
-        words = ("_" if name is None else name for name in failed.prediction)
-        return f"{' '.join(words)}: {failed.message}"
-    return f"{source}:{failed.line}: {failed.message}"

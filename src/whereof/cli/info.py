@@ -22,19 +22,16 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool) -> _options.R
     from whereof.models import find_model
     from whereof.present.run import differences, show_run, show_runs
     from whereof.present.terminal import console
+    from whereof.run.files import is_held
 
     infos = [Run.open(run, check=check, unfinished=True).about for run in runs]
     if len(infos) > 1:
         documents = {"runs": [info.to_dict() for info in infos], "differences": differences(infos)}
         return documents, partial(show_runs, console(), infos, everything=everything)
-    state, model = "" if infos[0].finished else _state(runs[0]), find_model(infos[0].model)
+    state, model = "", find_model(infos[0].model)
+    if not infos[0].finished:
+        state = f"continue with: whereof train --resume {runs[0]}"
+        if is_held(runs[0] / ".lock"):
+            state = "another process is training it"
     about = f"{model.title}: {model.formula}"
     return infos[0], partial(show_run, console(), infos[0], about, state)
-
-
-def _state(run: Path) -> str:
-    from whereof.run.files import is_held
-
-    if is_held(run / ".lock"):
-        return "another process is training it"
-    return f"continue with: whereof train --resume {run}"

@@ -9,10 +9,10 @@ from types import FrameType
 from typing import Any
 
 from rich import progress as rich
-from rich.console import Console
 
 from whereof import events
 from whereof.present.metrics import metric_column
+from whereof.present.terminal import console
 from whereof.units import count, seconds, size
 
 _LINE_SECONDS = 10.0
@@ -23,12 +23,9 @@ class TerminalEvents(events.Events, ExitStack):
 
     def __init__(self) -> None:
         super().__init__()
-        # Standard output is for results.
-        self.console = Console(
-            stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True
-        )
+        self.console = console(stderr=True)  # standard output is for results
         self._bar: rich.Progress | None = None
-        self._bar_kind = self._url = ""
+        self._url = ""
         self._last_line = time.monotonic()
         self._stop = threading.Event()
         self._n_foreseen: int | None = None  # 0 once it was shown
@@ -46,7 +43,7 @@ class TerminalEvents(events.Events, ExitStack):
         return self._stop.is_set()
 
     def say(self, text: str) -> None:
-        self.console.print(text)
+        self.console.print(text, soft_wrap=True)
 
     def emit(self, event: events.Event) -> None:
         # From the first of these on, Ctrl-C keeps finished work; before, it ends the process.
@@ -65,8 +62,7 @@ class TerminalEvents(events.Events, ExitStack):
                 self._download(event)
             case events.TrainingStarted():
                 self._close_bar()
-                for line in _start_lines(event):
-                    self.say(line)
+                self.say("\n".join(_start_lines(event)))
             case events.TrainingAdvanced():
                 self._train(event)
             case events.Validated(epoch, n_epochs, metric, value, best):
@@ -131,21 +127,18 @@ class TerminalEvents(events.Events, ExitStack):
         self._last_line = now
         return True
 
-    def _show(
-        self, kind: str, line: str, n_done: float, n_total: float | None, **fields: Any
-    ) -> None:
+    def _show(self, kind: str, line: str, done: float, total: float | None, **fields: Any) -> None:
         """Draw a bar; if this is no terminal, print the line from time to time."""
         if not self.console.is_terminal:
             if self._is_time():
                 self.say(line)
             return
-        if self._bar is None or kind != self._bar_kind:
+        if self._bar is None or kind != self._bar.tasks[0].description:
             self._close_bar()
             self._bar = rich.Progress(*_columns(kind), console=self.console, transient=True)
-            self._bar_kind = kind
-            self._bar.add_task(kind, total=n_total, **fields)
+            self._bar.add_task(kind, total=total, **fields)
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=n_done, total=n_total, **fields)
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total, **fields)
 
     def _close_bar(self) -> None:
         if self._bar is not None:

@@ -48,16 +48,11 @@ def _show(run: Any) -> None:
     from whereof.present.terminal import console, show
     from whereof.units import count, seconds
 
-    info = run.about
+    info, metrics = run.about, run.about.metrics
     nouns = {"n_facts": "fact", "n_entities": "entity", "n_relations": "relation"}
     sizes = ", ".join(count(getattr(info, name), noun) for name, noun in nouns.items())
-    out = console()
-    show(
-        out,
-        f"{run.model.title} on {info.dataset}: {sizes}; "
-        f"{count(info.steps, 'step')} in {seconds(info.seconds)} "
-        f"({info.facts_per_second:,.0f} facts/s); {ending(info)}",
-    )
-    if any(info.metrics.values()):
-        show(out, metrics_table(info.metrics, two_way=info.two_way))
-    show(out, f"run: {run.path}")
+    time = f"{seconds(info.seconds)} ({info.facts_per_second:,.0f} facts/s)"
+    work = f"{count(info.steps, 'step')} in {time}; {ending(info)}"
+    title = f"{run.model.title} on {info.dataset}: {sizes}; {work}"
+    tables = [metrics_table(metrics, two_way=info.two_way)] if any(metrics.values()) else []
+    show(console(), title, *tables, f"run: {run.path}")

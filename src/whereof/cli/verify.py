@@ -9,7 +9,6 @@ import click
 import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
-from whereof.events import Events
 from whereof.retrain.options import EngineOptions, VerifyOptions
 
 
@@ -19,12 +18,7 @@ from whereof.retrain.options import EngineOptions, VerifyOptions
 @_options.file_option("--html", help="Also write the verdict as a page.")
 @_options.flag("--force", help="Overwrite FILE if it exists.")
 def command(
-    run: "whereof.Run",
-    prediction: tuple[str, ...],
-    html: Path | None,
-    force: bool,
-    events: Events,
-    **settings: Any,
+    run: "whereof.Run", prediction: tuple[str, ...], html: Path | None, force: bool, **settings: Any
 ) -> _options.Result:
     r"""Retrain without the facts of a prediction and compare with what was predicted.
 
@@ -51,7 +45,7 @@ def command(
         check_free(html, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with --html")
-    verdict = run.verify(*prediction, events=events, **given)
+    verdict = run.verify(*prediction, **given)
     if html is not None:
         write_text(html, verdict_page(verdict), force=force)
         click.echo(f"{html} is written", err=True)

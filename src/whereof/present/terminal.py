@@ -24,9 +24,9 @@ _TONES = {
 }
 
 
-def console() -> Console:
-    """Standard output, without markup; respects NO_COLOR."""
-    return Console(highlight=False, markup=False, emoji=False)
+def console(*, stderr: bool = False) -> Console:
+    """Standard output or standard error, without markup; respects NO_COLOR."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def show(out: Console, *parts: RenderableType | Table) -> None:
