@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from evaluate.documents import FULL
+from present.pages import plain
 from rich.console import Console
 from trained import train, train_ratings
 
@@ -21,7 +22,6 @@ import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
 from whereof.present.report import show_evaluation
-from whereof.present.terminal import plain
 from whereof.units import show
 
 SMALL = ("--limit", "5", "--k", "1,3", "--removals", "3")
