@@ -168,7 +168,9 @@ def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None
     work = {"run": run.fingerprint, "device": "cuda", "set of options": options.to_dict()}
     explain = partial(explain_many, run._trained, options=options)
     with pytest.raises(whereof.WhereofError, match="has another device: finish it as it was begun"):
-        write_explanations(explain, questions, work, out)
+        write_explanations(
+            explain, questions, work, out, force=False, resume=False, events=Recorded()
+        )
 
 
 def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:

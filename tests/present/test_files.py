@@ -176,7 +176,7 @@ def test_an_interruption_leaves_what_was_there(run: whereof.Run, tmp_path: Path,
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_answers(tmp_path / name, interrupted(), 2, force=True)
+        write_answers(tmp_path / name, interrupted(), 2, force=True, events=Recorded())
     assert [file.name for file in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine"
 

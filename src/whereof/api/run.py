@@ -180,7 +180,7 @@ class Run(ArrayRun):
         trained = self._trained
         found = prediction.read_queries(trained, Path(queries))
         answers = in_order(lambda asked: predict(trained, asked, top, new=new), found, None)
-        return write_answers(Path(out), answers, len(found), force=force, events=events)
+        return write_answers(Path(out), answers, len(found), force=force, events=events or Events())
 
     def explain(
         self,
@@ -264,7 +264,7 @@ class Run(ArrayRun):
         explain = partial(explain_many, trained, options=chosen, threads=threads, events=events)
         work = {"run": self.fingerprint, "device": device, "set of options": chosen.to_dict()}
         return write_explanations(
-            explain, found, work, Path(out), force=force, resume=resume, events=events
+            explain, found, work, Path(out), force=force, resume=resume, events=events or Events()
         )
 
     def evaluate(

@@ -151,15 +151,10 @@ class Written:
 
 
 def write_answers(
-    path: Path,
-    answers: Iterable[Answers],
-    n_queries: int,
-    *,
-    force: bool = False,
-    events: Events | None = None,
+    path: Path, answers: Iterable[Answers], n_queries: int, *, force: bool, events: Events
 ) -> Written:
     """Write answers as they come, in the format of the file's ending."""
-    start, n_answers, events = time.perf_counter(), 0, events or Events()
+    start, n_answers = time.perf_counter(), 0
     check_file(path, force=force)
     with new_file(path, _ANSWERS) as write:
         for number, each in enumerate(answers, 1):
@@ -289,9 +284,9 @@ def write_explanations(
     work: Document,
     out: Path,
     *,
-    force: bool = False,
-    resume: bool = False,
-    events: Events | None = None,
+    force: bool,
+    resume: bool,
+    events: Events,
 ) -> WrittenExplanations:
     """Explain predictions into a file, in the format of its ending.
 
@@ -303,7 +298,6 @@ def write_explanations(
         raise WhereofError("--resume continues and --force starts again; choose one of them")
     start = time.perf_counter()
     find_ending(out)
-    events = events or Events()
     explain(())  # raises errors before anything is written
     asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
     header = {"whereof version": __version__, **work, "list of predictions": asked.hexdigest()}

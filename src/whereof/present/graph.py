@@ -192,7 +192,6 @@ class _Picture:
             self._add_third(third)
 
     def _add_third(self, third: Third) -> None:
-        """Add a box in the middle, as high as its lanes and its text."""
         lines = wrap(third.label, _BOX - 14, PLAIN, 2)
         note = "" if third.pair is None else f"pair {self._influence(third.pair)}"
         lanes = max(map(len, third.sides.values()), default=0)

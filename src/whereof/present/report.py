@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from whereof import units
 from whereof._version import __version__
 from whereof.chart import Chart, Curve
 from whereof.evaluate.evaluation import Evaluation
@@ -23,8 +24,6 @@ from whereof.run.folder import RunInfo
 from whereof.table import Column
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
-from whereof.units import count
-from whereof.units import show as text
 
 
 def show_evaluation(out: Console, found: Evaluation) -> None:
@@ -68,7 +67,7 @@ def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]
         split, name, value = found
         metric, values = metrics.metric_column(name), info.metrics[split]
         alone = ", objects only" * (metrics.objects_only(values) and not info.two_way)
-        measured = f"{metric.title} of {text(value, metric.unit)} on the {split} facts"
+        measured = f"{metric.title} of {units.show(value, metric.unit)} on the {split} facts"
         said.append(f"{info.model} has an {measured} of {info.dataset}{alone}.")
     said += [sentence for each in evaluations for sentence in each.headlines()]
     if not evaluations:
@@ -88,7 +87,7 @@ def _run(info: RunInfo) -> Iterator[Part]:
     if info.dataset_hash:
         items.append(("hash of the data", info.dataset_hash))
     config = info.config.items()
-    settings = [(name, "none" if value is None else text(value)) for name, value in config]
+    settings = [(name, "none" if value is None else units.show(value)) for name, value in config]
     yield "heading", "The run", 2, "run"
     yield "paragraphs", [f"Note: {note}" for note in info.notes]
     yield "items", items
@@ -110,9 +109,9 @@ def _training(info: RunInfo) -> Iterator[Part]:
     if info.best_epoch is not None and info.epochs is not None:
         said.append(f"Training {ending(info)}.")
     if info.seconds is not None and info.steps:
-        said.append(f"{count(info.steps, 'step')} took {text(info.seconds, 'seconds')}.")
+        said.append(f"{units.count(info.steps, 'step')} took {units.seconds(info.seconds)}.")
     if info.lipschitz:
-        slope = text(info.lipschitz, "number")
+        slope = units.show(info.lipschitz, "number")
         said.append(f"The steepest slope of the score during training is {slope}.")
     measured = dict.fromkeys(name for epoch in info.history for name in epoch)
     others = ("epoch", "facts", "loss", "seconds")
@@ -157,8 +156,8 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     for each in examples:
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
-            first, n_adjacent = each.facts[0], count(each.n_adjacent, "adjacent fact")
-            influence = text(first.influence, names.influence_unit(each))
+            first, n_adjacent = each.facts[0], units.count(each.n_adjacent, "adjacent fact")
+            influence = units.show(first.influence, names.influence_unit(each))
             which = f"{names.fact_text(first)} has the largest influence: {influence}"
             said += f" Of {n_adjacent}, {which}."
         yield "heading", names.fact_text(each.prediction), 3
