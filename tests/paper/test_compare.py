@@ -243,7 +243,7 @@ def test_seeds_without_a_figure_of_the_paper_do_not_count() -> None:
         Row(("DistMult", "adam-lazy", "rollback"), [Figure(0.9, seeds=(0.8, 0.9, 1.0))]),
         Row(("DistMult", "adam", "difference"), [None]),
     ]
-    table = Comparison("table1", "Table 1", "model optimizer method", ["PD 1"], "", rows=rows)
+    table = Comparison("table1", "Table 1", ["PD 1"], "", "model optimizer method", rows=rows)
     nothing = hand_made.results(PaperOptions(), {})
     assert "figures beside our one seed: 3.0 points apart" in " ".join(summarise(nothing, [table]))
 

@@ -70,9 +70,7 @@ def test_rows_of_several_lines_have_the_papers_figure_last() -> None:
         Row(("DistMult", "adam"), [Figure(0.91, seeds=(0.88, 0.94), paper=0.93), None]),
         Row(("ComplEx", "adam"), [Figure(0.9), Figure(0.8)], Count(10, 1)),
     ]
-    comparison = Comparison(
-        "table", "Table", "model optimizer", ["PD 1", "TC 1"], "About it.", rows=rows
-    )
+    comparison = Comparison("table", "Table", ["PD 1", "TC 1"], "About it.", rows=rows)
     table = comparison.table()
     assert [column.title for column in table.columns] == ["model, optimizer", "PD 1", "TC 1"]
     shown = [tuple(getattr(cell, "value", cell) for cell in row) for row in table.rows]
@@ -86,5 +84,5 @@ def test_rows_of_several_lines_have_the_papers_figure_last() -> None:
 
 def test_rows_of_single_values_have_a_column_for_each_name() -> None:
     rows = [Row(("DistMult", "1"), [Figure(0.5, unit="number")])]
-    table = Comparison("table", "Table", "model k", ["median"], "", rows=rows).table()
+    table = Comparison("table", "Table", ["median"], "", "model k", rows=rows).table()
     assert [column.title for column in table.columns] == ["model", "k", "median"]

@@ -5,9 +5,8 @@ import pytest
 from listening import Recorded
 
 from whereof.events import Advanced, Note
-from whereof.paper.budget import Budget
 from whereof.paper.plan import PaperOptions
-from whereof.paper.write import Paper, reproduce
+from whereof.paper.write import Budget, Paper, reproduce
 
 N_ENTITIES, N_FACTS = 510, 100
 """More entities than the paper has negatives."""

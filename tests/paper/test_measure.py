@@ -15,7 +15,6 @@ from whereof.errors import WhereofError
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.options import EvaluateOptions
 from whereof.explain.methods.rollback import CoreScoring
-from whereof.paper.budget import make_budget
 from whereof.paper.measure import (
     Measuring,
     PartResult,
@@ -25,6 +24,7 @@ from whereof.paper.measure import (
     rank_by_other_trace,
 )
 from whereof.paper.plan import DATASETS, PaperOptions, Part
+from whereof.paper.write import make_budget
 from whereof.predict.scored import ScoredPrediction
 
 EXAMPLES = DATASETS["fb15k-237"].examples

@@ -13,10 +13,9 @@ from pyarrow.parquet import read_table
 import whereof
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Event, Events, Note, StageStarted
-from whereof.paper.budget import Budget, Deadline, make_budget
 from whereof.paper.measure import Measuring
 from whereof.paper.plan import PaperOptions, plan
-from whereof.paper.write import Paper, reproduce
+from whereof.paper.write import Budget, Deadline, Paper, make_budget, reproduce
 from whereof.retrain.engine import LocalEngine
 from whereof.run.folder import RunFolder
 

@@ -280,14 +280,12 @@ class Run(ArrayRun):
         from whereof.evaluate.evaluation import check_possible, evaluate
         from whereof.evaluate.options import EvaluateOptions
 
-        given: dict[str, Any] = {**options}
-        where, predictions = EngineOptions.take(given), given.get("predictions", "")
-        if not isinstance(predictions, str | Path):
+        given: dict[str, Any] = {"predictions": EvaluateOptions.predictions, **options}
+        if not isinstance(given["predictions"], str | Path):
             raise WhereofError(
                 "predictions must be top, true or a file; write your list into a file"
             )
-        if predictions:
-            given["predictions"] = str(predictions)
+        where, given["predictions"] = EngineOptions.take(given), str(given["predictions"])
         asked = EvaluateOptions.from_dict(given)
         with open_cases(self, where, events) as open_seeds:
             check_possible(open_seeds()[0], asked, where.threads)

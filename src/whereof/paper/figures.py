@@ -149,10 +149,10 @@ class Comparison:
 
     name: str
     title: str
-    heads: str
-    """What the names of rows are, with blanks between them."""
     columns: Sequence[str]
     about: str
+    heads: str = "model optimizer"
+    """What the names of rows are, with blanks between them."""
     units: str = "share"
     """For each column, with blanks between them; or one for all."""
     parts: str = "table1"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -155,8 +156,12 @@ class Measuring:
     def missing(self, part: Part) -> list[Path]:
         """Folders of a part's runs that are not trained, or not to the end."""
         path = self.run_path(part)
-        siblings = (runs.sibling_path(path, changes) for changes in part.siblings)
-        return [each for each in (path, *siblings) if not _is_finished(each)]
+        found = [path, *(runs.sibling_path(path, changes) for changes in part.siblings)]
+        for each in tuple(found):
+            with suppress(WhereofError):  # a broken run raises when it is opened for work
+                if Run.open(each, unfinished=True).manifest.finished:
+                    found.remove(each)
+        return found
 
     def open(self, part: Part) -> Run:
         """The run of a part under the first seed; trains it if needed."""
@@ -236,14 +241,6 @@ class Measuring:
         names = {name for each in orders for name in (each.subject, each.object)}
         labels = {name: entities.label(entities.find(name)) for name in names}
         return {"other_credit": orders, "labels": labels}
-
-
-def _is_finished(path: Path) -> bool:
-    """Whether a run is trained; a broken one raises when it is opened."""
-    try:
-        return Run.open(path, unfinished=True).manifest.finished
-    except WhereofError:
-        return False
 
 
 def fallen(retrainings: Sequence[Retraining], n: int = _EXAMPLES) -> list[Retraining]:

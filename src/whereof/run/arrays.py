@@ -136,17 +136,10 @@ def _dataset(
     for kind, some in (*parts, ("relations", relations)):
         if len(set(some)) != len(some):
             raise WhereofError(f"{kind} has a name twice; give every row its own name")
-    nothing = np.empty((0, 3), np.int32)
-    return Dataset(
-        name="arrays",
-        entities=Vocabulary(tuple(names), labels),
-        relations=Vocabulary(tuple(relations), labels, kind="relation"),
-        train=_fact_ids(facts, 3 if relations else 2),
-        valid=nothing,
-        test=nothing,
-        subjects=subjects,
-        objects=objects,
-    )
+    entities = Vocabulary(tuple(names), labels)
+    related = Vocabulary(tuple(relations), labels, kind="relation")
+    train, nothing = _fact_ids(facts, 3 if relations else 2), np.empty((0, 3), np.int32)
+    return Dataset("arrays", entities, related, train, nothing, nothing, subjects, objects)
 
 
 def _fact_ids(facts: ArrayLike, columns: int) -> Facts:

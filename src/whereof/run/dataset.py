@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data.dataset import Dataset, Ratings, Sources
+from whereof.data.dataset import SPLITS, Dataset, Ratings, Sources
 from whereof.data.indexes import Adjacency
 from whereof.data.vocabulary import Vocabulary
 from whereof.run.files import read_json, write_array, write_json
 
 _VOCABULARIES = ("entities", "relations")
-_SPLITS = ("train", "valid", "test")
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
         vocabulary: Vocabulary = getattr(dataset, name)
         document = {"kind": vocabulary.kind, "names": list(vocabulary.names)}
         write_json(folder / f"{name}.json", document | _labels(vocabulary))
-    for split in _SPLITS:
+    for split in SPLITS:
         write_array(folder / f"{split}.npy", getattr(dataset, split))
         if dataset.ratings is not None:
             write_array(folder / f"ratings-{split}.npy", getattr(dataset.ratings, split))
@@ -71,29 +70,19 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
     """The dataset of a run whose files were checked."""
 
     def splits(prefix: str = "") -> list[NDArray[Any]]:
-        return [np.load(folder / f"{prefix}{split}.npy") for split in _SPLITS]
+        return [np.load(folder / f"{prefix}{split}.npy") for split in SPLITS]
 
-    train, valid, test = splits()
     labels = read_json(folder / about["labels"]) if "labels" in about else {}
     ratings = sources = None
     if (folder / "ratings-train.npy").is_file():
         ratings = Ratings(*splits("ratings-"))
     if (folder / "sources.json").is_file():
         sources = Sources(np.load(folder / "sources.npy"), read_json(folder / "sources.json"))
-    return Dataset(
-        name=about["name"],
-        entities=_read_vocabulary(folder, "entities", labels),
-        relations=_read_vocabulary(folder, "relations", labels),
-        train=train,
-        valid=valid,
-        test=test,
-        subjects=range(*about["subjects"]),
-        objects=range(*about["objects"]),
-        notes=tuple(about["notes"]),
-        ratings=ratings,
-        sources=sources,
-        read=about.get("read", {}),
-    )
+    train, valid, test = splits()
+    entities, relations = (_read_vocabulary(folder, name, labels) for name in _VOCABULARIES)
+    subjects, objects = (range(*about[name]) for name in ("subjects", "objects"))
+    needed = about["name"], entities, relations, train, valid, test, subjects, objects
+    return Dataset(*needed, tuple(about["notes"]), ratings, sources, about.get("read", {}))
 
 
 def _read_vocabulary(folder: Path, name: str, labels: dict[str, Any]) -> Vocabulary:
