@@ -15,7 +15,7 @@ import whereof
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.sample import Retraining
 from whereof.evaluate.statistics import randomisation_p
-from whereof.run.stored import find_evaluations
+from whereof.run.files import find_evaluations
 
 SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
 

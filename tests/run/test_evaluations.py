@@ -13,7 +13,7 @@ from pyarrow import parquet
 from whereof import WhereofError
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.sample import Retraining
-from whereof.run.stored import find_evaluations, save_evaluation
+from whereof.run.files import find_evaluations, save_evaluation
 
 ROW = Retraining(
     protocol="removal",

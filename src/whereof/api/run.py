@@ -18,10 +18,9 @@ from whereof.explain.options import ExplainOptions
 from whereof.models import find_model
 from whereof.predict import prediction
 from whereof.retrain.options import EngineOptions, VerifyOptions
+from whereof.run import files
 from whereof.run.arrays import ArrayRun
-from whereof.run.files import check_free, write_text
 from whereof.run.folder import read_kept_checkpoints
-from whereof.run.stored import Store, find_evaluations, save_evaluation
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
@@ -60,7 +59,7 @@ class Run(ArrayRun):
 
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
         checkpoints = partial(read_kept_checkpoints, self.path)
-        return Trained(*content, checkpoints, Store(self.path))
+        return Trained(*content, checkpoints, files.Store(self.path))
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
@@ -177,9 +176,8 @@ class Run(ArrayRun):
         from whereof.predict.answers import in_order, predict
         from whereof.present.files import write_answers
 
-        trained = self._trained
-        found = prediction.read_queries(trained, Path(queries))
-        answers = in_order(lambda asked: predict(trained, asked, top, new=new), found, None)
+        found = prediction.read_queries(self._trained, Path(queries))
+        answers = in_order(partial(predict, self._trained, top=top, new=new), found, None)
         return write_answers(Path(out), answers, len(found), force=force, events=events or Events())
 
     def explain(
@@ -292,7 +290,7 @@ class Run(ArrayRun):
             names = str(self.path), self.dataset.name
             found = evaluate(open_seeds, asked, names, where.threads)
             try:
-                save_evaluation(self.file(""), found.to_dict(), found.arrays())
+                files.save_evaluation(self.file(""), found.to_dict(), found.arrays())
             except (OSError, WhereofError) as error:
                 (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
         return found
@@ -317,9 +315,9 @@ class Run(ArrayRun):
 
         if examples < 0:
             raise WhereofError(f"examples is {examples}; give a number from 0 on")
-        check_free(Path(out), force=force)
+        files.check_free(Path(out), force=force)
         found, notes = list[Evaluation](), list[str]()
-        for path in [] if self.path is None else find_evaluations(self.path):
+        for path in [] if self.path is None else files.find_evaluations(self.path):
             try:
                 found.append(Evaluation.read(path))
             except WhereofError as error:
@@ -338,7 +336,7 @@ class Run(ArrayRun):
             examples = 0
         made = datetime.now(UTC).isoformat(timespec="seconds")
         page = report_page(self.about, found, [*self._examples(examples)], notes, made)
-        write_text(Path(out), page, force=force)
+        files.write_text(Path(out), page, force=force)
         return Path(out)
 
     def _examples(self, n: int) -> Iterator["Explanation"]:

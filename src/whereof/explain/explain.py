@@ -24,7 +24,7 @@ from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
-from whereof.run.stored import Arrays
+from whereof.run.files import Arrays
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 PARTS = ("subject", "relation", "object", "rival")

@@ -13,7 +13,7 @@ from whereof.events import Events
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction, Standings, Trained
 from whereof.registry import METHODS, add, load, names
-from whereof.run.stored import Arrays
+from whereof.run.files import Arrays
 from whereof.types import FactIds, Numbers
 
 NEEDS = {"trace", "checkpoints", "recipe", "retraining", "sigmoid loss"}

@@ -17,7 +17,7 @@ from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.models.scoring import Scorer, score_all, softmax
 from whereof.predict.prediction import Prediction
-from whereof.run.stored import Store
+from whereof.run.files import Store
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows

@@ -29,7 +29,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocols.leave_one_out import Truth, _share_of_best
 from whereof.evaluate.sample import Sample
 from whereof.predict.prediction import Prediction
-from whereof.run.stored import find_evaluations
+from whereof.run.files import find_evaluations
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
 ALL = EvaluateOptions(protocols="leave-one-out", methods=METHODS)
