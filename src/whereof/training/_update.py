@@ -12,9 +12,12 @@ UNIT = CONSTRAINT_IDS["unit"]
 
 
 @inlined
-def update_rows(side, direction, rule, pace, block, scratch, count):
-    """Update every touched row of a table once, then apply the constraint."""
-    table, touched = side.table, side.touched
+def update_rows(side, starts, direction, work, pace, block, count):
+    """Update every touched row of a table once, then apply the constraint.
+
+    starts: where a fact's trace records its subject and its object, or twice its relation.
+    """
+    table, touched, rule, scratch = side.table, side.touched, work.rule, work.scratch
     keeps_negatives = table.negatives.shape[0] > 0
     if not keeps_negatives:
         gradient = scratch.gradient[: side.width]
@@ -23,7 +26,7 @@ def update_rows(side, direction, rule, pace, block, scratch, count):
         row = touched.ids[slot]
         touched.slot_of[row] = -1
         if keeps_negatives or not is_plain(touched, slot):
-            _update_row(side, slot, direction, rule, pace, scratch)
+            _update_row(side, slot, starts, direction, rule, pace, scratch)
         if side.constrained:
             project(table, row, side.width, rule)
         if rule.deferred:
@@ -32,7 +35,7 @@ def update_rows(side, direction, rule, pace, block, scratch, count):
 
 
 @inlined
-def _update_row(side, slot, direction, rule, pace, scratch):
+def _update_row(side, slot, starts, direction, rule, pace, scratch):
     """Update one row in two stages, between which its change can be split among facts."""
     row, width = side.touched.ids[slot], side.width
     state, gradient = side.table.state[row], scratch.gradient[:width]
@@ -41,7 +44,7 @@ def _update_row(side, slot, direction, rule, pace, scratch):
     prepare(rule.optimizer, pace, state, gradient, scale, carry)
     if side.table.owned.shape[0] > 0:
         _copy(gradient, scratch.rest)
-        _credit(side, slot, n_owners, direction, rule, pace, scratch)
+        _credit(side, slot, n_owners, starts, direction, rule, pace, scratch)
     if side.table.negatives.shape[0] > 0:
         _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
         _add(side.table.negatives[row], share)
@@ -81,7 +84,7 @@ def _owns(touched, slot, touch, scratch):
 
 
 @inlined
-def _credit(side, slot, n_owners, direction, rule, pace, scratch):
+def _credit(side, slot, n_owners, starts, direction, rule, pace, scratch):
     """Split a row's change among its owners, before any projection.
 
     An owner's share is its own gradient through the common preconditioner, plus an equal part of
@@ -103,7 +106,7 @@ def _credit(side, slot, n_owners, direction, rule, pace, scratch):
             if rule.source_credit:
                 share_by_source(rule.optimizer, pace, side.table.state[row], own, share)
             is_subject = scratch.facts[f, 2 * direction] == row
-            start = side.subject_start if is_subject else side.object_start
+            start = starts[0] if is_subject else starts[1]
             _add(scratch.credits[f, start:], share)
         touch = touched.following[touch]
 

@@ -20,7 +20,7 @@ from whereof.training._update import norm, project, update_rows
 from whereof.training.losses import SOFTMAX, SQUARED, sigmoid_loss, softmax_loss, squared_loss
 from whereof.training.optimizers import N_TAILS, catch_up, pace_of
 from whereof.training.sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
-from whereof.training.tables import NEGATIVE, OWN_OBJECT, OWN_VECTOR, Side, touch_rows
+from whereof.training.tables import NEGATIVE, OWN_OBJECT, OWN_VECTOR, touch_rows
 
 STEP_VERSION = 1
 """Raise it whenever a step computes other numbers: what was trained by another step is retrained.
@@ -55,9 +55,10 @@ def run_steps(model, facts, removed, work, block, trace, clock, span):
             rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
             pace = pace_of(rule, rate, count[0], scratch.gradient)
             scratch.credits[:n_live] = 0
-            update_rows(_entity_side(work), direction, rule, pace, block, scratch, count[0])
-            relations = _relation_side(work, direction)
-            update_rows(relations, direction, rule, pace, block, scratch, count[0])
+            across = rule.entity_width + rule.relation_width
+            update_rows(work.entities, (0, across), direction, work, pace, block, count[0])
+            start = rule.entity_width + direction * across
+            update_rows(work.relations, (start, start), direction, work, pace, block, count[0])
             if trace.shape[0] > 0:
                 for f in range(n_live):
                     record(trace[scratch.fact_ids[f]], scratch.credits[f])
@@ -67,7 +68,7 @@ def run_steps(model, facts, removed, work, block, trace, clock, span):
 def _gather(facts, removed, order, direction, work):
     """Collect a batch's facts without removed ones, in the given direction."""
     scratch = work.scratch
-    n_live, n_relations = 0, work.relations.state.shape[0] // 2
+    n_live, n_relations = 0, work.relations.table.state.shape[0] // 2
     for fact in order:
         if removed.shape[0] > 0 and removed[fact]:
             continue
@@ -80,62 +81,30 @@ def _gather(facts, removed, order, direction, work):
 
 
 @inlined
-def _entity_side(work):
-    rule, scratch = work.rule, work.scratch
-    return Side(
-        table=work.entities,
-        touched=scratch.entities,
-        vectors=scratch.d_subject,
-        width=rule.entity_width,
-        parts=rule.entity_parts,
-        constrained=rule.constrained,
-        subject_start=0,
-        object_start=rule.entity_width + rule.relation_width,
-    )
-
-
-@inlined
-def _relation_side(work, direction):
-    rule, scratch = work.rule, work.scratch
-    start = rule.entity_width + direction * (rule.entity_width + rule.relation_width)
-    return Side(
-        table=work.relations,
-        touched=scratch.relations,
-        vectors=scratch.d_relation,
-        width=rule.relation_width,
-        parts=rule.relation_parts,
-        constrained=rule.constrained_relations,
-        subject_start=start,
-        object_start=start,
-    )
-
-
-@inlined
 def _score(model, f, direction, work, block, count, meter):
     """First pass over one fact: its loss, its gradients, and the rows it touches."""
     query, query_vjp = model
-    rule, scratch, entities = work.rule, work.scratch, work.entities
+    rule, scratch, entities, relations = work.rule, work.scratch, work.entities, work.relations
     s, r, o = scratch.facts[f]
-    width = rule.entity_width
+    rows, width, q = entities.table.state, entities.width, scratch.query[f]
     candidates = _candidates(f, direction, work.draw, block, scratch)
     scores = scratch.scores[: candidates.shape[0]]
     if rule.deferred:
         _read(work, s, r, candidates, block, count)
-    subject, relation = entities.state[s, :width], work.relations.state[r, : rule.relation_width]
-    q = scratch.query[f]
+    subject, relation = rows[s, :width], relations.table.state[r, : relations.width]
     query(subject, relation, q)
     if meter.shape[0] > ENTITY_NORM:
-        _measure(query_vjp, f, subject, relation, entities.state[o, :width], rule, scratch, meter)
-    score_rows(rule.match, q, entities.state, candidates, width, scores)
+        _measure(query_vjp, f, subject, relation, rows[o, :width], work, meter)
+    score_rows(rule.match, q, rows, candidates, width, scores)
     meter[LOSS] += _loss(scores, scratch.fact_ids[f], work)
     meter[FACTS] += 1
     scratch.d_query[:] = 0
-    add_query_gradients(rule.match, q, entities.state, candidates, scores, width, scratch.d_query)
-    query_vjp(subject, relation, scratch.d_query, scratch.d_subject[f], scratch.d_relation[f])
-    touch_rows(scratch.entities, candidates[:1], f, OWN_OBJECT, scores)
-    touch_rows(scratch.entities, candidates[1:], f, NEGATIVE, scores[1:])
-    touch_rows(scratch.entities, scratch.facts[f, :1], f, OWN_VECTOR, scores)
-    touch_rows(scratch.relations, scratch.facts[f, 1:2], f, OWN_VECTOR, scores)
+    add_query_gradients(rule.match, q, rows, candidates, scores, width, scratch.d_query)
+    query_vjp(subject, relation, scratch.d_query, entities.vectors[f], relations.vectors[f])
+    touch_rows(entities.touched, candidates[:1], f, OWN_OBJECT, scores)
+    touch_rows(entities.touched, candidates[1:], f, NEGATIVE, scores[1:])
+    touch_rows(entities.touched, scratch.facts[f, :1], f, OWN_VECTOR, scores)
+    touch_rows(relations.touched, scratch.facts[f, 1:2], f, OWN_VECTOR, scores)
 
 
 @inlined
@@ -162,51 +131,50 @@ def _candidates(f, direction, draw, block, scratch):
 @inlined
 def _read(work, s, r, candidates, block, count):
     """Apply pending drift to every row that a fact reads."""
-    entities, relations, rule, change = work.entities, work.relations, work.rule, work.scratch.share
-    _read_row(entities, s, change[: rule.entity_width], rule.constrained, rule, block, count)
-    relation_change = change[: rule.relation_width]
-    _read_row(relations, r, relation_change, rule.constrained_relations, rule, block, count)
+    entities, state, drift = work.entities, work.entities.table.state, work.entities.table.drift
+    _read_row(entities, s, work, block, count)
+    _read_row(work.relations, r, work, block, count)
     for j in range(candidates.shape[0]):
         if j + AHEAD < candidates.shape[0]:
-            prefetch_row(entities.state, candidates[j + AHEAD], entities.state.shape[1])
-            if entities.drift.shape[0] > 0:
-                prefetch_row(entities.drift, candidates[j + AHEAD], rule.entity_width)
-            prefetch_row(entities.tails, candidates[j + AHEAD], N_TAILS)
-        row, entity_change = candidates[j], change[: rule.entity_width]
-        _read_row(entities, row, entity_change, rule.constrained, rule, block, count)
+            prefetch_row(state, candidates[j + AHEAD], state.shape[1])
+            if drift.shape[0] > 0:
+                prefetch_row(drift, candidates[j + AHEAD], entities.width)
+            prefetch_row(entities.table.tails, candidates[j + AHEAD], N_TAILS)
+        _read_row(entities, candidates[j], work, block, count)
 
 
 @inlined
-def _read_row(table, row, change, constrained, rule, block, count):
+def _read_row(side, row, work, block, count):
     """Apply pending drift to a row, up to `count`; a row is projected whenever it moves."""
-    if table.touched[row] < count:
-        catch_up(table, row, change, rule, block, count)
-        if constrained:
-            project(table, row, change.shape[0], rule)
+    if side.table.touched[row] < count:
+        change = work.scratch.share[: side.width]
+        catch_up(side.table, row, change, work.rule, block, count)
+        if side.constrained:
+            project(side.table, row, side.width, work.rule)
 
 
 @kernel
-def read_rows(table, change, constrained, rule, block, count):
-    """Apply pending drift to a whole table; change: working memory for one row."""
-    for row in range(table.state.shape[0]):
-        _read_row(table, row, change, constrained, rule, block, count)
+def read_rows(side, work, block, count):
+    """Apply pending drift to a whole table."""
+    for row in range(side.table.state.shape[0]):
+        _read_row(side, row, work, block, count)
 
 
 @inlined
-def _measure(query_vjp, f, subject, relation, target, rule, scratch, meter):
+def _measure(query_vjp, f, subject, relation, target, work, meter):
     """Update the largest row norms and the largest |d score / d row|, the Lipschitz constant.
 
     For DistMult the three gradients are r * o, s * o and s * r, the products in the paper.
     """
-    q, d_query, width = scratch.query[f], scratch.d_query, rule.entity_width
-    d_subject, d_relation = scratch.d_subject[f], scratch.d_relation[f]
-    d_object = scratch.own[:width]
+    width, kind = work.entities.width, work.rule.match
+    q, d_query, d_object = work.scratch.query[f], work.scratch.d_query, work.scratch.own[:width]
+    d_subject, d_relation = work.entities.vectors[f], work.relations.vectors[f]
     meter[ENTITY_NORM] = max(meter[ENTITY_NORM], norm(subject), norm(target))
     meter[RELATION_NORM] = max(meter[RELATION_NORM], norm(relation))
     d_query[:] = 0
     d_object[:] = 0
-    add_query_gradient(rule.match, q, target, 1, width, d_query)
-    add_row_gradient(rule.match, q, target, 1, width, d_object)
+    add_query_gradient(kind, q, target, 1, width, d_query)
+    add_row_gradient(kind, q, target, 1, width, d_object)
     query_vjp(subject, relation, d_query, d_subject, d_relation)
     slope = max(norm(d_subject), norm(d_relation), norm(d_object))
     meter[LIPSCHITZ] = max(meter[LIPSCHITZ], slope)

@@ -1,5 +1,6 @@
 """Records that kernels take as arguments: named arrays and numbers."""
 
+from collections import namedtuple
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -84,102 +85,79 @@ class Block(NamedTuple):
     fades: Any  # (horizon,) float64 beta2^n
 
 
-class Touched(NamedTuple):
-    """The touched rows of one table, each with a list of how facts touch it.
+class Side(NamedTuple):
+    """One table, with what the facts of a batch do to its rows."""
 
-    The first touch of a row has the number of the row's slot. Further touches are numbered from the
-    capacity on.
-    """
-
-    sizes: Any  # (2,) number of rows, number of further touches
-    slot_of: Any  # (n,) int32 position of a row in `ids`, or -1
-    ids: Any  # (capacity,) int32
-    following: Any  # (2 * capacity,) int32 next touch of the same row, or -1
-    fact: Any  # (2 * capacity,) int32 position in the batch
-    kind: Any  # (2 * capacity,) int8
-    weight: Any  # (2 * capacity,) d loss / d score
-
-
-class StepScratch(NamedTuple):
-    """Working memory for one batch."""
-
-    facts: Any  # (batch, 3) subject, relation, object in the current direction
-    fact_ids: Any  # (batch,) int64
-    query: Any  # (batch, query width)
-    d_subject: Any  # (batch, entity width)
-    d_relation: Any  # (batch, relation width)
-    candidates: Any  # (most candidates,) int32
-    scores: Any  # (most candidates,)
-    d_query: Any  # (query width,)
-    gradient: Any  # (widest row,), like the next five
-    own: Any
-    rest: Any
-    share: Any
-    scale: Any
-    carry: Any
-    credits: Any  # (batch, trace width)
-    entities: Touched
-    relations: Touched
+    table: RowTable
+    touched: Any
+    vectors: Any  # (batch, width) gradients with respect to the facts' subject or relation rows
+    width: int
+    parts: int
+    constrained: bool
 
 
 class Work(NamedTuple):
     """Everything that the kernels of a training run read and write."""
 
-    entities: RowTable
-    relations: RowTable
+    entities: Side
+    relations: Side
     rule: Rule
     draw: Draw
-    scratch: StepScratch
+    scratch: Any
     targets: Any  # (n_facts,) targets of the squared loss; else empty
 
 
-class Side(NamedTuple):
-    """One table during an update."""
-
-    table: RowTable
-    touched: Touched
-    vectors: Any  # (batch, width) gradients with respect to the facts' subject or relation rows
-    width: int
-    parts: int
-    constrained: bool
-    subject_start: int  # start of the row's slot in the trace
-    object_start: int
+_Scratch = namedtuple(
+    "_Scratch",
+    "facts fact_ids query candidates scores d_query credits gradient own rest share scale carry",
+)
+_Touched = namedtuple("_Touched", "sizes slot_of ids following fact kind weight")
 
 
-def allocate_scratch(
-    rule: Rule, draw: Draw, tables: tuple[RowTable, RowTable], trace_width: int, dtype: Any
-) -> StepScratch:
-    """Allocate working memory for a batch."""
-    batch, widest = rule.batch_size, max(rule.entity_width, rule.relation_width)
-    entities, relations = (len(table.state) for table in tables)
+def allocate_work(
+    rule: Rule, draw: Draw, tables: tuple[RowTable, RowTable], trace_width: int, targets: Any
+) -> Work:
+    """Allocate working memory for batches, in the precision of the targets."""
+    batch, dtype = rule.batch_size, targets.dtype
     n_candidates = 1 + max(draw.objects[2], draw.subjects[2])
+    widest = max(rule.entity_width, rule.relation_width)
     vectors = ("gradient", "own", "rest", "share", "scale", "carry")
-    return StepScratch(
-        facts=np.zeros((batch, 3), np.int64),
+    scratch = _Scratch(
+        facts=np.zeros((batch, 3), np.int64),  # subject, relation, object in the current direction
         fact_ids=np.zeros(batch, np.int64),
         query=np.zeros((batch, rule.query_width), dtype),
-        d_subject=np.zeros((batch, rule.entity_width), dtype),
-        d_relation=np.zeros((batch, rule.relation_width), dtype),
         candidates=np.zeros(n_candidates, np.int32),
         scores=np.zeros(n_candidates, dtype),
         d_query=np.zeros(rule.query_width, dtype),
-        **{name: np.zeros(widest, dtype) for name in vectors},
         credits=np.zeros((batch, trace_width), dtype),
-        entities=allocate_touched(entities, batch * (n_candidates + 1), dtype),
-        relations=allocate_touched(relations, batch, dtype),
+        **{name: np.zeros(widest, dtype) for name in vectors},
     )
 
+    def side(table: RowTable, most: int, width: int, parts: int, constrained: bool) -> Side:
+        touched = _allocate_touched(len(table.state), batch * most, dtype)
+        return Side(table, touched, np.zeros((batch, width), dtype), width, parts, constrained)
 
-def allocate_touched(n_rows: int, capacity: int, dtype: Any) -> Touched:
-    """Allocate memory for as many touches as a batch can make."""
-    return Touched(
-        sizes=np.zeros(2, np.int64),
-        slot_of=np.full(n_rows, -1, np.int32),
+    entities, relations = (
+        side(tables[0], n_candidates + 1, rule.entity_width, rule.entity_parts, rule.constrained),
+        side(tables[1], 1, rule.relation_width, rule.relation_parts, rule.constrained_relations),
+    )
+    return Work(entities, relations, rule, draw, scratch, targets)
+
+
+def _allocate_touched(n_rows: int, capacity: int, dtype: Any) -> _Touched:
+    """Memory for the touched rows of one table, each with a list of how facts touch it.
+
+    The first touch of a row has the number of the row's slot. Further touches are numbered from the
+    capacity on.
+    """
+    return _Touched(
+        sizes=np.zeros(2, np.int64),  # number of rows, number of further touches
+        slot_of=np.full(n_rows, -1, np.int32),  # position of a row in `ids`, or -1
         ids=np.zeros(capacity, np.int32),
-        following=np.zeros(2 * capacity, np.int32),
-        fact=np.zeros(2 * capacity, np.int32),
+        following=np.zeros(2 * capacity, np.int32),  # next touch of the same row, or -1
+        fact=np.zeros(2 * capacity, np.int32),  # position in the batch
         kind=np.zeros(2 * capacity, np.int8),
-        weight=np.zeros(2 * capacity, dtype),
+        weight=np.zeros(2 * capacity, dtype),  # d loss / d score
     )
 
 

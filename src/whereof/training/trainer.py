@@ -11,7 +11,7 @@ from whereof.errors import WhereofError
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
-from whereof.training.tables import Ledgers, RowTable, Work, allocate_scratch
+from whereof.training.tables import Ledgers, RowTable, allocate_work
 from whereof.training.timeline import NO_FACTS
 
 
@@ -100,13 +100,12 @@ class Trainer(Training):
         super().__init__(problem, trace, len(METER) if ledgers else ENTITY_NORM)
         dtype, self.removed = np.dtype(problem.config.precision), removed
         self.timeline = problem.timeline(removed)
-        self.rule, self.draw = problem.rule, problem.draw
-        self.tables = problem.tables(ledgers)
-        scratch = allocate_scratch(self.rule, self.draw, self.tables, problem.trace_width, dtype)
+        self.rule = problem.rule
+        self.tables, model = problem.tables(ledgers), problem.model
         used = problem.targets if problem.config.rated else None
         targets = np.zeros(0, dtype) if used is None else used.astype(dtype)
-        self._work = Work(*self.tables, self.rule, self.draw, scratch, targets)
-        model = problem.model
+        trace_width = problem.trace_width
+        self._work = allocate_work(self.rule, problem.draw, self.tables, trace_width, targets)
         self._model = (
             row_function(model.query, 3, dtype.name),
             row_function(model.query_vjp, 5, dtype.name),
@@ -152,17 +151,13 @@ class Trainer(Training):
         """The tables themselves, or up-to-date copies if rows have pending drift."""
         if not self.rule.deferred:
             return self.tables
-        rule, count = self.rule, int(self.count[0])
         entities, relations = (
-            RowTable(*(array.copy() for array in table)) for table in self.tables
+            side._replace(table=RowTable(*(array.copy() for array in side.table)))
+            for side in (self._work.entities, self._work.relations)
         )
-        share = self._work.scratch.share
-        for table, width, constrained in (
-            (entities, rule.entity_width, rule.constrained),
-            (relations, rule.relation_width, rule.constrained_relations),
-        ):
-            read_rows(table, share[:width], constrained, rule, self._block, count)
-        return entities, relations
+        for side in (entities, relations):
+            read_rows(side, self._work, self._block, int(self.count[0]))
+        return entities.table, relations.table
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         return self._snapshot(self.tables, self._block.first_count)
