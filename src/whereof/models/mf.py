@@ -1,13 +1,9 @@
 """Matrix factorisation of two-way data (users and items), with or without biases."""
 
+from dataclasses import replace
 from typing import Any
 
 from whereof.models.model import CudaCode, Model, Widths
-
-_CITATION = (
-    "Koren, Bell and Volinsky, Matrix Factorization Techniques for Recommender Systems, "
-    "Computer 42(8), 2009"
-)
 
 
 def query(s: Any, r: Any, q: Any) -> None:
@@ -40,7 +36,8 @@ MODEL = Model(
     name="mf",
     title="Matrix factorisation",
     formula="<s, o>",
-    citation=_CITATION,
+    citation="Koren, Bell and Volinsky, Matrix Factorization Techniques for Recommender Systems, "
+    "Computer 42(8), 2009",
     match="dot",
     widths=lambda dim: Widths(entity=dim, relation=0, query=dim),
     query=query,
@@ -52,16 +49,14 @@ MODEL = Model(
     ),
 )
 
-BIASED = Model(
+BIASED = replace(
+    MODEL,
     name="mf-biased",
     title="Matrix factorisation with biases",
     formula="<s, o> + b_s + b_o",
-    citation=_CITATION,
-    match="dot",
     widths=lambda dim: Widths(entity=dim + 1, relation=0, query=dim + 2),
     query=biased_query,
     query_vjp=biased_query_vjp,
-    two_way=True,
     cuda=CudaCode(
         query="""
             FOR_EACH(k, WIDTH) q[k] = k < WIDTH - 1 ? s[k] : 1;

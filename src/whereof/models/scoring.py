@@ -1,7 +1,6 @@
 """Scores of candidates with trained rows, shared by evaluation, prediction and explanation."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,9 @@ class Scorer:
         dtype = precision or self.entity_rows.dtype.name
         entities = np.ascontiguousarray(self.entity_rows[given], dtype)
         rows = np.ascontiguousarray(self.relation_rows[relations], dtype)
-        out = np.empty((len(entities), self.query_width), dtype)
+        widths = self.model.widths(2)
+        offset = widths.query - widths.entity
+        out = np.empty((len(entities), entities.shape[1] + offset), dtype)
         _fill_queries(row_function(self.model.query, 3, dtype), entities, rows, out)
         return out
 
@@ -55,17 +56,6 @@ class Scorer:
     def _placed(self, scores: Rows) -> Rows:
         real = scores.dtype.type
         return np.asarray(scores * real(self.scale) + real(self.offset))
-
-    @property
-    def query_width(self) -> int:
-        """The width of a query: that of a row, plus one if queries have an offset."""
-        return int(self.entity_rows.shape[1]) + _n_offsets(self.model)
-
-
-@lru_cache
-def _n_offsets(model: Model) -> int:
-    widths = model.widths(2)
-    return widths.query - widths.entity
 
 
 class Softmax(NamedTuple):

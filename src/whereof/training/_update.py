@@ -4,7 +4,7 @@ import math
 
 from whereof._jit import inlined, kernel
 from whereof.models.match import add_row_gradient
-from whereof.training.optimizers import mark, move_rows, prepare, share_by_source
+from whereof.training.optimizers import add, mark, move_rows, prepare, share_by_source
 from whereof.training.tables import NEGATIVE, OWN_OBJECT, OWN_VECTOR, is_plain
 
 CONSTRAINT_IDS = {"none": 0, "unit": 1, "max": 2}
@@ -47,9 +47,9 @@ def _update_row(side, slot, starts, direction, rule, pace, scratch):
         _credit(side, slot, n_owners, starts, direction, rule, pace, scratch)
     if side.table.negatives.shape[0] > 0:
         _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
-        _add(side.table.negatives[row], share)
+        add(side.table.negatives[row], share)
     _share(1, carry, scale, gradient, share)
-    _add(state, share)
+    add(state, share)
 
 
 @inlined
@@ -63,7 +63,7 @@ def _gradient(side, slot, only, rule, scratch, gradient):
         f, kind = touched.fact[touch], touched.kind[touch]
         if only < 0 or only == f:
             if kind == OWN_VECTOR:
-                _add(gradient, side.vectors[f])
+                add(gradient, side.vectors[f])
             else:
                 q, weight = scratch.query[f], touched.weight[touch]
                 add_row_gradient(rule.match, q, state, weight, side.width, gradient)
@@ -102,12 +102,12 @@ def _credit(side, slot, n_owners, starts, direction, rule, pace, scratch):
                 _gradient(side, slot, f, rule, scratch, own)
             _subtract(scratch.rest, own)
             _share(1 / n_owners, scratch.carry, scratch.scale, own, share)
-            _add(side.table.owned[row], share)
+            add(side.table.owned[row], share)
             if rule.source_credit:
                 share_by_source(rule.optimizer, pace, side.table.state[row], own, share)
             is_subject = scratch.facts[f, 2 * direction] == row
             start = starts[0] if is_subject else starts[1]
-            _add(scratch.credits[f, start:], share)
+            add(scratch.credits[f, start:], share)
         touch = touched.following[touch]
 
 
@@ -118,12 +118,6 @@ def _credit(side, slot, n_owners, starts, direction, rule, pace, scratch):
 def _copy(vector, to):
     for k in range(min(vector.shape[0], to.shape[0])):
         to[k] = vector[k]
-
-
-@kernel
-def _add(total, vector):
-    for k in range(vector.shape[0]):
-        total[k] += vector[k]
 
 
 @kernel

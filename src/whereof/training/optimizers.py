@@ -39,16 +39,9 @@ def pace_of(rule, rate, count, like):
     if rule.optimizer == ADAM:
         correction = math.sqrt(1 - rule.beta2**count)
         step = rate * correction / (1 - rule.beta1**count)
-    return Pace(
-        rate=real(rate),
-        step=real(step),
-        correction=real(correction),
-        epsilon=real(rule.epsilon),
-        beta1=real(rule.beta1),
-        beta2=real(rule.beta2),
-        rest1=real(1 - rule.beta1),
-        rest2=real(1 - rule.beta2),
-    )
+    beta1, beta2, rest1, rest2 = rule.beta1, rule.beta2, 1 - rule.beta1, 1 - rule.beta2
+    moments = real(beta1), real(beta2), real(rest1), real(rest2)
+    return Pace(real(rate), real(step), real(correction), real(rule.epsilon), *moments)
 
 
 @kernel
@@ -165,9 +158,9 @@ def catch_up(table, row, change, rule, block, count):
     fade1 = block.powers[min(missed, block.powers.shape[0] - 1), 0]
     fade2 = block.fades[missed] if missed < block.fades.shape[0] else rule.beta2**missed
     _drift(table.state[row], series, fade1, fade2, rule.epsilon, change)
-    _drifted(table.state[row], change)
+    add(table.state[row], change)
     if table.drift.shape[0] > 0:
-        _drifted(table.drift[row], change)
+        add(table.drift[row], change)
     mark(table, row, count, block)
 
 
@@ -189,9 +182,10 @@ def _drift(state, series, fade1, fade2, epsilon, change):
 
 
 @kernel
-def _drifted(row, change):
-    for k in range(change.shape[0]):
-        row[k] += change[k]
+def add(total, vector):
+    """total += vector, for as many numbers as the vector has."""
+    for k in range(vector.shape[0]):
+        total[k] += vector[k]
 
 
 @kernel
