@@ -32,20 +32,21 @@ def score_rows(kind, q, rows, ids, width, scores):
     # vectorisation.
     if kind == DOT:
         for j in range(ids.shape[0]):
-            _prefetch_ahead(rows, ids, j, width)
+            prefetch_ahead(rows, ids, j, width)
             scores[j] = _dot(q, rows[ids[j]], width)
     elif kind == L1:
         for j in range(ids.shape[0]):
-            _prefetch_ahead(rows, ids, j, width)
+            prefetch_ahead(rows, ids, j, width)
             scores[j] = -_distance_l1(q, rows[ids[j]], width)
     else:
         for j in range(ids.shape[0]):
-            _prefetch_ahead(rows, ids, j, width)
+            prefetch_ahead(rows, ids, j, width)
             scores[j] = -_distance_l2(q, rows[ids[j]], width)
 
 
 @inlined
-def _prefetch_ahead(rows, ids, j, width):
+def prefetch_ahead(rows, ids, j, width):
+    """Prefetch a row that a loop over ids, which is at place j, will soon come to."""
     if j + AHEAD < ids.shape[0]:
         prefetch_row(rows, ids[j + AHEAD], width)
 

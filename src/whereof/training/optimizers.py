@@ -8,8 +8,8 @@ program of the paper's authors.
 import math
 from typing import Any, NamedTuple
 
-from whereof._jit import inlined, kernel, prefetch_row
-from whereof.models.match import AHEAD, DOT, add_row_gradient
+from whereof._jit import inlined, kernel
+from whereof.models.match import DOT, add_row_gradient, prefetch_ahead
 from whereof.training.tables import is_plain
 
 OPTIMIZER_IDS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
@@ -47,20 +47,18 @@ def pace_of(rule, rate, count, like):
 @kernel
 def move_rows(rule, pace, state, touched, queries, gradient):
     """Update rows that one fact touches as a negative: each by weight * d score / d row."""
-    width, n_rows = gradient.shape[0], touched.sizes[0]
+    width, ids = gradient.shape[0], touched.ids[: touched.sizes[0]]
     if rule.optimizer == ADAM and rule.match == DOT:  # the fast path: the gradient is not stored
-        for slot in range(n_rows):
-            if slot + AHEAD < n_rows:
-                prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
+        for slot in range(ids.shape[0]):
+            prefetch_ahead(state, ids, slot, state.shape[1])
             if is_plain(touched, slot):
                 q, weight = queries[touched.fact[slot]], touched.weight[slot]
-                _move_adam(pace, state[touched.ids[slot]], width, weight, q)
+                _move_adam(pace, state[ids[slot]], width, weight, q)
         return
-    for slot in range(n_rows):
-        if slot + AHEAD < n_rows:
-            prefetch_row(state, touched.ids[slot + AHEAD], state.shape[1])
+    for slot in range(ids.shape[0]):
+        prefetch_ahead(state, ids, slot, state.shape[1])
         if is_plain(touched, slot):
-            row, q = state[touched.ids[slot]], queries[touched.fact[slot]]
+            row, q = state[ids[slot]], queries[touched.fact[slot]]
             gradient[:] = 0
             add_row_gradient(rule.match, q, row, touched.weight[slot], width, gradient)
             _move(rule.optimizer, pace, row, gradient)

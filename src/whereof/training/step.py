@@ -7,12 +7,12 @@ that own it.
 
 import numpy as np
 
-from whereof._jit import inlined, kernel, prefetch_row
+from whereof._jit import inlined, kernel
 from whereof.models.match import (
-    AHEAD,
     add_query_gradient,
     add_query_gradients,
     add_row_gradient,
+    prefetch_ahead,
     score_rows,
 )
 from whereof.training._trace import record
@@ -34,19 +34,18 @@ LOSS, FACTS, ENTITY_NORM, RELATION_NORM, LIPSCHITZ = range(len(METER))
 
 
 @kernel
-def run_steps(model, facts, removed, work, block, trace, clock, span):
+def run_steps(model, work, block, trace, clock, span):
     """Train on the facts at positions span = (start, stop) of a block.
 
-    model: (query, query_vjp); facts: (n_facts, 3); removed: (n_facts,) bool, or empty;
-    trace: (n_facts, width), or empty; clock: number of updates so far (1,) and a meter, see METER,
-    which may lack the norms.
+    model: (query, query_vjp); trace: (n_facts, width), or empty; clock: number of updates so far
+    (1,) and a meter, see METER, which may lack the norms.
     """
     rule, scratch = work.rule, work.scratch
     count, meter = clock
     for first in range(span[0], span[1], rule.batch_size):
         last = min(first + rule.batch_size, block.order.shape[0])
         for direction in range(rule.n_directions):
-            n_live = _gather(facts, removed, block.order[first:last], direction, work)
+            n_live = _gather(block.order[first:last], direction, work)
             if n_live == 0:
                 continue
             for f in range(n_live):
@@ -65,9 +64,9 @@ def run_steps(model, facts, removed, work, block, trace, clock, span):
 
 
 @inlined
-def _gather(facts, removed, order, direction, work):
+def _gather(order, direction, work):
     """Collect a batch's facts without removed ones, in the given direction."""
-    scratch = work.scratch
+    facts, removed, scratch = work.facts, work.removed, work.scratch
     n_live, n_relations = 0, work.relations.table.state.shape[0] // 2
     for fact in order:
         if removed.shape[0] > 0 and removed[fact]:
@@ -135,11 +134,10 @@ def _read(work, s, r, candidates, block, count):
     _read_row(entities, s, work, block, count)
     _read_row(work.relations, r, work, block, count)
     for j in range(candidates.shape[0]):
-        if j + AHEAD < candidates.shape[0]:
-            prefetch_row(state, candidates[j + AHEAD], state.shape[1])
-            if drift.shape[0] > 0:
-                prefetch_row(drift, candidates[j + AHEAD], entities.width)
-            prefetch_row(entities.table.tails, candidates[j + AHEAD], N_TAILS)
+        prefetch_ahead(state, candidates, j, state.shape[1])
+        if drift.shape[0] > 0:
+            prefetch_ahead(drift, candidates, j, entities.width)
+        prefetch_ahead(entities.table.tails, candidates, j, N_TAILS)
         _read_row(entities, candidates[j], work, block, count)
 
 

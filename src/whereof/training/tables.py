@@ -2,11 +2,14 @@
 
 from collections import namedtuple
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whereof._jit import inlined
+
+if TYPE_CHECKING:
+    from whereof.training.problem import Problem
 
 NEGATIVE, OWN_OBJECT, OWN_VECTOR = 0, 1, 2
 """How a fact touches a row: as a negative, as its object, or as its subject or relation."""
@@ -104,6 +107,8 @@ class Work(NamedTuple):
     rule: Rule
     draw: Draw
     scratch: Any
+    facts: Any  # (n_facts, 3)
+    removed: Any  # (n_facts,) bool, or empty
     targets: Any  # (n_facts,) targets of the squared loss; else empty
 
 
@@ -114,12 +119,10 @@ _Scratch = namedtuple(
 _Touched = namedtuple("_Touched", "sizes slot_of ids following fact kind weight")
 
 
-def allocate_work(
-    rule: Rule, draw: Draw, tables: tuple[RowTable, RowTable], trace_width: int, targets: Any
-) -> Work:
-    """Allocate working memory for batches, in the precision of the targets."""
-    batch, dtype = rule.batch_size, targets.dtype
-    n_candidates = 1 + max(draw.objects[2], draw.subjects[2])
+def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], removed: Any) -> Work:
+    """Allocate working memory for the batches of a problem."""
+    rule, draw, dtype = problem.rule, problem.draw, np.dtype(problem.config.precision)
+    batch, n_candidates = rule.batch_size, 1 + max(draw.objects[2], draw.subjects[2])
     widest = max(rule.entity_width, rule.relation_width)
     vectors = ("gradient", "own", "rest", "share", "scale", "carry")
     scratch = _Scratch(
@@ -129,7 +132,7 @@ def allocate_work(
         candidates=np.zeros(n_candidates, np.int32),
         scores=np.zeros(n_candidates, dtype),
         d_query=np.zeros(rule.query_width, dtype),
-        credits=np.zeros((batch, trace_width), dtype),
+        credits=np.zeros((batch, problem.trace_width), dtype),
         **{name: np.zeros(widest, dtype) for name in vectors},
     )
 
@@ -141,7 +144,8 @@ def allocate_work(
         side(tables[0], n_candidates + 1, rule.entity_width, rule.entity_parts, rule.constrained),
         side(tables[1], 1, rule.relation_width, rule.relation_parts, rule.constrained_relations),
     )
-    return Work(entities, relations, rule, draw, scratch, targets)
+    targets = np.asarray(problem.targets if problem.config.rated else (), dtype)
+    return Work(entities, relations, rule, draw, scratch, problem.facts, removed, targets)
 
 
 def _allocate_touched(n_rows: int, capacity: int, dtype: Any) -> _Touched:

@@ -98,18 +98,11 @@ class Trainer(Training):
         ledgers: Ledgers = Ledgers.SHARES,
     ) -> None:
         super().__init__(problem, trace, len(METER) if ledgers else ENTITY_NORM)
-        dtype, self.removed = np.dtype(problem.config.precision), removed
-        self.timeline = problem.timeline(removed)
-        self.rule = problem.rule
-        self.tables, model = problem.tables(ledgers), problem.model
-        used = problem.targets if problem.config.rated else None
-        targets = np.zeros(0, dtype) if used is None else used.astype(dtype)
-        trace_width = problem.trace_width
-        self._work = allocate_work(self.rule, problem.draw, self.tables, trace_width, targets)
-        self._model = (
-            row_function(model.query, 3, dtype.name),
-            row_function(model.query_vjp, 5, dtype.name),
-        )
+        self.timeline, self.rule = problem.timeline(removed), problem.rule
+        self.tables = problem.tables(ledgers)
+        self._work = allocate_work(problem, self.tables, removed)
+        model, dtype = problem.model, problem.config.precision
+        self._model = row_function(model.query, 3, dtype), row_function(model.query_vjp, 5, dtype)
         self._enter_block(0, 0)
 
     def _enter_block(self, position: int, count: int) -> None:
@@ -136,16 +129,8 @@ class Trainer(Training):
 
     def _run(self, start: int, stop: int) -> None:
         trace = self.trace.view(np.uint16) if self.trace.dtype == np.float16 else self.trace
-        run_steps(
-            self._model,
-            self.problem.facts,
-            self.removed,
-            self._work,
-            self._block,
-            trace,
-            (self.count, self.meter),
-            (start, stop),
-        )
+        clock = self.count, self.meter
+        run_steps(self._model, self._work, self._block, trace, clock, (start, stop))
 
     def read(self) -> tuple[RowTable, RowTable]:
         """The tables themselves, or up-to-date copies if rows have pending drift."""
