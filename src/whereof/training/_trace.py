@@ -68,22 +68,19 @@ def bookkeeping(trainer: "Training") -> Bookkeeping:
         for table, rows in zip(tables, trainer.problem.initial_rows(), strict=True)
     ]
     whole = sum(float(np.vdot(change, change)) for change in changes) or 1.0
-    owned, drift, projection = (
-        sum(
-            _along(getattr(table, name), change)
-            for table, change in zip(tables, changes, strict=True)
-        )
-        for name in ("owned", "drift", "projection")
-    )
+
+    def along(*ledgers: NDArray[Any]) -> float:
+        """Inner product of ledgers with the whole change; one that is not kept counts 0."""
+        kept = [pair for pair in zip(ledgers, changes, strict=True) if len(pair[0])]
+        return sum(float(np.vdot(np.asarray(it, np.float64), change)) for it, change in kept)
+
+    owned = along(*(table.owned for table in tables))
+    drift = along(*(table.drift for table in tables))
+    projection = along(*(table.projection for table in tables))
     trace = _trace_along(trainer, changes)
     negatives = whole - owned - drift - projection
     parts = (trace, negatives, drift, projection, owned - trace)
     return Bookkeeping(*(part / whole for part in parts))
-
-
-def _along(ledger: NDArray[Any], change: NDArray[np.float64]) -> float:
-    """Inner product of a ledger with the whole change; 0 if the ledger is not kept."""
-    return float(np.vdot(np.asarray(ledger, np.float64), change)) if len(ledger) else 0.0
 
 
 def _trace_along(trainer: "Training", changes: list[NDArray[np.float64]]) -> float:

@@ -109,7 +109,13 @@ class TrainConfig(Settings):
         if self.time_budget is not None:
             object.__setattr__(self, "time_budget", _seconds(self.time_budget))
         self.max_norm  # noqa: B018 - raises if the constraint is not valid
-        self._check_loss()
+        if self.rated and self.negatives not in (None, 0):
+            raise WhereofError("loss squared takes no negatives: leave them out, or choose softmax")
+        if self.rated and self.inverse:
+            raise WhereofError("loss squared has no inverse direction: leave out inverse")
+        is_count = isinstance(self.negatives, int) and self.negatives >= 1
+        if not (self.rated or is_count or self.negatives in (None, "all")):
+            raise WhereofError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
         if self.optimizer != "sgd" and self.epsilon <= 0:
             raise WhereofError(
                 f"epsilon is {self.epsilon:g}; {self.optimizer} requires a value above 0"
@@ -128,20 +134,6 @@ class TrainConfig(Settings):
     def rated(self) -> bool:
         """Whether the model predicts ratings: probabilities then have no meaning."""
         return self.loss == "squared"
-
-    def _check_loss(self) -> None:
-        """Check the loss together with the settings it allows."""
-        if self.rated:
-            if self.negatives not in (None, 0):
-                raise WhereofError(
-                    "loss squared takes no negatives: leave them out, or choose softmax"
-                )
-            if self.inverse:
-                raise WhereofError("loss squared has no inverse direction: leave out inverse")
-            return
-        is_count = isinstance(self.negatives, int) and self.negatives >= 1
-        if not is_count and self.negatives not in (None, "all"):
-            raise WhereofError(f"negatives is {self.negatives!r}; give a number from 1 on, or all")
 
     @property
     def max_norm(self) -> float | None:

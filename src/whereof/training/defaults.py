@@ -99,14 +99,11 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
 def _dim(dataset: "Dataset", model: Model, given: Mapping[str, Any]) -> int:
     """100, or 64 in two-way data; less if the trace would be too large."""
     most = 64 if dataset.two_way else 100
-    if not given.get("trace", True):
-        return most
-
-    def trace_bytes(dim: int) -> int:
-        return int(4 * dataset.n_facts * model.widths(dim).slots(2)[-1].stop)
-
-    fitting = (dim for dim in range(most, _LEAST_DIM, -1) if trace_bytes(dim) <= _TRACE_BYTES)
-    return next(fitting, _LEAST_DIM)
+    for dim in range(most, _LEAST_DIM, -1):
+        trace_bytes = 4 * dataset.n_facts * model.widths(dim).slots(2)[-1].stop
+        if trace_bytes <= _TRACE_BYTES or not given.get("trace", True):
+            return dim
+    return _LEAST_DIM
 
 
 def _penalties(

@@ -52,11 +52,22 @@ class Problem:
 
     def __post_init__(self) -> None:
         self.model.check_columns(two_way=self.n_relations == 0)
-        if self.config.rated:
-            self._check_ratings()
+        if self.config.rated and not self.model.two_way:
+            raise WhereofError(
+                f"loss squared requires mf or mf-biased; choose one instead of {self.model.name}, "
+                "or another loss"
+            )
+        if self.config.rated and self.targets is None:
+            raise WhereofError("loss squared learns ratings, and the data has none: choose softmax")
         negatives, batch_size = self.config.negatives, min(self.config.batch_size, len(self.facts))
         if negatives is None:
-            negatives = self._few_negatives()
+            others = min(len(rows) for rows in self._sources) - 1
+            if others < 1 and not self.config.rated:
+                raise WhereofError(
+                    "the data has only one subject, so subjects cannot be ranked; "
+                    "leave out --inverse"
+                )
+            negatives = 0 if self.config.rated else min(NEGATIVES_UNSET, others)
         settled = self.config.replace(negatives=negatives, batch_size=batch_size)
         object.__setattr__(self, "config", settled)
         n_steps = len(self.facts) * self.config.epochs
@@ -73,26 +84,6 @@ class Problem:
         if self.config.negatives_from == "entities":
             return range(self.n_entities), range(self.n_entities)
         return self.objects, self.subjects if self.config.inverse else self.objects
-
-    def _check_ratings(self) -> None:
-        if not self.model.two_way:
-            raise WhereofError(
-                f"loss squared requires mf or mf-biased; choose one instead of {self.model.name}, "
-                "or another loss"
-            )
-        if self.targets is None:
-            raise WhereofError("loss squared learns ratings, and the data has none: choose softmax")
-
-    def _few_negatives(self) -> int:
-        """The default number of negatives."""
-        if self.config.rated:
-            return 0
-        others = min(len(rows) for rows in self._sources) - 1
-        if others < 1:
-            raise WhereofError(
-                "the data has only one subject, so subjects cannot be ranked; leave out --inverse"
-            )
-        return min(NEGATIVES_UNSET, others)
 
     @cached_property
     def widths(self) -> Widths:

@@ -60,7 +60,6 @@ class Progress:
     """One entry per epoch. The time budget may have cut the last epoch."""
     best_epoch: int = 0
     best_facts: int = 0
-    """Facts trained on up to this point, over all epochs."""
     best_gain: float | None = None
     facts: int = 0
     """Number of facts trained on so far, over all epochs."""
@@ -73,6 +72,7 @@ class Progress:
     """Time of the last validation."""
     stopped: str = ""
     """Why training ended: epochs, patience or time."""
+    kept: int = 0
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Progress":
@@ -82,8 +82,6 @@ class Progress:
                 "the checkpoint was written by another version of whereof: train the run again"
             )
         return cls(**values)
-
-    kept: int = 0
 
 
 @dataclass(frozen=True)
