@@ -31,8 +31,6 @@ def method(monkeypatch: pytest.MonkeyPatch) -> Method:
     exec(re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)[0], scope)
     register(scope["METHOD"])
     yield scope["METHOD"]
-    registry.names.cache_clear()
-    registry.load.cache_clear()
 
 
 def test_the_page_names_every_need_and_ability() -> None:
@@ -106,10 +104,7 @@ def test_an_installed_package_adds_it_by_entry_point(
     assert 'nearest = "my_package.nearest:METHOD"' in page
     point = EntryPoint("nearest", "nearest_page:METHOD", registry.METHODS)
     monkeypatch.setattr(registry, "_installed", lambda group: {"nearest": point})
-    registry.names.cache_clear()
     try:
         assert run.explain(*EGYPT, method="nearest").method == "nearest"
     finally:
-        registry.names.cache_clear()
-        registry.load.cache_clear()
         sys.modules.pop("nearest_page", None)

@@ -74,8 +74,6 @@ def registered() -> Iterator[None]:
     register(CP)
     yield
     del registry._ADDED[registry.MODELS, "cp"]
-    registry.names.cache_clear()
-    registry.load.cache_clear()
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -65,15 +65,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         )
         (folder / "entry_points.txt").write_text(f"[{registry.MODELS}]\nother = {place}\n")
         monkeypatch.syspath_prepend(tmp_path)
-        forget()
-
-    def forget() -> None:
-        for function in (registry.names, registry.load, registry._installed):
-            function.cache_clear()
+        registry._installed.cache_clear()
 
     yield declare
     monkeypatch.undo()
-    forget()
+    registry._installed.cache_clear()
 
 
 def test_an_installed_model_is_found(install: Callable[[str], None]) -> None:
