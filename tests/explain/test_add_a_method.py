@@ -30,7 +30,7 @@ def method(monkeypatch: pytest.MonkeyPatch) -> Method:
     scope: dict[str, Any] = {}
     exec(re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)[0], scope)
     register(scope["METHOD"])
-    yield scope["METHOD"]
+    return scope["METHOD"]
 
 
 def test_the_page_names_every_need_and_ability() -> None:

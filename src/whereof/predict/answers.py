@@ -23,10 +23,7 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer to a query.
-
-    `rank` skips answers known from training and validation, except this one.
-    """
+    """One answer to a query."""
 
     entity: str
     label: str
@@ -34,6 +31,7 @@ class Answer:
     """None for a rating model: its score is the rating."""
     score: float
     rank: int
+    """Skips answers known from training and validation, except this one."""
     known: str | None
     """The split that contains it as a fact: train, valid or test."""
 
@@ -55,9 +53,8 @@ class Answers:
 
     def __str__(self) -> str:
         """One line per answer: its probability, or the rating, and its label."""
-        values = (a.score if a.probability is None else a.probability for a in self.answers)
-        pairs = zip(values, self.answers, strict=True)
-        return "\n".join(f"{value:.4f}  {answer.label}" for value, answer in pairs)
+        values = ((a.score if a.probability is None else a.probability, a) for a in self.answers)
+        return "\n".join(f"{value:.4f}  {answer.label}" for value, answer in values)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A prediction by ids, and how to find predictions: by names, in a file or in a split."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +53,7 @@ class Prediction:
 
     def answered(self, target: int | None) -> "Prediction":
         """The same question with this answer; with None, the question alone."""
-        if self.asks == "subject":
-            return Prediction(target, self.relation, self.object, self.asks)
-        return Prediction(self.subject, self.relation, target, self.asks)
+        return replace(self, **{self.asks: target})  # type: ignore[arg-type]
 
     def relation_row(self, dataset: Dataset) -> int:
         """The relation's row; the inverse relation's row if subjects are predicted."""

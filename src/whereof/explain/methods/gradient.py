@@ -25,8 +25,7 @@ class GradientDot(Method):
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        gradient = gradient_of(scored, context.aim)
-        return -Losses(scored.trained).products(fact_ids, gradient)
+        return -Losses(scored.trained).products(fact_ids, gradient_of(scored, context.aim))
 
 
 class GradientCos(GradientDot):

@@ -25,7 +25,6 @@ class RandomMethod(Method):
     draws = True
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """(n_facts,) random numbers between 0 and 1."""
         out, triple = np.empty(len(fact_ids)), tuple(map(np.uint64, scored.prediction.triple))
         _draw(np.uint64(context.seed), triple, fact_ids, out)
         return out

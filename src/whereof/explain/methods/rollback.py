@@ -179,12 +179,9 @@ class Rollback:
 
         Close bounds exist for dot products only and cost more.
         """
-        found = []
+        scored, mean, found = self.scored, self._mean_row, []
         for changes in map(self.changes, sets.parts()):
-            if close:
-                limits = close_bounds(self.scored, changes)
-            else:
-                limits = wide_bounds(self.scored, self._mean_row, changes)
+            limits = close_bounds(scored, changes) if close else wide_bounds(scored, mean, changes)
             found.append([self._influence(changes, log_sums) for log_sums in limits])
         lower, upper = map(np.concatenate, zip(*found, strict=True))
         return np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
@@ -332,6 +329,4 @@ def _queue(
 
 def _bar(values: Numbers, top: int) -> float:
     """The threshold that a set must reach to be among the `top` best."""
-    if len(values) < top:
-        return 0.0
-    return max(float(np.partition(values, -top)[-top]), 0.0)
+    return max(float(np.partition(values, -top)[-top]), 0.0) if len(values) >= top else 0.0
