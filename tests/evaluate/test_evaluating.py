@@ -103,7 +103,7 @@ def test_p_values_flip_a_query_in_all_seeds_together(run: whereof.Run) -> None:
         differences = (fell["mine"] - fell["others"]).reshape(3, -1)
         queries = [(row.subject, row.relation) for row in mine]
         by_seed = [queries[i : i + 5] for i in (0, 5, 10)]
-        assert each.p_value == randomisation_p([*differences], queries=by_seed)
+        assert each.p_value == randomisation_p([*differences], by_seed)
 
 
 def _counts(row: Retraining, metric: str) -> bool:

@@ -218,9 +218,8 @@ def new_facts(dataset: Dataset, split: str) -> Facts:
     facts: Facts = getattr(dataset, split)
     if not dataset.two_way:
         return facts
-    earlier = _SPLITS[: _SPLITS.index(split)]
-    before = np.concatenate([getattr(dataset, name) for name in earlier])
-    both = (each.astype(np.int64) for each in (facts, before))
+    earlier = [getattr(dataset, name) for name in _SPLITS[: _SPLITS.index(split)]]
+    both = (each.astype(np.int64) for each in (facts, np.concatenate(earlier)))
     pairs, seen = (each[:, SUBJECT] << 32 | each[:, OBJECT] for each in both)
     return facts[~np.isin(pairs, seen)]
 

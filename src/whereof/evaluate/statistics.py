@@ -77,28 +77,23 @@ def _middle(values: Numbers) -> Interval:
 
 
 def randomisation_p(
-    differences: Sequence[Numbers],
-    seed: int = 0,
-    queries: Sequence[Sequence[Hashable]] | None = None,
+    differences: Sequence[Numbers], queries: Sequence[Sequence[Hashable]], seed: int = 0
 ) -> float:
     """Two-sided p-value of the mean of paired differences, by approximate randomisation.
 
     Each shuffle swaps the two methods' values of random queries, which flips the signs of their
     differences. p = (1 + n) / (1 + N), where n of N shuffles are at least as far from 0. There is
     one array of differences per seed, and each seed counts the same. Differences of the same query,
-    in any seed, are not independent evidence: they flip together. Without `queries`, each
-    difference flips by itself.
+    in any seed, are not independent evidence: they flip together.
     """
     kept, random = _kept(differences), np.random.default_rng(seed)
     if not kept:
         return 1.0
-    parts = np.concatenate([mine / (len(mine) * len(kept)) for mine in kept])
-    if queries is not None:
-        values = np.concatenate(differences)
-        asked = [query for mine in queries for query in mine]
-        numbers = {query: number for number, query in enumerate(dict.fromkeys(asked))}
-        places = np.array([numbers[query] for query in asked], np.int64)[~np.isnan(values)]
-        parts = np.bincount(places, weights=parts)
+    weights = np.concatenate([mine / (len(mine) * len(kept)) for mine in kept])
+    asked = [query for mine in queries for query in mine]
+    numbers = {query: number for number, query in enumerate(dict.fromkeys(asked))}
+    known = ~np.isnan(np.concatenate(differences))
+    parts = np.bincount(np.array([numbers[query] for query in asked])[known], weights)
     parts = parts[parts != 0]
     least = abs(parts.sum()) - _TINY * np.abs(parts).sum()
     n_far = 0

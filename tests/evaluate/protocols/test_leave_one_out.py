@@ -161,7 +161,7 @@ def test_adjacent_facts_alone_are_as_good_for_adjacent_facts(
         assert len(sample.case.retrainer.journal) == 1 + near.any(axis=1).sum()
     whole, alone = (
         every.results["true_influences"][0].matrix,
-        found.results["true_influences"][0].pairs,
+        found.results["true_influences"][0].array,
     )
     assert whole is not None
     assert alone is not None
@@ -189,12 +189,12 @@ def test_of_adjacent_facts_nothing_is_kept_of_others(tmp_path: Path) -> None:
     (truth,) = found.true_influences
     n_adjacent = [order.n_adjacent for order in found.leave_one_out[0].orders]
     assert truth.matrix is None
-    assert np.bincount(truth.pairs["prediction"]).tolist() == n_adjacent
+    assert np.bincount(truth.array["prediction"]).tolist() == n_adjacent
     assert sum(n_adjacent) < 2 * N_FACTS
     assert run.path is not None
     (kept,) = find_evaluations(run.path)
     pairs = np.load(kept.with_name(f"{kept.stem}-seed-5.npy"))
-    assert np.array_equal(pairs, truth.pairs)
+    assert np.array_equal(pairs, truth.array)
     for order, number in zip(found.leave_one_out[0].orders, range(2), strict=True):
         mine = pairs[pairs["prediction"] == number]
         best = mine[mine["influence"].argmax()]

@@ -100,8 +100,10 @@ class Truth(TrueInfluences):
             self.drops = [self.matrix[ids, n] for n, ids in enumerate(self.adjacent)]
 
     @property
-    def pairs(self) -> Any:
-        """(n_pairs,) of `PAIR`: every prediction and each fact adjacent to it."""
+    def array(self) -> Any:
+        """The matrix or, without it, (n_pairs,) of `PAIR`: predictions with each adjacent fact."""
+        if self.matrix is not None:
+            return self.matrix
         sizes = [*map(len, self.adjacent)]
         pairs = np.zeros(sum(sizes), PAIR)
         pairs["fact"] = np.concatenate(self.adjacent)
@@ -182,10 +184,7 @@ class LeaveOneOutProtocol(Protocol):
         return {"leave_one_out": tuple(rows), "true_influences": truths}
 
     def arrays(self, found: Evaluation) -> Mapping[str, Numbers]:
-        return {
-            f"seed-{each.seed}": each.pairs if each.matrix is None else each.matrix
-            for each in found.true_influences
-        }
+        return {f"seed-{truth.seed}": truth.array for truth in found.true_influences}
 
     def tables(self, found: Evaluation) -> Iterator[Table]:
         which = "adjacent facts" if found.options.get("adjacent_only") else "every fact"

@@ -74,10 +74,6 @@ class Change:
     removed_mean: float
 
 
-_Effects = Mapping[str, Numbers]
-"""By metric, (n_predictions,): for one method and size in one seed."""
-
-
 class RemovalProtocol(protocol.Protocol):
     """See `docs/protocols/removal.md`."""
 
@@ -100,7 +96,7 @@ class RemovalProtocol(protocol.Protocol):
         return [job for sets in sample.choose_all(options).values() for job in _jobs(sets)]
 
     def run(self, task: Task) -> Mapping[str, Any]:
-        options, found = task.options, dict[tuple[str, Size], list[_Effects]]()
+        options, found = task.options, dict[tuple[str, Size], list[Mapping[str, Numbers]]]()
         for sample in task.seeds:
             for (method, k), sets in sample.choose_all(options).items():
                 predicted = sample.predicted(method, sets)
@@ -117,7 +113,7 @@ class RemovalProtocol(protocol.Protocol):
             for metric in _METRICS:
                 differences = [one[metric] - two[metric] for one, two in both]
                 mean, interval, seeds = measured(differences, options.seed)
-                p_value = statistics.randomisation_p(differences, options.seed, queries=queries)
+                p_value = statistics.randomisation_p(differences, queries, options.seed)
                 tests.append(Significance(*names, metric, mean, p_value, interval, seeds))
             lower = np.concatenate([two["left"] - one["left"] for one, two in both])
             changes.append(Change(*names, statistics.spread(lower), row.removed_mean))
@@ -190,7 +186,8 @@ def _jobs(sets: Sequence[FactIds]) -> list[Job]:
     return [Job.of(ids, [number]) for number, ids in enumerate(sets)]
 
 
-def _measure(sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> _Effects:
+def _measure(sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> dict[str, Numbers]:
+    """By metric, (n_predictions,): for one method and size in one seed."""
     after, top = np.concatenate(outcomes.jobs), outcomes.control["top"]
     effects = {
         "pd": sample.outputs(after) < sample.outputs(outcomes.control),
@@ -202,7 +199,7 @@ def _measure(sample: Sample, sets: Sequence[FactIds], outcomes: Outcomes) -> _Ef
     return {name: np.asarray(values, np.float64) for name, values in effects.items()}
 
 
-def _row(method: str, k: Size, found: Sequence[_Effects], seed: int) -> Removal:
+def _row(method: str, k: Size, found: Sequence[Mapping[str, Numbers]], seed: int) -> Removal:
     measures: dict[str, Any] = {}
     for metric in (*_METRICS, "tc_released"):
         mean, interval, seeds = measured([each[metric] for each in found], seed)
