@@ -6,7 +6,6 @@ import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -27,13 +26,12 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return load_commands(cmd_name)[cmd_name] if cmd_name in _COMMANDS else None
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
-            for near in get_close_matches(args[0], _COMMANDS, 1):
-                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near!r}?")
-        return super().resolve_command(ctx, args)
+        if cmd_name in _COMMANDS:
+            return load_commands(cmd_name)[cmd_name]
+        for near in get_close_matches(cmd_name, _COMMANDS, 1):
+            if not ctx.resilient_parsing:
+                raise click.UsageError(f"No such command {cmd_name!r}. Did you mean {near!r}?")
+        return None
 
 
 def load_commands(*names: str) -> dict[str, click.Command]:

@@ -99,12 +99,10 @@ class SettingsCommand(click.Command):
     def __init__(self, *args: Any, tables: Any = (), progress: bool = False, **more: Any) -> None:
         super().__init__(*args, **more)
         self.progress = progress
-        chosen = {
-            item.name: SettingOption(table, item)
-            for table in tables
-            for item in fields(table)
-            if "group" in item.metadata
-        }
+        chosen: dict[str, click.Parameter] = {}
+        for table in tables:
+            items = [item for item in fields(table) if "group" in item.metadata]
+            chosen |= {item.name: SettingOption(table, item) for item in items}
         config = click.Option(
             ["--config"],
             type=FILE,
@@ -194,9 +192,7 @@ def _defaults(values: dict[str, Any], command: str) -> dict[str, Any]:
     options = {}
     for name, each in load_commands().items():
         params = [param for param in each.params if param.name != "config"]
-        options[name] = {
-            opt[2:]: param for param in params for opt in param.opts if opt[:2] == "--"
-        }
+        options[name] = {opt[2:]: it for it in params for opt in it.opts if opt[:2] == "--"}
     every, mine = ChainMap(*options.values()), options[command]
     tables = {n: each for n, each in values.items() if isinstance(each, dict) and n not in every}
     for name in tables:

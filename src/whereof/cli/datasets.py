@@ -39,8 +39,8 @@ def command(name: str | None, download: bool, data_dir: Path | None) -> _options
             with TerminalEvents() as events:
                 find_folder(entry, data_dir, events)
         place = locate(entry, data_dir)
-        folder = None if place.folder is None else str(place.folder)
-        listed.append(entry.to_dict() | {"here": place.kind, "folder": folder})
+        here = {"here": place.kind, "folder": place.folder and str(place.folder)}
+        listed.append(entry.to_dict() | here)
     if name is None:
         return {"datasets": listed}, partial(_list, listed)
     return listed[0], partial(_show, listed[0])

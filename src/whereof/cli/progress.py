@@ -54,10 +54,9 @@ class TerminalEvents(events.Events, ExitStack):
         match event:
             case events.Note(text):
                 self.say(text)
-            case events.Compiling():
-                if not self._compiles:
-                    self.say("compiling kernels, the first time only; this takes half a minute")
+            case events.Compiling() if not self._compiles:
                 self._compiles = True
+                self.say("compiling kernels, the first time only; this takes half a minute")
             case events.Downloading():
                 self._download(event)
             case events.TrainingStarted():
