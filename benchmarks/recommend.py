@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import whereof
-from whereof.evaluate.metrics import RankingEvaluator, list_metrics
+from whereof.evaluate.metrics import SplitEvaluator
 from whereof.models import MODELS
 from whereof.models.scoring import Scorer
+from whereof.training.config import TrainConfig
 from whereof.types import OBJECT, SUBJECT
 
 SHOWN = ("recall@10", "ndcg@10", "recall@20", "ndcg@20")
@@ -70,7 +71,7 @@ class Peer:
     """Trains ALS on a dataset's pairs, and measures it in the same way as a run."""
 
     def __init__(self, data: whereof.Dataset, seed: int) -> None:
-        self.seed, self.evaluator = seed, RankingEvaluator(data, inverse=False)
+        self.seed, self.evaluator = seed, SplitEvaluator(data, TrainConfig(model="mf"))
         users, items = data.train[:, SUBJECT], data.train[:, OBJECT] - data.objects.start
         ones = np.ones(data.n_facts, np.float32)
         shape = (len(data.subjects), len(data.objects))
@@ -86,10 +87,12 @@ class Peer:
         return Fitted(scorer, settings, time.process_time() - before)
 
     def validate(self, fitted: Fitted) -> float:
-        return list_metrics(self.evaluator, fitted.scorer, "valid")["ndcg@10"]
+        return self.evaluator.validate(fitted.scorer).value
 
     def measure(self, fitted: Fitted) -> tuple[dict[str, float], float]:
-        return list_metrics(self.evaluator, fitted.scorer, "test"), fitted.seconds
+        found = self.evaluator.evaluate(fitted.scorer, "test")
+        assert found is not None
+        return found, fitted.seconds
 
 
 if __name__ == "__main__":

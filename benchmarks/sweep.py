@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whereof import Dataset, read
-from whereof.evaluate.metrics import RankingEvaluator
+from whereof.evaluate.metrics import SplitEvaluator
 from whereof.models import find_model
 from whereof.models.scoring import Scorer
 from whereof.training.defaults import choose_config
@@ -61,7 +61,7 @@ def measure(data: Dataset, settings: dict[str, Any], every: int) -> Any:
         data.objects,
     )
     trainer = Trainer(problem)
-    evaluator = RankingEvaluator(data, inverse=config.inverse)
+    evaluator = SplitEvaluator(data, config)
     chosen = np.random.default_rng(0).permutation(len(data.valid))[:N_VALID]
     seconds = 0.0
     for epoch in range(1, config.epochs + 1):
@@ -72,8 +72,7 @@ def measure(data: Dataset, settings: dict[str, Any], every: int) -> Any:
         if epoch % every == 0:
             rows = trainer.parameters()
             scorer = Scorer(problem.model, rows.entity_rows, rows.relation_rows)
-            found = evaluator.evaluate(scorer, data.valid[chosen])
-            assert found is not None
+            found = evaluator.rank_metrics(scorer, "valid", data.valid[chosen])
             yield epoch, found["mrr"], seconds
 
 

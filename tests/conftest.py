@@ -1,8 +1,11 @@
 """Settings for all tests."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
 
 import pytest
+
+from whereof import registry
 
 # A machine with a card may have no hypothesis: `make test-cuda` takes it as it is.
 if find_spec("hypothesis"):
@@ -11,6 +14,18 @@ if find_spec("hypothesis"):
     # Compiling takes seconds and machines differ: no deadline. The same examples in every run.
     settings.register_profile("whereof", deadline=None, derandomize=True)
     settings.load_profile("whereof")
+
+
+@pytest.fixture(autouse=True)
+def forget_names() -> Callable[[], None]:
+    """Names that a test adds to the registry are unknown to the next one."""
+
+    def forget() -> None:
+        for function in (registry.names, registry.load, registry._installed):
+            getattr(function, "cache_clear", lambda: None)()  # a test may replace it
+
+    forget()
+    return forget
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

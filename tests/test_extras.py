@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import whereof
-from whereof._extras import need
+from whereof.errors import need
 
 
 def test_a_missing_package_is_said_with_how_to_get_it(

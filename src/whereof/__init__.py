@@ -7,9 +7,9 @@ from whereof._version import __version__
 from whereof.errors import WhereofError
 
 if TYPE_CHECKING:
-    from whereof.api import Run as Run
-    from whereof.api import resume as resume
-    from whereof.api import train as train
+    from whereof.api.run import Run as Run
+    from whereof.api.runs import resume as resume
+    from whereof.api.runs import train as train
     from whereof.data.dataset import Dataset as Dataset
     from whereof.data.options import ReadOptions as ReadOptions
     from whereof.data.read import read_dataset
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 # Imported on first use, so that `--help` stays fast.
 _MODULES = {
-    "api": "Run resume train",
+    "api.run": "Run",
+    "api.runs": "resume train",
     "data.dataset": "Dataset",
     "data.options": "ReadOptions",
     "data.read": "read",

@@ -1,4 +1,7 @@
-"""Errors that users see."""
+"""Errors that users see, and optional packages that may be missing."""
+
+from importlib import import_module
+from typing import Any
 
 
 class WhereofError(Exception):
@@ -11,3 +14,15 @@ class Interrupted(WhereofError):
 
 class Diverged(WhereofError):
     """The loss or the parameters are no longer finite. Resuming would end there again."""
+
+
+def need(package: str, extra: str, task: str) -> Any:
+    """Import an optional package; if it is missing, the error says how to install it."""
+    root = package.partition(".")[0]
+    try:
+        return import_module(package)
+    except Exception as error:  # an incompatible package may fail in any way
+        remedy = f", which cannot be imported ({error}); install it again"
+        if isinstance(error, ImportError):
+            remedy = f'; install it with: pip install "whereof[{extra}]"'
+        raise WhereofError(f"{task} requires {root}{remedy}") from None

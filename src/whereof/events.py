@@ -33,7 +33,6 @@ class TrainingStarted(Event, frozen=True):
     """Training is about to start, or to continue."""
 
     run: str
-    n_facts: int
     n_valid: int
     config: Mapping[str, Any]
     notes: tuple[str, ...]

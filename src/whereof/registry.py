@@ -68,6 +68,8 @@ _ADDED: dict[tuple[str, str], Any] = {}
 def add(group: str, name: str, thing: Any) -> None:
     """Add an object for this process, such as a model that a script declares."""
     _ADDED[group, name] = thing
+    names.cache_clear()
+    load.cache_clear()
 
 
 def ours(group: str) -> tuple[str, ...]:
@@ -75,12 +77,14 @@ def ours(group: str) -> tuple[str, ...]:
     return tuple(_OURS[group])
 
 
+@cache
 def names(group: str) -> tuple[str, ...]:
     """All names of a group, ours first. Imports nothing."""
     added = {name for its_group, name in _ADDED if its_group == group}
     return (*_OURS[group], *sorted((added | _installed(group).keys()) - _OURS[group].keys()))
 
 
+@cache
 def load(group: str, name: str, kind: type) -> Any:
     """Load the object with this name and check its type."""
     if (group, name) in _ADDED:

@@ -36,7 +36,7 @@ def said(*events: Event, monkeypatch: pytest.MonkeyPatch, seconds: float = -1.0)
 def test_training_says_what_it_is_and_how_far(monkeypatch: pytest.MonkeyPatch) -> None:
     config = TrainConfig(epochs=100, patience=3, time_budget="60s").to_dict()
     lines = said(
-        TrainingStarted("here", 10, 0, config, ("a note",), (10, 3), 240, False),
+        TrainingStarted("here", 0, config, ("a note",), (10, 3), 240, False),
         TrainingAdvanced(200, 1000, 21, 100, 0.5, 0.2, 10.0, 80.0, True),
         TrainingAdvanced(300, 1000, 31, 100, 0.4, 0.3, 10.0, 240.0, False),
         Validated(31, 100, "mrr", 0.25, True),

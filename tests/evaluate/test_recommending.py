@@ -13,7 +13,7 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.evaluate import metrics as splits
 from whereof.evaluate.metrics import SplitEvaluator, new_facts
 from whereof.models import MODELS
-from whereof.models.scoring import Scorer
+from whereof.models.scoring import Scorer, score_all
 from whereof.training.config import TrainConfig
 
 USERS, ITEMS = range(5), range(5, 45)
@@ -90,8 +90,10 @@ def test_errors_of_ratings_are_held_to_the_scale() -> None:
 def test_the_score_of_a_fact_is_its_place_among_all_scores() -> None:
     dataset, scorer = make_dataset(1), make_scorer(1, offset=3.5)
     for fact, score in zip(dataset.test, scorer.fact_scores(dataset.test), strict=True):
-        s, r, o = (int(x) for x in fact)
-        assert score == scorer.scores(s, r, dataset.objects)[o - ITEMS.start]
+        query = scorer.queries(fact[:1], fact[1:2], "float64")
+        span = np.array([[ITEMS.start, ITEMS.stop]])
+        among = score_all(scorer.model, query, scorer.entity_rows, span)[0, fact[2] - ITEMS.start]
+        assert score == pytest.approx(among + 3.5)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def test_an_unknown_model_is_named_with_the_choices() -> None:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_names: Callable[[], None]
+) -> Iterator[Callable[[str], None]]:
     """Install a package that declares one model under the name `other`."""
 
     def declare(place: str) -> None:
@@ -65,11 +67,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         )
         (folder / "entry_points.txt").write_text(f"[{registry.MODELS}]\nother = {place}\n")
         monkeypatch.syspath_prepend(tmp_path)
-        registry._installed.cache_clear()
+        forget_names()
 
     yield declare
     monkeypatch.undo()
-    registry._installed.cache_clear()
+    forget_names()
 
 
 def test_an_installed_model_is_found(install: Callable[[str], None]) -> None:

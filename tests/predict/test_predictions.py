@@ -62,7 +62,8 @@ def test_every_way_gives_the_same_bits(tmp_path: Path, model: str, precision: st
 def test_known_answers_do_not_compete_but_stay_in_the_softmax(run: whereof.Run) -> None:
     data = run.dataset
     subject, relation = (int(n) for n in data.train[0, :2])
-    scores = np.array([run.scorer.scores(subject, relation, data.objects)], np.float64)[0]
+    facts = np.array([(subject, relation, target) for target in data.objects], np.int32)
+    scores = run.scorer.fact_scores(facts).astype(np.float64)
     shares = np.exp(scores) / np.exp(scores).sum()
     facts = np.concatenate([data.train, data.valid])
     known = {int(o) for s, r, o in facts if (s, r) == (subject, relation)}

@@ -157,7 +157,7 @@ def _train(
         return evaluator.validate(make_scorer(rows, dataset, config))
 
     checked = validate if config.validate_every and len(dataset.valid) else None
-    told = str(path), dataset.n_facts, len(dataset.valid), config.to_dict(), dataset.notes
+    told = str(path), len(dataset.valid), config.to_dict(), dataset.notes
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
     events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
     try:

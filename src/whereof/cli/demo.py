@@ -27,11 +27,11 @@ Try next:
 @_options.new_run
 def command(out: Path | None, events: Events) -> _options.Result:
     """Train on the bundled dataset Nations, predict, explain and verify."""
-    from whereof import api
+    from whereof.api import runs
 
-    path = out or api.free_path("demo")
+    path = out or runs.free_path("demo")
     events.emit(Note(_GREETING))
-    run = api.train("nations", out=path, preset="paper", events=events)
+    run = runs.train("nations", out=path, preset="paper", events=events)
     answers = run.predict(*_QUERY, top=_TOP)
     run.explain(*_QUERY, None, top=1)  # kernels are loaded: not what explaining takes
     why = run.explain(*_QUERY, None, top=_TOP)

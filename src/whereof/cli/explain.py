@@ -36,9 +36,7 @@ class _BulkOptions(Settings):
     limit: int | None = number(None, "only the first predictions, this number", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
     device: str = choice("cpu", "where rollback runs", "In bulk", "cpu cuda")
-    resume: bool = choice(
-        False, "only continue interrupted work; an error if there is none", "In bulk"
-    )
+    resume: bool = choice(False, "only continue interrupted work; else an error", "In bulk")
 
 
 @_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))

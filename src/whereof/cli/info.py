@@ -18,7 +18,7 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool) -> _options.R
     Several runs are shown side by side, with the settings that differ. A run that is not finished
     is shown with its progress.
     """
-    from whereof.api import Run
+    from whereof.api.run import Run
     from whereof.models import find_model
     from whereof.present.run import differences, show_run, show_runs
     from whereof.present.terminal import console

@@ -27,7 +27,7 @@ def command(
     DATA is a file of facts (TSV, CSV, Parquet, N-Triples or Turtle), a folder with train, valid
     and test files, or the name of a dataset, such as nations.
     """
-    from whereof import api
+    from whereof.api import runs
 
     given = _options.given(options)
     if resume is not None:
@@ -37,7 +37,7 @@ def command(
             raise WhereofError(f"--resume uses the run's own settings; leave out {', '.join(own)}")
     elif data is None:
         raise WhereofError("DATA is missing: name a file, a folder or a dataset, such as nations")
-    again = partial(api.train, data) if resume is None else partial(api.resume, resume)
+    again = partial(runs.train, data) if resume is None else partial(runs.resume, resume)
     run = again(events=events, **given)
     return run.summary(), partial(_show, run)
 

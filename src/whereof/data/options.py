@@ -23,15 +23,11 @@ class ReadOptions(Settings):
     relation_labels: str | Path | dict | None = choice(  # type: ignore[type-arg]
         None, "file of relation labels: FILE, or FILE:NAME_COLUMN,LABEL_COLUMN", "Data"
     )
-    format: str | None = choice(
-        None, "file format  [default: from the file's name]", "Data", FORMATS
-    )
+    format: str | None = choice(None, "format of files  [default: from the name]", "Data", FORMATS)
     columns: str | None = choice(
         None, "columns of a fact, by name or number: head,relation,tail or 1,2,3", "Data"
     )
-    header: bool | None = choice(
-        None, "the first line names the columns  [default: detected]", "Data"
-    )
+    header: bool | None = choice(None, "line 1 names the columns  [default: detected]", "Data")
     rating: str | None = choice(None, "column with ratings, by name or number", "Data")
     source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
     ratings_as_objects: bool | None = choice(

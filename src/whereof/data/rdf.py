@@ -8,12 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from whereof._extras import need
 from whereof.data.columns import ColumnLayout, FactTable, Part, as_array, gather
 from whereof.data.dataset import PLACES
 from whereof.data.options import ReadOptions
 from whereof.data.text import open_bytes, read_lines
-from whereof.errors import WhereofError
+from whereof.errors import WhereofError, need
 
 _LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",

@@ -56,20 +56,13 @@ def read_dataset(
     objects_if_rated: bool = False,
     **options: Any,
 ) -> Dataset:
-    """Read a dataset.
+    """Read a dataset. The options are fields of `ReadOptions`.
 
-    Parameters
-    ----------
-    source
-        A file of training facts, a folder with a train file and optionally valid, test and label
-        files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of columns.
-        A file or a folder with a train file has precedence over a catalogue name.
-    events
-        Receives the progress of a download.
-    objects_if_rated
-        Value of `ratings_as_objects` if it is not given and the data has ratings.
-    **options
-        Fields of `ReadOptions`: what to read, and how.
+    The source is a file of training facts, a folder with a train file and optionally valid, test
+    and label files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of
+    columns. A file or a folder with a train file has precedence over a catalogue name. `events`
+    receives the progress of a download. `objects_if_rated` is the value of `ratings_as_objects` if
+    it is not given and the data has ratings.
     """
     chosen = ReadOptions.from_dict(options | _as_options(options))
     dataset = _read(source, chosen, events)

@@ -53,9 +53,7 @@ class EvaluateOptions(Settings):
         WHICH,
         metavar="top|true|FILE",
     )
-    split: str = choice(
-        "test", "split of the predictions, for top and true", WHICH, "test valid train"
-    )
+    split: str = choice("test", "split of top and true predictions", WHICH, "test valid train")
     limit: int | None = number(None, "number of predictions, drawn at random", WHICH, 1)
     least_adjacent: int | None = number(
         None, "only predictions with at least this number of adjacent facts", WHICH, 1

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from whereof._extras import need
+from whereof.errors import need
 from whereof.predict.scored import Standing
 from whereof.registry import render
 

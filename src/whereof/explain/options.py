@@ -57,6 +57,4 @@ class ExplainOptions(Settings):
     )
 
     stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
-    graph: bool = choice(
-        False, "show facts and paths that connect the prediction's entities", "More"
-    )
+    graph: bool = choice(False, "show facts and paths between the prediction's entities", "More")

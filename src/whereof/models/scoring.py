@@ -1,6 +1,7 @@
 """Scores of candidates with trained rows, shared by evaluation, prediction and explanation."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,20 +31,9 @@ class Scorer:
         dtype = precision or self.entity_rows.dtype.name
         entities = np.ascontiguousarray(self.entity_rows[given], dtype)
         rows = np.ascontiguousarray(self.relation_rows[relations], dtype)
-        widths = self.model.widths(2)
-        offset = widths.query - widths.entity
-        out = np.empty((len(entities), entities.shape[1] + offset), dtype)
+        out = np.empty((len(entities), entities.shape[1] + self._n_offsets), dtype)
         _fill_queries(row_function(self.model.query, 3, dtype), entities, rows, out)
         return out
-
-    def scores(self, subject: int, relation: int, candidates: range | NDArray[np.int64]) -> Rows:
-        """(len(candidates),) scores of these entities as the object."""
-        q = self.queries(np.array([subject]), np.array([relation]))[0]
-        ids = np.asarray(candidates)
-        out = np.empty(len(ids), self.entity_rows.dtype)
-        width = self.entity_rows.shape[1]
-        score_rows(MATCH_IDS[self.model.match], q, self.entity_rows, ids, width, out)
-        return self._placed(out)
 
     def fact_scores(self, facts: Facts) -> Rows:
         """(n,) scores of (n, 3) facts."""
@@ -52,6 +42,11 @@ class Scorer:
         kind, rows = MATCH_IDS[self.model.match], self.entity_rows
         _score_facts(kind, queries, rows, np.ascontiguousarray(facts[:, OBJECT]), out)
         return self._placed(out)
+
+    @cached_property
+    def _n_offsets(self) -> int:
+        widths = self.model.widths(2)
+        return widths.query - widths.entity
 
     def _placed(self, scores: Rows) -> Rows:
         real = scores.dtype.type

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from whereof import units
-from whereof._extras import need
+from whereof.errors import need
 from whereof.explain.explanation import ExplainedFact, Explanation, Graph, Joint
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method

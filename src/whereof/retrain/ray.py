@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from whereof._extras import need
-from whereof.errors import WhereofError
+from whereof.errors import WhereofError, need
 from whereof.predict.predictions import Predictions
 from whereof.retrain import engine
 from whereof.retrain.engine import Job, Recipe, Result, Results, Stop

@@ -60,14 +60,10 @@ class TrainConfig(Settings):
         "Steps",
         "constant exponential inverse",
     )
-    decay: float = number(
-        0.96, "decay factor of the exponential schedule", "Steps", above=0, most=1
-    )
+    decay: float = number(0.96, "factor of the exponential schedule", "Steps", above=0, most=1)
     decay_steps: int = number(1000, "updates until the rate is multiplied by DECAY", "Steps", 1)
     beta1: float = number(0.9, "Adam's decay for the mean of gradients", "Steps", 0, below=1)
-    beta2: float = number(
-        0.999, "Adam's decay for the mean of squared gradients", "Steps", 0, below=1
-    )
+    beta2: float = number(0.999, "Adam's decay for the mean of squares", "Steps", 0, below=1)
     epsilon: float = number(1e-7, "added to the denominator in Adam and Adagrad", "Steps", 0)
     constraint: str = choice(
         "none", "norm of each row: none (any), unit (1) or max:C (at most C)", "Steps"

@@ -19,6 +19,7 @@ from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import PAPER, Protocol, Retrainings, SampleSize, table_of
 from whereof.evaluate.sample import Sample, Task
+from whereof.models.scoring import score_all
 from whereof.predict.scored import Trained
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Retrainer
@@ -249,8 +250,9 @@ def _normaliser(trained: Trained) -> dict[str, float | None]:
     chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), 10_000)).astype(int))
     facts = facts[chosen]
     queries, places = np.unique(facts[:, [SUBJECT, RELATION]], axis=0, return_inverse=True)
-    scores = (scorer.scores(subject, relation, objects) for subject, relation in queries)
-    sums = [np.logaddexp.reduce(mine.astype(np.float64)) for mine in scores]
-    logs = np.array(sums)[places.ravel()]
+    rows, span = scorer.entity_rows, np.array([[objects.start, objects.stop]])
+    asked = scorer.queries(queries[:, 0], queries[:, 1], "float64")
+    scores = (score_all(scorer.model, query[None], rows, span) for query in asked)
+    logs = np.array([np.logaddexp.reduce(mine[0]) for mine in scores])[places.ravel()]
     deviation = scorer.fact_scores(facts).astype(np.float64).std()
     return dict(zip(names, map(float, (logs.mean(), logs.std(), deviation)), strict=True))

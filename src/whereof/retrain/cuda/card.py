@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from whereof._extras import need
-from whereof.errors import WhereofError
+from whereof.errors import WhereofError, need
 
 # Divisions and roots may be wrong in the last bit or two, which saves two thirds of their work.
 # Fused multiply-adds are written explicitly, so that kernels for one model and for many round in
