@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
+from io import StringIO
 from pathlib import Path
 
 # Whereof is imported in the functions that need it: the memory benchmarks start small processes,
@@ -26,8 +27,9 @@ class Report:
     notes: Sequence[str] = ()
 
     def text(self, *, markdown: bool = False) -> str:
-        from whereof.present.terminal import markdown as as_markdown
-        from whereof.present.terminal import plain
+        from rich.console import Console
+
+        from whereof.present import terminal
         from whereof.table import Cell, Column, Table
 
         units = ("text", *["number"] * (len(self.columns) - 1))
@@ -36,7 +38,11 @@ class Report:
         table = Table("report", self.title, columns, rows)
         bullet = "- " if markdown else ""
         notes = "".join(f"{bullet}{note}\n" for note in self.notes)
-        return f"{as_markdown(table) if markdown else plain(table)}\n{notes}"
+        if markdown:
+            return f"{terminal.markdown(table)}\n{notes}"
+        screen = Console(file=StringIO())
+        terminal.show(screen, table)
+        return f"{screen.file.getvalue()}\n{notes}"  # type: ignore[attr-defined]
 
 
 def publish(*reports: Report, markdown: bool = False) -> None:
