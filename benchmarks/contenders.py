@@ -27,7 +27,7 @@ def whereof_step(name: str, trainer: Trainer, *, traced: bool = True) -> Contend
     trace = trainer.trace if traced else trainer.trace[:0]
 
     def advance(n: int) -> None:
-        trainer.trace = trace
+        trainer._trace = trace
         while n > 0:
             n -= trainer.advance(n)
 
