@@ -65,7 +65,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 class _RowFunction(CFunc):
-    """A C function that knows its type: numba would build the type anew in every call."""
+    """A C function that knows its type: numba would build the type again in every call."""
 
     _numba_type_: types.FunctionType
 

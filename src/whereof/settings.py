@@ -68,8 +68,8 @@ class Settings:
                     raise WhereofError(message) from None
             object.__setattr__(self, item.name, value)
             others = item.metadata.get("excludes", "").split() if value is not None else ()
-            if any(getattr(self, name) for name in others):
-                raise WhereofError(f"{item.metadata['reason']}; leave out {', '.join(others)}")
+            if clash := ", ".join(name for name in others if getattr(self, name)):
+                raise WhereofError(f"{item.metadata['reason']}; leave out {clash}")
 
     @classmethod
     @cache
@@ -98,12 +98,11 @@ class Settings:
         if word and (isinstance(value, str) or value < limits["least"]):
             least = limits["least"]
             raise WhereofError(f"{name} is {value!r}; give a number from {least} on, or {word}")
-        for limit, bound in limits.items():
-            holds, words = _LIMITS[limit]
-            finite = not isinstance(value, float) or math.isfinite(value)
-            if not (finite and holds(value, bound)):
-                also = "" if finite else "finite, and "
-                raise WhereofError(f"{name} is {value}; it must be {also}{words.format(bound)}")
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if limits and not (finite and all(_LIMITS[it][0](value, limits[it]) for it in limits)):
+            wanted = [] if finite else ["finite"]
+            wanted += [_LIMITS[limit][1].format(bound) for limit, bound in limits.items()]
+            raise WhereofError(f"{name} is {value}; it must be {', and '.join(wanted)}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

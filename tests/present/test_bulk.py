@@ -22,7 +22,7 @@ from whereof.errors import Interrupted
 from whereof.explain.explain import explain_many
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import find_predictions
-from whereof.present.files import _keep, open_journal, write_explanations
+from whereof.present.files import _keep, open_unfinished, write_explanations
 
 FILE = "egypt\tembassy\tusa\negyp\tembassy\tusa\n\nuk\ttreaties\t\nusa\tembassy\tcuba\n"
 
@@ -200,7 +200,7 @@ def test_overwriting_goes_on_too(run: whereof.Run, tmp_path: Path) -> None:
 def test_two_processes_do_not_write_one_file(run: whereof.Run, tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
     with (
-        open_journal(out, {"run": "a"}, force=False, resume=False),
+        open_unfinished(out, {"run": "a"}, force=False, resume=False),
         pytest.raises(whereof.WhereofError, match="being written by another process"),
     ):
         run.explain_file("true", out)
@@ -281,7 +281,7 @@ def test_numbers_that_are_not_finite_are_a_fault_of_their_prediction(
 ) -> None:
     explanation = run.explain("egypt", "embassy", "usa")
     facts = (replace(explanation.facts[0], influence=math.inf),)
-    with open_journal(tmp_path / "e", {"run": "a"}, force=False, resume=False) as journal:
+    with open_unfinished(tmp_path / "e", {"run": "a"}, force=False, resume=False) as journal:
         _keep(journal, 7, replace(explanation, facts=facts))
         _keep(journal, 8, explanation)
         first, second = journal.records()

@@ -94,8 +94,9 @@ def _with_flags(message: str) -> str:
     params = [param for command in load_commands().values() for param in command.params]
     every = {param.item.name for param in params if isinstance(param, SettingOption)}
     names = "|".join(name for name in every if "_" in name)
+    first = rf"^({'|'.join(every)})(?= is | requires | already )"
     # Not in quotes or paths: those are words of the user.
-    whole = rf"^({'|'.join(every)})(?= is )|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
+    whole = rf"{first}|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
     return re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
 
 

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import Field, fields
 from functools import partial
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import click
@@ -71,8 +70,8 @@ class SettingOption(click.Option):
     def from_file(self, value: Any) -> Any:
         """A value of a TOML file, checked, and as it would be typed."""
         values = value if isinstance(value, list) else [value]
-        if {*self.kinds} <= {str, NoneType} and not isinstance(value, bool | str):
-            value = ",".join(map(str, values))  # such as numbers of columns
+        if self.item.name in ("columns", "rating", "source") and not isinstance(value, bool | str):
+            value = ",".join(map(str, values))
         self.table.check(self.item, value)
         if self.multiple or isinstance(value, list):
             # The names of a fact are separated by TAB: they may contain commas.

@@ -33,12 +33,12 @@ def command(run: "whereof.Run", out: Path | None, force: bool, **settings: Any) 
     stopped. The ending of the file for -o is its format: .parquet, or .jsonl, .tsv, .txt or .csv,
     each also with .gz.
     """
-    from whereof.present.files import check_file
+    from whereof.present.files import check_output
     from whereof.present.report import show_evaluation
     from whereof.present.terminal import console
 
     if out is not None:
-        check_file(out, force=force)
+        check_output(out, force=force)
     elif force:
         raise WhereofError("--force overwrites a file: name it with -o")
     found = run.evaluate(**_options.given(settings))

@@ -33,10 +33,10 @@ class _BulkOptions(Settings):
     )
     out: str | Path | None = choice(None, "file for the explanations", "In bulk", short="-o")
     split: str = choice("test", "split for top and true", "In bulk", "test valid train")
-    limit: int | None = number(None, "only the first predictions, this number", "In bulk", 1)
+    limit: int | None = number(None, "number of predictions, from the first on", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
     device: str = choice("cpu", "where rollback runs", "In bulk", "cpu cuda")
-    resume: bool = choice(False, "only continue interrupted work; else an error", "In bulk")
+    resume: bool = choice(False, "continue interrupted work; an error without any", "In bulk")
 
 
 @_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))

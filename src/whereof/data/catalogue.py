@@ -145,5 +145,5 @@ def cache_folder() -> Path:
     if given := os.environ.get("WHEREOF_CACHE"):
         return Path(given).expanduser()
     usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
-    given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(given or Path.home() / usual) / "whereof"
+    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
+    return Path(os.environ.get(variable) or Path.home() / usual) / "whereof"

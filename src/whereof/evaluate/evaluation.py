@@ -193,7 +193,7 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
         lacking += [name for name in traced if name in chosen]
         if lacking:
             raise WhereofError(
-                f"this run has no trace, and {', '.join(lacking)} need one; train it without "
+                f"this run has no trace, which {', '.join(lacking)} requires; train it without "
                 "--no-trace, or evaluate what needs none: methods gradient-dot,random and k 1,10"
             )
     sample = pick(case, replace(options, limit=1), threads)
@@ -270,7 +270,7 @@ def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: Evaluate
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: dicts, lists, and None for numbers that are not finite."""
+    """A value as JSON: dicts, lists, and None for numbers that are not finite."""
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=np.generic.item))
 
 

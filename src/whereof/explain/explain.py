@@ -143,7 +143,8 @@ class Explainer:
                 fields["top_answer_without"] = stands.top_answer
                 fields["top_answer_changes"] = bool(after["top"][index] != top)
             influence = float(ranked.influences[index])
-            share = None if totals is None else influence / (totals[influence <= 0] or 1.0)
+            total = totals and totals[0 if influence > 0 else 1]
+            share = None if total is None else influence / (total or 1.0)
             fields["parts"] = names = tuple(parts)
             fields["role"] = "several" if len(names) > 1 else "".join(names) or "none"
             found.append(ExplainedFact(**fields, influence=influence, rank=index + 1, share=share))

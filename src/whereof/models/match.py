@@ -46,7 +46,7 @@ def score_rows(kind, q, rows, ids, width, scores):
 
 @inlined
 def prefetch_ahead(rows, ids, j, width):
-    """Prefetch a row that a loop over ids, which is at place j, will soon come to."""
+    """Prefetch the row that a loop over ids reads `AHEAD` steps after j."""
     if j + AHEAD < ids.shape[0]:
         prefetch_row(rows, ids[j + AHEAD], width)
 

@@ -71,7 +71,7 @@ class PaperOptions(Settings):
     dataset: str = field(default="nations", metadata={"choices": tuple(DATASETS)})
     models: str | tuple = choice(",".join(MODELS), "models, separated by commas", "Paper")  # type: ignore[type-arg]
     seeds: int | None = number(
-        None, "number of seeds  [default: Nations 5, else 1; distmult with adam-lazy 3]", "Paper", 1
+        None, "number of seeds, from 42 on  [default: 5 on Nations, else 1 or 3]", "Paper", 1
     )
     limit: int | None = number(
         None, "number of random test predictions  [default: Nations all, else 100]", "Paper", 1

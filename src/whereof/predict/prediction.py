@@ -119,7 +119,8 @@ def _texts(names: Sequence[Any]) -> tuple[str | None, ...]:
 
 def _check_asks(trained: "Trained", asks: str) -> None:
     if asks == "subject" and not trained.config.inverse:
-        raise WhereofError("this run cannot predict subjects; train one with --inverse")
+        remedy = "" if trained.config.rated else "; train one with --inverse"
+        raise WhereofError(f"this run cannot predict subjects{remedy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,8 @@ class Listed:
 
 def list_predictions(predictions: Iterable[Sequence[Any]]) -> Iterator[Listed]:
     """Predictions by names, numbered from 1."""
+    if isinstance(predictions, str) or hasattr(predictions, "columns"):
+        raise WhereofError("give a list of lists of names; for a frame, frame.values.tolist()")
     return (Listed(line, _texts(names)) for line, names in enumerate(predictions, 1))
 
 

@@ -230,7 +230,8 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     facts = explanation.facts
     shared = {part for fact in facts for part in fact.parts}
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
-    yield f"in common with the prediction: {', '.join(letters)}"
+    if shared:
+        yield f"in common with the prediction: {', '.join(letters)}"
     n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")

@@ -52,7 +52,7 @@ def find_ending(path: Path) -> tuple[str, bool]:
     return ending, packed
 
 
-def check_file(path: Path, *, force: bool) -> None:
+def check_output(path: Path, *, force: bool) -> None:
     """Raise an error if a file cannot be written, before any work is done."""
     find_ending(path)
     check_free(path, force=force)
@@ -71,10 +71,10 @@ def new_file(path: Path, layout: RowFormat) -> Iterator[Write]:
             # Without a name and a time, the same results give the same bytes.
             binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
             with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
-                yield write_text(file, layout, ending)
+                yield text_writer(file, layout, ending)
 
 
-def write_text(file: TextIO, layout: RowFormat, ending: str) -> Write:
+def text_writer(file: TextIO, layout: RowFormat, ending: str) -> Write:
     """JSON lines, or a table with a header. Only .csv quotes cells, where it is necessary."""
     if ending == ".jsonl":
         return lambda document: print(json_line(document), file=file)
@@ -155,7 +155,7 @@ def write_answers(
 ) -> Written:
     """Write answers as they come, in the format of the file's ending."""
     start, n_answers = time.perf_counter(), 0
-    check_file(path, force=force)
+    check_output(path, force=force)
     with new_file(path, _ANSWERS) as write:
         for number, each in enumerate(answers, 1):
             write(each.to_dict())
@@ -170,7 +170,7 @@ def write_retrainings(path: Path, rows: Iterable[Document], force: bool) -> None
     """Retrainings in the format of the file's ending, one row each."""
     from whereof.evaluate.sample import Retraining  # slow to import
 
-    check_file(path, force=force)
+    check_output(path, force=force)
     layout = RowFormat(get_type_hints(Retraining), lambda row: [row.values()])
     with new_file(path, layout) as write:
         for row in rows:
@@ -219,7 +219,9 @@ class Unfinished:
 
 
 @contextmanager
-def open_journal(out: Path, header: Document, *, force: bool, resume: bool) -> Iterator[Unfinished]:
+def open_unfinished(
+    out: Path, header: Document, *, force: bool, resume: bool
+) -> Iterator[Unfinished]:
     """The journal of a file's work, locked by this process and removed when the work is done."""
     path = out.with_name(f".{out.name}.unfinished")
     there = path.exists()
@@ -301,7 +303,7 @@ def write_explanations(
     explain(())  # raises errors before anything is written
     asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
     header = {"whereof version": __version__, **work, "list of predictions": asked.hexdigest()}
-    with open_journal(out, header, force=force, resume=resume) as journal:
+    with open_unfinished(out, header, force=force, resume=resume) as journal:
         n_resumed, n_facts = journal.n_done, 0
         for result in explain(predictions[n_resumed:]):
             _keep(journal, predictions[journal.n_done].line, result)
@@ -324,7 +326,7 @@ def facts_csv(explanation: Explanation) -> str:
     """The facts of one explanation as CSV."""
     file = io.StringIO(newline="")
     layout = RowFormat(_FACTS, lambda document: map(fact_row, document["facts"]))
-    write_text(file, layout, ".csv")(explanation.to_dict())
+    text_writer(file, layout, ".csv")(explanation.to_dict())
     return file.getvalue()
 
 

@@ -23,7 +23,7 @@ from whereof.retrain.engine import Engine, Recipe, removed_key
 from whereof.training.step import STEP_VERSION
 from whereof.types import FactIds
 
-Spot = tuple[int, int, int]  # a prediction in the journal: given entity, relation row, target
+JournalKey = tuple[int, int, int]  # a prediction: given entity, relation row, target
 
 _FORMAT = 1  # raise it when the lines of the journal change their meaning
 
@@ -53,26 +53,26 @@ class Journal:
 
     def __init__(self, file: int | None = None) -> None:
         self.file = file  # its descriptor; with None, results are kept in memory only
-        self._found: dict[str, dict[Spot, tuple[Any, ...]]] = {}
+        self._found: dict[str, dict[JournalKey, tuple[Any, ...]]] = {}
 
     def __len__(self) -> int:
         """The number of known retrainings."""
         return len(self._found)
 
-    def lacks(self, removed: FactIds, spots: NDArray[np.int64]) -> list[int]:
+    def lacks(self, removed: FactIds, keys: NDArray[np.int64]) -> list[int]:
         """Which of these predictions, (n, 3), have no result without these facts."""
         known = self._found.get(removed_key(removed), {})
-        return [number for number, spot in enumerate(spots.tolist()) if tuple(spot) not in known]
+        return [number for number, each in enumerate(keys.tolist()) if tuple(each) not in known]
 
-    def get(self, removed: FactIds, spots: NDArray[np.int64]) -> Standings:
+    def get(self, removed: FactIds, keys: NDArray[np.int64]) -> Standings:
         """Standings of predictions, (n, 3), without these facts."""
         known = self._found.get(removed_key(removed), {})
-        return np.array([known[tuple(spot)] for spot in spots.tolist()], STANDING)
+        return np.array([known[tuple(each)] for each in keys.tolist()], STANDING)
 
-    def add(self, removed: FactIds, spots: NDArray[np.int64], standings: Standings) -> None:
+    def add(self, removed: FactIds, keys: NDArray[np.int64], standings: Standings) -> None:
         """Add a retraining; it is on disk afterwards, unless OSError is raised."""
         key = removed_key(removed)
-        record = {"removed": key, "spots": spots.tolist(), "standings": standings.tolist()}
+        record = {"removed": key, "spots": keys.tolist(), "standings": standings.tolist()}
         self._remember(record)
         if self.file is not None:
             # Start on a new line, because the last line may have been cut short.
@@ -88,9 +88,9 @@ class Journal:
             for line in file:
                 with suppress(ValueError, TypeError, KeyError, OverflowError):
                     record = json.loads(line)
-                    spots, standings = np.array(record["spots"], np.int64), record["standings"]
+                    keys, standings = np.array(record["spots"], np.int64), record["standings"]
                     np.array([*map(tuple, standings)], STANDING)  # raises if it is not valid
-                    if isinstance(record["removed"], str) and spots.shape == (len(standings), 3):
+                    if isinstance(record["removed"], str) and keys.shape == (len(standings), 3):
                         self._remember(record)
 
 

@@ -44,20 +44,20 @@ class Retrainer:
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """Standings of every job's predictions without its facts, and of the control."""
-        spots, control = predictions.places, Job.control(len(predictions))
+        keys, control = predictions.places, Job.control(len(predictions))
         self._check(jobs)
         merged = _merge([control, *jobs])
         lacking = [
             Job(job.removed, job.which[missing])
             for job in merged
-            if (missing := self.journal.lacks(job.removed, spots[job.which]))
+            if (missing := self.journal.lacks(job.removed, keys[job.which]))
         ]
         n_known = len(merged) - len(lacking)
         for number, standings in self._retrain(lacking, predictions, n_known):
             assert not isinstance(standings, Parameters)
             self._keep(lacking[number], predictions, standings)
         self.counts.update(retrained=len(lacking), known=n_known)
-        found = [self.journal.get(job.removed, spots[job.which]) for job in [control, *jobs]]
+        found = [self.journal.get(job.removed, keys[job.which]) for job in [control, *jobs]]
         return Outcomes(found[0], tuple(found[1:]), len(lacking), n_known)
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[Parameters]:

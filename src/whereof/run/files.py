@@ -84,7 +84,8 @@ def lock(path: Path, busy: str = "") -> IO[bytes]:
 def is_held(path: Path) -> bool:
     """Whether another process is training the run with this lock."""
     try:
-        path.exists() and lock(path).close()
+        if path.exists():
+            lock(path).close()
     except (WhereofError, OSError) as error:  # a read-only folder is not trained
         return isinstance(error, WhereofError)
     return False

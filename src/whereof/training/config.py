@@ -41,7 +41,7 @@ class TrainConfig(Settings):
         "distinct independent",
     )
     negatives_from: str = choice(
-        "objects", "draw negatives from objects only, or from all", "Loss", "objects entities"
+        "objects", "draw from objects only, or from all entities", "Loss", "objects entities"
     )
     redraw: bool = choice(True, "draw new negatives in every epoch", "Loss")
     l2: float = number(0.0, "weight of the penalty l2/2 |x|^2 on the rows of a fact", "Loss", 0)

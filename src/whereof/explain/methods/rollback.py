@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from whereof._jit import row_function
 from whereof.explain import _rollback_kernels as kernels
-from whereof.explain._rollback_kernels import Changes, View
+from whereof.explain._rollback_kernels import Changes as Changes
+from whereof.explain._rollback_kernels import View
 from whereof.explain.bounds import close_bounds, wide_bounds
 from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, rank_influences
 from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.types import FactIds, Numbers
-
-__all__ = ["Changes"]
 
 PAPER = (
     "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "

@@ -136,7 +136,7 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
 
 
 def _room(limits: Limits, blocks: int) -> int:
-    """Shared memory per block, of which the system takes 1024 bytes, if so many share it."""
+    """Shared memory of each of the blocks on a multiprocessor; the system takes 1024 bytes."""
     return min(limits.shared_bytes // blocks - 1024, limits.block_bytes)
 
 
