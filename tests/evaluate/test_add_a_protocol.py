@@ -85,6 +85,8 @@ def test_its_needs_are_checked_and_its_settings_are_its_own(names: dict[str, Any
     run = names["run"]
     with pytest.raises(whereof.WhereofError, match="unknown setting of the protocols 'ranks'"):
         run.evaluate(protocols="sufficiency", settings={"ranks": 3})
+    with pytest.raises(whereof.WhereofError, match="'power'; these protocols have no settings"):
+        run.evaluate(protocols="removal", settings="power=2")
     with pytest.raises(whereof.WhereofError, match="settings: Expected `int`"):
         run.evaluate(protocols="sufficiency", settings="rank=high")
     with pytest.raises(whereof.WhereofError, match="rank is 0; it must be 1 or more"):

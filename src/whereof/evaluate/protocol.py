@@ -65,7 +65,7 @@ class Protocol:
     """What the columns of its table mean."""
 
     def variants(self, options: "EvaluateOptions") -> Mapping[str, Mapping[str, Any]]:
-        """Settings to change, by variant name; these runs are evaluated instead."""
+        """Settings to change, by name; these runs are evaluated instead: see `Task.variants`."""
         return {}
 
     def count(self, options: "EvaluateOptions", size: SampleSize) -> Retrainings:
