@@ -94,7 +94,7 @@ def test_its_needs_are_checked_and_its_settings_are_its_own(names: dict[str, Any
     with pytest.raises(whereof.WhereofError, match="give NAME=VALUE"):
         run.evaluate(protocols="sufficiency", settings="rank")
     bare = whereof.train("nations", preset="paper", epochs=1, trace=False, out="bare")
-    with pytest.raises(whereof.WhereofError, match="no trace, and rollback need"):
+    with pytest.raises(whereof.WhereofError, match="no trace, which rollback requires"):
         bare.evaluate(protocols="sufficiency", limit=1)
 
 
