@@ -8,7 +8,7 @@ from trained import train
 
 import whereof
 
-TRACE = "this run has no trace, and .*{} need one"
+TRACE = "this run has no trace, which .*{} requires"
 CHECKPOINTS, AS_MANY = "tracin .*checkpoint", "random at k all removes as"
 
 
