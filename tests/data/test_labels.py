@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from whereof.data.read import as_labels, find_labels, read_labels
+from whereof.data.read import as_labels, find_labels, read_dataset, read_labels
 from whereof.errors import WhereofError
 
 Write = Callable[[str, str | bytes], Path]
@@ -88,3 +88,12 @@ FRAME = {"id": [1, 2, 3], "label": ["Paris", "Heat", None]}
 )
 def test_labels_from_python(given: object) -> None:
     assert as_labels(given) == {"1": "Paris", "2": "Heat"}
+
+
+@pytest.mark.parametrize(("name", "key"), [("5.0", "5"), ("5", "5.0"), ("5.0", "5.0")])
+def test_a_whole_number_may_have_decimals_in_facts_or_labels(
+    write: Write, name: str, key: str
+) -> None:
+    facts = write("facts.tsv", f"a\t{name}\nb\t{name}\n")
+    dataset = read_dataset(facts, entity_labels={key: "Heat", "other": "x"})
+    assert dataset.entities.labels == {name: "Heat"}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from whereof.data.columns import FactTable, as_numpy
 from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
-from whereof.data.vocabulary import Vocabulary
+from whereof.data.vocabulary import Vocabulary, fold
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 
@@ -77,12 +77,11 @@ def add_labels(
     """
     if not (entity_labels or relation_labels):
         return dataset
-    entity_labels, relation_labels = entity_labels or {}, relation_labels or {}
     entities, relations = dataset.entities, dataset.relations
     if relation_labels and dataset.two_way:
-        raise WhereofError(
-            "relation labels given, but two-way data has no relations; leave them out"
-        )
+        raise WhereofError("relation labels, but two-way data has no relations; leave them out")
+    entity_labels = _by_name(entity_labels or {}, [*entities.names, *relations.names])
+    relation_labels = _by_name(relation_labels or {}, relations.names)
     # Items are the objects, or the relations if ratings are objects.
     items: set[str] = set()
     if dataset.subjects != dataset.objects:
@@ -279,6 +278,13 @@ def _sources(table: FactTable, kept: NDArray[np.bool_]) -> Sources | None:
     if (column := table.columns.get("source")) is None:
         return None
     return Sources(as_numpy(column.indices, np.int32)[kept], column.dictionary.to_pylist())
+
+
+def _by_name(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Labels by the names in the data, where 5 and 5.0 are the same."""
+    numbers = {number: name for name in names if (number := fold(name)).isdecimal()}
+    renamed = {numbers.get(fold(name), name): label for name, label in labels.items()}
+    return renamed | _known(labels, names)
 
 
 def _known(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

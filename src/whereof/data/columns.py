@@ -108,9 +108,7 @@ def choose_layout(
     if len(columns) not in PLACES:
         raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
     if len(columns) == 3 and options.rating:
-        raise WhereofError(
-            f"{where}: ratings require 2 columns, user and item; name them with columns"
-        )
+        raise WhereofError(f"{where}: ratings require 2 columns, user and item: name these two")
     others = {"source": source, "rating": rating if len(columns) == 2 else None}
     places = dict(zip(PLACES[len(columns)], columns, strict=True))
     places |= {role: at for role, at in others.items() if at is not None}

@@ -40,9 +40,7 @@ class ReadOptions(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.name is not None and (not self.name.strip() or {*self.name} & {*"/\\\0"}):
-            raise WhereofError(
-                f"name is {self.name!r}; give a text that is not empty, without / or \\"
-            )
+            raise WhereofError(f"name is {self.name!r}; give a text, not empty, without / or \\")
         if self.split_seed and not self.held_out:
             raise WhereofError(
                 f"split_seed is {self.split_seed}, and nothing is held out; "

@@ -73,7 +73,7 @@ class Vocabulary:
         return (
             _within(self._by_name.get(text), among)
             or _within(self._by_label.get(text), among)
-            or _within(self._by_folded.get(_fold(text)), among)
+            or _within(self._by_folded.get(fold(text)), among)
         )
 
     def _is_labelled(self, i: int) -> bool:
@@ -94,7 +94,7 @@ class Vocabulary:
     @cached_property
     def _by_folded(self) -> dict[str, list[int]]:
         exact = chain(self._by_name.items(), self._by_label.items())
-        return _index((_fold(text), i) for text, ids in exact for i in ids)
+        return _index((fold(text), i) for text, ids in exact for i in ids)
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
         ids = among if among is not None else range(len(self))
@@ -140,7 +140,7 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     return [*dict.fromkeys(parts[part] for part in close)][:limit]
 
 
-def _fold(text: str) -> str:
+def fold(text: str) -> str:
     """A text regardless of case; a whole number without decimals."""
     number = _WHOLE.fullmatch(text)
     return number[1] if number else text.casefold()

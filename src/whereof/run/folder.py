@@ -162,9 +162,8 @@ class RunFolder:
         path = Path(path)
         manifest = Manifest.read(path)
         if not manifest.finished and not unfinished:
-            raise WhereofError(
-                f"{path} is not finished; continue with: whereof train --resume {path}"
-            )
+            remedy = f"continue with: whereof train --resume {path}"
+            raise WhereofError(f"{path} is not finished; {remedy}")
         manifest.check_files(path, afresh=check)
         return cls(path, manifest)
 
