@@ -94,6 +94,6 @@ def test_labels_from_python(given: object) -> None:
 def test_a_whole_number_may_have_decimals_in_facts_or_labels(
     write: Write, name: str, key: str
 ) -> None:
-    facts = write("facts.tsv", f"a\t{name}\nb\t{name}\n")
+    facts = write("facts.tsv", f"a\t{name}\nb\tc\n")
     dataset = read_dataset(facts, entity_labels={key: "Heat", "other": "x"})
     assert dataset.entities.labels == {name: "Heat"}
