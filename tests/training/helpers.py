@@ -59,14 +59,14 @@ def make_problem(
     return Problem(kind, config, facts, n_entities, N_RELATIONS, everyone, everyone)
 
 
-def make_trainer(problem: Problem, removed: NDArray | None = None, **options: Any) -> Trainer:
+def make_trainer(problem: Problem, weights: NDArray | None = None, **options: Any) -> Trainer:
     """A new trainer with a trace."""
     config = problem.config
     trace = np.zeros(
         (len(problem.facts), problem.trace_width), config.trace_precision or config.precision
     )
-    removed = np.zeros(0, np.bool_) if removed is None else removed
-    return Trainer(problem, trace, removed, **options)
+    given = None if weights is None else np.asarray(weights, np.float64)
+    return Trainer(problem, trace, given, **options)
 
 
 def finish(trainer: Trainer, chunk: int = 1000) -> Trainer:
@@ -80,9 +80,9 @@ def ended(trainer: Trainer) -> bool:
     return trainer.epoch_ended and trainer.epoch == trainer.problem.config.epochs - 1
 
 
-def train(problem: Problem, removed: NDArray | None = None, **options: Any) -> Trainer:
+def train(problem: Problem, weights: NDArray | None = None, **options: Any) -> Trainer:
     """A finished trainer with a trace."""
-    return finish(make_trainer(problem, removed, **options))
+    return finish(make_trainer(problem, weights, **options))
 
 
 def check_by_oracle(problem: Problem, trainer: Trainer, **options: Any) -> None:

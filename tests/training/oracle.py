@@ -47,7 +47,8 @@ class Rows:
 
     def __init__(self, rows: Array, config: TrainConfig) -> None:
         self.rows, self.config = rows.astype(np.float64), config
-        self.mean, self.square = np.zeros_like(self.rows), np.zeros_like(self.rows)
+        self.mean = np.zeros_like(self.rows)
+        self.square = np.full_like(self.rows, config.accumulator * (config.optimizer == "adagrad"))
         self.scale, self.carried = np.zeros_like(self.rows), np.zeros_like(self.rows)
 
     def update(self, gradient: Array, touched: set[int], rate: float, t: int) -> None:
@@ -94,11 +95,11 @@ class Oracle:
     def __init__(
         self,
         problem: Problem,
-        removed: NDArray[np.bool_] | None = None,
+        weights: Array | None = None,
         formula: Formula | None = None,
     ) -> None:
         self.problem, self.config = problem, problem.config
-        self.removed = np.zeros(len(problem.facts), bool) if removed is None else removed
+        self.weights = np.ones(len(problem.facts)) if weights is None else weights
         self.formula = formula or FORMULAS[problem.model.name]
         self.entities, self.relations = (Rows(rows, self.config) for rows in problem.initial_rows())
         self.trace = np.zeros((len(problem.facts), problem.trace_width))
@@ -106,12 +107,12 @@ class Oracle:
 
     def train(self) -> Outcome:
         config, n_facts = self.config, len(self.problem.facts)
-        timeline = Timeline(config, n_facts, self.problem.n_directions, np.zeros(0, bool))
+        timeline = Timeline(config, n_facts, self.problem.n_directions)
         update = 0
         for epoch in range(config.epochs):
             order = timeline.order(epoch)
             for first in range(0, n_facts, config.batch_size):
-                batch = [i for i in order[first : first + config.batch_size] if not self.removed[i]]
+                batch = [i for i in order[first : first + config.batch_size] if self.weights[i]]
                 for direction in range(self.problem.n_directions):
                     if batch:
                         self._update(batch, epoch, direction, rate_of(config, update))
@@ -161,6 +162,7 @@ class Oracle:
         matches = [self.formula(E[s], R[r], E[c]) for c in candidates]
         scores = np.array([score for score, _ in matches])
         loss, weights = self._loss(fact, scores)
+        loss, weights = self.weights[fact] * loss, self.weights[fact] * weights
         d_entities, d_relations = np.zeros_like(E), np.zeros_like(R)
         for c, weight, (_, (d_s, d_r, d_o)) in zip(candidates, weights, matches, strict=True):
             d_entities[s] += weight * d_s
@@ -168,9 +170,9 @@ class Oracle:
             d_entities[c] += weight * d_o
         model = self.problem.model
         for row in (s, o):
-            d_entities[row] += self._penalty_slope(E[row], model.entity_parts)
+            d_entities[row] += self.weights[fact] * self._penalty_slope(E[row], model.entity_parts)
         if not model.relation_phases:  # an angle has no size to hold down
-            d_relations[r] += self._penalty_slope(R[r], model.relation_parts)
+            d_relations[r] += self.weights[fact] * self._penalty_slope(R[r], model.relation_parts)
         norms = [np.linalg.norm(x) for x in (E[s], E[o], R[r], *matches[0][1])]
         self.meter[:2] += loss, 1
         self.meter[2:] = np.maximum(self.meter[2:], [max(norms[:2]), norms[2], max(norms[3:])])

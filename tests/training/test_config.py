@@ -108,7 +108,9 @@ def test_settings_survive_json() -> None:
 def test_an_unknown_setting_is_named() -> None:
     with pytest.raises(WhereofError, match="unknown setting 'epoch'; did you mean 'epochs'"):
         TrainConfig.from_dict({"epoch": 1})
-    with pytest.raises(WhereofError, match="unknown setting 'lr'; choose from batch_size, beta1"):
+    with pytest.raises(
+        WhereofError, match="unknown setting 'lr'; choose from accumulator, batch_size"
+    ):
         TrainConfig.from_dict({"lr": 0.1})
 
 

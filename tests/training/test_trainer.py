@@ -66,8 +66,8 @@ def test_a_restored_snapshot_goes_on_to_the_same_bits(optimizer: str, stop: int)
     problem = make_problem(
         optimizer=optimizer, constraint="max:0.5", schedule="exponential", decay_steps=10
     )
-    removed = np.arange(N_FACTS) % 11 == 0
-    first = make_trainer(problem, removed, ledgers=Ledgers.ALL)
+    weights = np.minimum(np.arange(N_FACTS) % 11, 1.0)
+    first = make_trainer(problem, weights, ledgers=Ledgers.ALL)
     done = 0
     while done < stop:
         done += first.advance(stop - done)
@@ -75,7 +75,7 @@ def test_a_restored_snapshot_goes_on_to_the_same_bits(optimizer: str, stop: int)
     trace = first.trace.copy()
     wanted = finish(first)
 
-    second = Trainer(problem, trace, removed, ledgers=Ledgers.ALL)
+    second = Trainer(problem, trace, weights, ledgers=Ledgers.ALL)
     second.restore(snapshot)
     middle = second.parameters().entity_rows
     assert_same_bits(finish(second), wanted)

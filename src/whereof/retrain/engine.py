@@ -75,9 +75,8 @@ class Recipe:
         return spent * self.n_facts / done
 
     def _trainer(self, removed: FactIds) -> Trainer:
-        mask = np.zeros(len(self.problem.facts) if len(removed) else 0, np.bool_)
-        mask[removed] = True
-        return Trainer(self.problem, removed=mask, ledgers=Ledgers.NONE)
+        weights = self.problem.weights_without(removed)
+        return Trainer(self.problem, weights=weights, ledgers=Ledgers.NONE)
 
 
 def diverged(removed: FactIds) -> Diverged:

@@ -68,7 +68,8 @@ def _gradient(side, slot, only, rule, scratch, gradient):
                 q, weight = scratch.query[f], touched.weight[touch]
                 add_row_gradient(rule.match, q, state, weight, side.width, gradient)
             if kind != NEGATIVE and side.parts > 0 and (rule.l2 > 0 or rule.n3 > 0):
-                _regularise(state, rule.l2, rule.n3, side.parts, gradient)
+                weight = scratch.weights[f]
+                regularise(state, weight * rule.l2, weight * rule.n3, side.parts, gradient)
             n_owners += _owns(touched, slot, touch, scratch)
         touch = touched.following[touch]
     return n_owners
@@ -135,7 +136,7 @@ def _share(part, carry, scale, gradient, share):
 
 
 @kernel
-def _regularise(state, l2, n3, parts, gradient):
+def regularise(state, l2, n3, parts, gradient):
     """Add the gradient of l2/2 |x|^2 + n3/3 |x|^3, |.| the modulus where rows are complex."""
     width = gradient.shape[0]
     l2, n3 = state.dtype.type(l2), state.dtype.type(n3)

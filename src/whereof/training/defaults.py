@@ -163,6 +163,7 @@ def _check_company(config: TrainConfig, settings: Mapping[str, Any]) -> None:
         ("decay_steps", "schedule exponential", config.schedule == "exponential"),
         ("beta1", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
         ("beta2", "optimizer adam or adam-lazy", config.optimizer.startswith("adam")),
+        ("accumulator", "optimizer adagrad", config.optimizer == "adagrad"),
         ("credit", "a trace", config.trace),
     ):
         if name in settings and not fits:

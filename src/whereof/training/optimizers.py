@@ -61,11 +61,12 @@ def move_rows(rule, pace, state, touched, queries, gradient):
             row, q = state[ids[slot]], queries[touched.fact[slot]]
             gradient[:] = 0
             add_row_gradient(rule.match, q, row, touched.weight[slot], width, gradient)
-            _move(rule.optimizer, pace, row, gradient)
+            move(rule.optimizer, pace, row, gradient)
 
 
 @kernel
-def _move(optimizer, pace, row, gradient):
+def move(optimizer, pace, row, gradient):
+    """Update a row and its moments."""
     width = gradient.shape[0]
     if optimizer == ADAM:
         _move_adam(pace, row, width, gradient.dtype.type(1), gradient)

@@ -1,12 +1,11 @@
 """A training problem: model, config and facts, and the numbers that a step needs."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
@@ -18,8 +17,8 @@ from whereof.training.losses import LOSS_IDS
 from whereof.training.optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
 from whereof.training.sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
 from whereof.training.tables import Draw, Ledgers, RowTable, Rule
-from whereof.training.timeline import NO_FACTS, Timeline
-from whereof.types import Facts, Numbers, Rows
+from whereof.training.timeline import NO_WEIGHTS, Timeline
+from whereof.types import FactIds, Facts, Numbers, Rows
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,8 @@ class Problem:
     objects: range
     targets: Numbers | None = None
     """(n_facts,) targets of the squared loss."""
+    weights: Numbers = field(default_factory=lambda: NO_WEIGHTS)
+    """(n_facts,) the factor of each fact's gradient, 0 to skip it; empty if all are 1."""
 
     @classmethod
     def of(cls, dataset: Dataset, config: TrainConfig) -> "Problem":
@@ -178,9 +179,18 @@ class Problem:
         widths = self.widths
         return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
 
-    def timeline(self, removed: NDArray[np.bool_] = NO_FACTS) -> Timeline:
-        """The updates of training; removed: (n_facts,), or empty."""
-        return Timeline(self.config, len(self.facts), self.n_directions, removed)
+    def weights_without(self, removed: FactIds) -> Numbers:
+        """The weights, with 0 for removed facts."""
+        if not len(removed):
+            return self.weights
+        weights = np.array(self.weights) if len(self.weights) else np.ones(len(self.facts))
+        weights[removed] = 0
+        return weights
+
+    def timeline(self, weights: Numbers | None = None) -> Timeline:
+        """The updates of training, by default with the weights of the problem."""
+        weights = self.weights if weights is None else weights
+        return Timeline(self.config, len(self.facts), self.n_directions, weights)
 
     def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[RowTable, RowTable]:
         """The initial tables of entities and relations."""
@@ -213,6 +223,8 @@ class Problem:
             projection=ledger(Ledgers.SHARES, rule.constrained),
         )
         fill_uniform(np.uint64(self.config.seed), stream, float(bound), width, table.state)
+        if self.config.optimizer == "adagrad":
+            table.state[:, width:] = self.config.accumulator
         if constrained:
             for row in range(n_rows):
                 project(table, row, width, rule)

@@ -41,37 +41,46 @@ def run_steps(model, work, block, trace, clock, span):
     (1,) and a meter, see METER, which may lack the norms.
     """
     rule, scratch = work.rule, work.scratch
-    count, meter = clock
     for first in range(span[0], span[1], rule.batch_size):
         last = min(first + rule.batch_size, block.order.shape[0])
         for direction in range(rule.n_directions):
-            n_live = _gather(block.order[first:last], direction, work)
+            n_live = gather(block.order[first:last], direction, work)
             if n_live == 0:
                 continue
-            for f in range(n_live):
-                _score(model, f, direction, work, block, count[0], meter)
-            count[0] += 1
             rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
-            pace = pace_of(rule, rate, count[0], scratch.gradient)
-            scratch.credits[:n_live] = 0
-            across = rule.entity_width + rule.relation_width
-            update_rows(work.entities, (0, across), direction, work, pace, block, count[0])
-            start = rule.entity_width + direction * across
-            update_rows(work.relations, (start, start), direction, work, pace, block, count[0])
+            update(model, n_live, direction, work, block, clock, rate)
             if trace.shape[0] > 0:
                 for f in range(n_live):
                     record(trace[scratch.fact_ids[f]], scratch.credits[f])
 
 
 @inlined
-def _gather(order, direction, work):
-    """Collect a batch's facts without removed ones, in the given direction."""
-    facts, removed, scratch = work.facts, work.removed, work.scratch
+def update(model, n_live, direction, work, block, clock, rate):
+    """One update by the gathered facts."""
+    rule, scratch = work.rule, work.scratch
+    count, meter = clock
+    for f in range(n_live):
+        _score(model, f, direction, work, block, count[0], meter)
+    count[0] += 1
+    pace = pace_of(rule, rate, count[0], scratch.gradient)
+    scratch.credits[:n_live] = 0
+    across = rule.entity_width + rule.relation_width
+    update_rows(work.entities, (0, across), direction, work, pace, block, count[0])
+    start = rule.entity_width + direction * across
+    update_rows(work.relations, (start, start), direction, work, pace, block, count[0])
+
+
+@inlined
+def gather(order, direction, work):
+    """Collect a batch's facts in the given direction, without those of weight 0."""
+    facts, weights, scratch = work.facts, work.weights, work.scratch
     n_live, n_relations = 0, work.relations.table.state.shape[0] // 2
     for fact in order:
-        if removed.shape[0] > 0 and removed[fact]:
+        weight = weights[fact] if weights.shape[0] > 0 else 1.0
+        if weight == 0:
             continue
         scratch.fact_ids[n_live] = fact
+        scratch.weights[n_live] = weight
         scratch.facts[n_live, 0] = facts[fact, 2 * direction]
         scratch.facts[n_live, 1] = facts[fact, 1] + direction * n_relations
         scratch.facts[n_live, 2] = facts[fact, 2 - 2 * direction]
@@ -86,7 +95,7 @@ def _score(model, f, direction, work, block, count, meter):
     rule, scratch, entities, relations = work.rule, work.scratch, work.entities, work.relations
     s, r, o = scratch.facts[f]
     rows, width, q = entities.table.state, entities.width, scratch.query[f]
-    candidates = _candidates(f, direction, work.draw, block, scratch)
+    candidates = draw_candidates(f, direction, work.draw, block, scratch)
     scores = scratch.scores[: candidates.shape[0]]
     if rule.deferred:
         _read(work, s, r, candidates, block, count)
@@ -95,8 +104,12 @@ def _score(model, f, direction, work, block, count, meter):
     if meter.shape[0] > ENTITY_NORM:
         _measure(query_vjp, f, subject, relation, rows[o, :width], work, meter)
     score_rows(rule.match, q, rows, candidates, width, scores)
-    meter[LOSS] += _loss(scores, scratch.fact_ids[f], work)
+    weight = scratch.weights[f]
+    meter[LOSS] += weight * _loss(scores, scratch.fact_ids[f], work)
     meter[FACTS] += 1
+    if weight != 1:
+        for j in range(scores.shape[0]):
+            scores[j] *= weight
     scratch.d_query[:] = 0
     add_query_gradients(rule.match, q, rows, candidates, scores, width, scratch.d_query)
     query_vjp(subject, relation, scratch.d_query, entities.vectors[f], relations.vectors[f])
@@ -116,7 +129,7 @@ def _loss(scores, fact, work):
 
 
 @inlined
-def _candidates(f, direction, draw, block, scratch):
+def draw_candidates(f, direction, draw, block, scratch):
     """Fill a fact's candidates: its object, then negatives keyed by fact, epoch and direction."""
     epoch = block.epoch if draw.redraw else 0
     stream = SUBJECT_STREAM if direction else OBJECT_STREAM

@@ -81,7 +81,7 @@ class Block(NamedTuple):
 
     epoch: int
     order: Any  # (n,) int64 fact ids
-    rates: Any  # (updates,) float64 one for every update, including removed ones
+    rates: Any  # (updates,) float64 one for every update, including skipped ones
     first_count: int
     tails: Any  # (live updates + 1, 4) float64 future drift after each count
     powers: Any  # (horizon, 4) float64 beta1^n * beta2^(i n / 2)
@@ -108,18 +108,19 @@ class Work(NamedTuple):
     draw: Draw
     scratch: Any
     facts: Any  # (n_facts, 3)
-    removed: Any  # (n_facts,) bool, or empty
+    weights: Any  # (n_facts,), or empty if all are 1
     targets: Any  # (n_facts,) targets of the squared loss; else empty
 
 
 _Scratch = namedtuple(
     "_Scratch",
-    "facts fact_ids query candidates scores d_query credits gradient own rest share scale carry",
+    "facts fact_ids weights query candidates scores d_query credits "
+    "gradient own rest share scale carry",
 )
 _Touched = namedtuple("_Touched", "sizes slot_of ids following fact kind weight")
 
 
-def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], removed: Any) -> Work:
+def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], weights: Any) -> Work:
     """Allocate working memory for the batches of a problem."""
     rule, draw, dtype = problem.rule, problem.draw, np.dtype(problem.config.precision)
     batch, n_candidates = rule.batch_size, 1 + max(draw.objects[2], draw.subjects[2])
@@ -128,6 +129,7 @@ def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], removed
     scratch = _Scratch(
         facts=np.zeros((batch, 3), np.int64),  # subject, relation, object in the current direction
         fact_ids=np.zeros(batch, np.int64),
+        weights=np.ones(batch, dtype),
         query=np.zeros((batch, rule.query_width), dtype),
         candidates=np.zeros(n_candidates, np.int32),
         scores=np.zeros(n_candidates, dtype),
@@ -145,7 +147,7 @@ def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], removed
         side(tables[1], 1, rule.relation_width, rule.relation_parts, rule.constrained_relations),
     )
     targets = np.asarray(problem.targets if problem.config.rated else (), dtype)
-    return Work(entities, relations, rule, draw, scratch, problem.facts, removed, targets)
+    return Work(entities, relations, rule, draw, scratch, problem.facts, weights, targets)
 
 
 def _allocate_touched(n_rows: int, capacity: int, dtype: Any) -> _Touched:

@@ -15,12 +15,12 @@ from whereof.training.tables import Block
 from whereof.types import FactIds, Numbers
 
 _BLOCK = 1 << 16
-NO_FACTS = np.zeros(0, np.bool_)
+NO_WEIGHTS = np.zeros(0)
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The updates of a training run, with or without removed facts.
+    """The updates of a training run, with or without facts of weight 0, which are skipped.
 
     Blocks start at fixed positions, so that a resumed run uses the same blocks.
     """
@@ -28,8 +28,8 @@ class Timeline:
     config: TrainConfig
     n_facts: int
     n_directions: int
-    removed: NDArray[np.bool_] = field(default_factory=lambda: NO_FACTS)
-    """(n_facts,), or empty if no fact is removed."""
+    weights: Numbers = field(default_factory=lambda: NO_WEIGHTS)
+    """(n_facts,), or empty if all are 1."""
     _orders: dict[int, FactIds] = field(default_factory=dict, repr=False)
 
     @property
@@ -65,7 +65,7 @@ class Timeline:
         return Block(epoch, order[start:stop], self.rates(updates), count, *drift)
 
     def rates(self, updates: NDArray[Any]) -> Numbers:
-        """The learning rates of updates, which count from 0 and include removed ones."""
+        """The learning rates of updates, which count from 0 and include skipped ones."""
         config = self.config
         if config.schedule == "exponential":
             return np.asarray(config.rate * config.decay ** (updates / config.decay_steps))
@@ -87,10 +87,10 @@ class Timeline:
         return tails, powers, fades
 
     def _live(self, epoch: int) -> NDArray[np.bool_]:
-        """Which updates of an epoch happen: those with a fact that is not removed."""
-        if not len(self.removed):
+        """Which updates of an epoch happen: those with a fact that is not skipped."""
+        if not len(self.weights):
             return np.ones(self.updates_per_epoch, np.bool_)
-        there = ~self.removed[self.order(epoch)]
+        there = self.weights[self.order(epoch)] > 0
         starts = np.arange(0, self.n_facts, self.config.batch_size)
         return np.repeat(np.logical_or.reduceat(there, starts), self.n_directions)
 
@@ -98,7 +98,7 @@ class Timeline:
         """The next n updates that happen; fewer at the end of training."""
         found: list[FactIds] = [np.zeros(0, np.int64)]
         n_found = 0
-        while n_found < n and not (len(self.removed) and self.removed.all()):
+        while n_found < n and (self.weights.any() or not len(self.weights)):
             live = np.flatnonzero(self._live(epoch)[first:]) + first
             found.append(live + epoch * self.updates_per_epoch)
             n_found += len(live)

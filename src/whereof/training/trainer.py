@@ -12,7 +12,7 @@ from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
 from whereof.training.tables import Ledgers, RowTable, allocate_work
-from whereof.training.timeline import NO_FACTS
+from whereof.types import Numbers
 
 
 class Training(ABC):
@@ -87,20 +87,21 @@ class Training(ABC):
 
 
 class Trainer(Training):
-    """Trains a problem on the CPU, with or without a trace and with or without removed facts."""
+    """Trains a problem on the CPU, with or without a trace and by default with its weights."""
 
     def __init__(
         self,
         problem: Problem,
         trace: NDArray[Any] | None = None,
-        removed: NDArray[np.bool_] = NO_FACTS,
+        weights: Numbers | None = None,
         *,
         ledgers: Ledgers = Ledgers.SHARES,
     ) -> None:
         super().__init__(problem, trace, len(METER) if ledgers else ENTITY_NORM)
-        self.timeline, self.rule = problem.timeline(removed), problem.rule
+        weights = problem.weights if weights is None else weights
+        self.timeline, self.rule = problem.timeline(weights), problem.rule
         self.tables = problem.tables(ledgers)
-        self._work = allocate_work(problem, self.tables, removed)
+        self._work = allocate_work(problem, self.tables, weights)
         model, dtype = problem.model, problem.config.precision
         self._model = row_function(model.query, 3, dtype), row_function(model.query_vjp, 5, dtype)
         self._enter_block(0, 0)

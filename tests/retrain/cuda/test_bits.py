@@ -25,7 +25,13 @@ from whereof.retrain.engine import Recipe
 SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "adam", "inverse": True, "constraint": "unit"},
     {"optimizer": "adam-lazy", "sampling": "independent", "model": "complex"},
-    {"optimizer": "adagrad", "loss": "sigmoid", "model": "transe-l2", "schedule": "inverse"},
+    {
+        "optimizer": "adagrad",
+        "accumulator": 0.1,
+        "loss": "sigmoid",
+        "model": "transe-l2",
+        "schedule": "inverse",
+    },
     {"optimizer": "sgd", "model": "mf-biased", "loss": "squared", "negatives": None},
 ]
 REMOVED = [[], [0], [29, 3, 17], list(range(0, 30, 2)), [4], list(range(29))]

@@ -134,9 +134,15 @@ def place(
         name: it if isinstance(it, int) else xp.zeros(it.shape, it.type) if it.there else None
         for name, it in fields.items()
     }
-    # Every model starts with the same rows and zero moments.
-    for name, rows in zip(("entities", "relations"), problem.initial_rows(), strict=True):
+    # Every model starts with the same rows, and with the same moments: 0, or Adagrad's start.
+    sizes, config = Sizes.of(problem), problem.config
+    entity_rows, relation_rows = problem.initial_rows()
+    for name, rows, stop in (
+        ("entities", entity_rows, sizes.row),
+        ("relations", relation_rows, sizes.relation_row),
+    ):
         placed[name][:, :, : rows.shape[1]] = xp.asarray(rows.copy())
+        placed[name][:, :, stop:] = config.accumulator if config.optimizer == "adagrad" else 0
     given: dict[str, Any] = {"facts": problem.facts, **_times(problem, placed["n_times"])}
     if problem.config.rated:
         given["targets"] = problem.targets
