@@ -124,6 +124,24 @@ class Settings:
         return replace(self, **changes)
 
 
+def seconds_of(name: str, duration: float | str, other: str = "seconds above 0") -> float:
+    """The duration that a setting names, in seconds; text may end in s, m or h.
+
+    other: what the error offers besides such a text.
+    """
+    text = str(duration).strip().lower()
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
+    try:
+        seconds = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise WhereofError(
+            f"{name} is {duration!r}; give {other}, or a text such as 90s, 10m or 2h"
+        )
+    return seconds
+
+
 def plain(value: Any) -> Any:
     """Convert a NumPy number to a Python number; other values stay as they are."""
     if isinstance(value, bool) or not isinstance(value, Real):

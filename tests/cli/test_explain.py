@@ -389,3 +389,15 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         assert words in ended.stderr
         assert not ended.stdout
     assert [file.name for file in tmp_path.iterdir()] == ["bare"]
+
+
+def test_verified_shows_predicted_and_actual_within_its_budget(run: str) -> None:
+    lines = shown(run, *EGYPT, "--method", "verified", "--budget", "9", "--threads", "1")
+    (head,) = (line for line in lines if "predicted  " in line)
+    assert head.split()[-3:] == ["predicted", "actual", "without"]
+    assert any(line.startswith("8 of ") for line in lines)
+    refused = whereof("explain", run, *EGYPT, "--budget", "9")
+    assert refused.returncode == 2
+    assert "--budget requires --method verified" in refused.stderr
+    wrong = whereof("explain", run, *EGYPT, "--method", "verified", "--budget", "soon")
+    assert "--budget is 'soon'; give a number of retrainings from 2 on, or a text" in wrong.stderr

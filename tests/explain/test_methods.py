@@ -52,7 +52,7 @@ def test_every_method_is_cited_and_documented(name: str) -> None:
 @pytest.mark.parametrize("asks", ["object", "subject"])
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_a_number_for_every_fact(run: whereof.Run, name: str, asks: str) -> None:
-    found = run.explain("e0", "r0", "e1", method=name, asks=asks, top=None)
+    found = run.explain("e0", "r0", "e1", method=name, asks=asks, top=None, budget=1000)
     assert found.method == name
     ids = [fact.fact_id for fact in found.facts]
     assert len(set(ids)) == len(ids)

@@ -95,6 +95,7 @@ class ExplainKeywords(TypedDict, total=False):
     instead_of: str | None
     exhaustive: bool
     seed: int
+    budget: int | str
     top: int | Literal["all"] | None
     opposing: bool
     role: _Role

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from whereof.explain.options import ExplainOptions
 from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings, choice, number
 from whereof.units import count, seconds
+
+if TYPE_CHECKING:
+    from whereof.explain.method import Method
 
 _SHOWN = 10
 """Number of bad predictions that are named; others are only counted."""
@@ -60,6 +63,8 @@ def command(
     table shows the probability without the fact; other methods have their own scale. Facts
     that support the prediction come first; --opposing lists the others. --method retrain is
     exact: it retrains the model without each adjacent fact, and first says how long this takes.
+    --method verified retrains only without the strongest facts of several methods, as many as
+    --budget allows, and shows predicted and actual influences.
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, separated
@@ -73,8 +78,8 @@ def command(
     bulk, engine, settings = (
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
-    retrains = "retraining" in get_method(settings.get("method", ExplainOptions.method)).needs
-    _check(prediction, bulk, retrains, options)
+    method = get_method(settings.get("method", ExplainOptions.method))
+    _check(prediction, bulk, method, options)
     if options["everything"]:
         if "top" in settings:
             raise WhereofError("--everything lists every adjacent fact; leave out --top")
@@ -82,7 +87,7 @@ def command(
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
     if prediction:
-        given = engine if retrains else {}
+        given = engine if "retraining" in method.needs else {}
         ask = partial(run.explain, *prediction, events=events, **settings, **given)
         return _explain_one(ask, ExplainOptions(**settings), options)
     written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
@@ -90,10 +95,13 @@ def command(
 
 
 def _check(
-    prediction: tuple[str, ...], bulk: dict[str, Any], retrains: bool, options: dict[str, Any]
+    prediction: tuple[str, ...], bulk: dict[str, Any], method: "Method", options: dict[str, Any]
 ) -> None:
     """Refuse options that do not go together; those in a file may be meant for other commands."""
+    from whereof.explain.method import able_method
+
     many, as_csv = "predictions" in bulk, options["as_csv"]
+    retrains = "retraining" in method.needs
     if bool(prediction) == many:
         raise WhereofError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
@@ -110,6 +118,8 @@ def _check(
     for name in filter(_options.is_typed, ("engine", "ray_address")):
         if not retrains:
             raise WhereofError(f"--{name.replace('_', '-')} requires a --method that retrains")
+    if _options.is_typed("budget") and "budget" not in method.can:
+        raise WhereofError(f"--budget requires --method {able_method('budget').name}")
     if as_csv and prediction[-1].endswith(".csv"):
         raise WhereofError(f"--csv takes no file: it prints; write --csv > {prediction[-1]}")
     if as_csv and _options.is_typed("as_json"):

@@ -20,7 +20,7 @@ from whereof.explain import method
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.facts import find_all, find_facts
 from whereof.explain.graph import find_graph
-from whereof.explain.options import ExplainOptions
+from whereof.explain.options import ExplainOptions, RetrainingBudget
 from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
@@ -89,7 +89,8 @@ class Explainer:
         if prepared is None:
             prepared = method.prepare(self.method, self.trained, [scored.prediction], events)
         asked = (options.seed, options.top, options.opposing, options.exhaustive)
-        self.context = method.Context(self.aim, *asked, prepared, retrainer)
+        budget = RetrainingBudget.of(options.budget)
+        self.context = method.Context(self.aim, *asked, prepared, retrainer, budget)
 
     def explanation(self, start: float | None = None) -> Explanation:
         """The facts with their names, and what else the options ask for."""
@@ -142,6 +143,10 @@ class Explainer:
                 fields["score_without"] = stands.score
                 fields["top_answer_without"] = stands.top_answer
                 fields["top_answer_changes"] = bool(after["top"][index] != top)
+            if ranked.predicted is not None and np.isfinite(ranked.predicted[index]):
+                fields["predicted"] = float(ranked.predicted[index])
+            if ranked.nominated_by is not None:
+                fields["nominated_by"] = ranked.nominated_by[index]
             influence = float(ranked.influences[index])
             total = totals and totals[0 if influence > 0 else 1]
             share = None if total is None else influence / (total or 1.0)
@@ -324,6 +329,12 @@ def shared_parts(
     return np.asarray(shared)
 
 
+def with_same_answer(trained: Trained, prediction: Prediction, fact_ids: FactIds) -> FactIds:
+    """The facts that have the prediction's answer in the same place."""
+    column = SUBJECT if prediction.asks == "subject" else OBJECT
+    return np.asarray(fact_ids[trained.dataset.train[fact_ids, column] == prediction.target])
+
+
 def filter_facts(
     trained: Trained,
     prediction: Prediction,
@@ -336,8 +347,7 @@ def filter_facts(
     if options.relation and data.two_way:
         raise WhereofError("two-way data has no relations to choose from; leave out relation")
     if method.get_method(options.method).same_answer:
-        column = SUBJECT if prediction.asks == "subject" else OBJECT
-        fact_ids = fact_ids[data.train[fact_ids, column] == prediction.target]
+        fact_ids = with_same_answer(trained, prediction, fact_ids)
     if options.role is not None:
         shared = shared_parts(trained, prediction, fact_ids, rival)
         several = options.role == "several"

@@ -68,6 +68,10 @@ class ExplainedFact(NamedFact):
     top_answer_without: str | None = None
     """The label is `top_answer_without` in `labels`."""
     top_answer_changes: bool | None = None
+    predicted: float | None = None
+    """The estimate for an influence that was measured by retraining."""
+    nominated_by: tuple[str, ...] | None = None
+    """Names of the methods that chose the fact for retraining."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +176,7 @@ def as_plain(value: Any) -> Any:
 _COLUMNS = """
     fact_id subject relation object role influence probability_without top_answer_changes rank share
     top_answer_without score_without parts subject_label relation_label object_label rating source
+    predicted nominated_by
 """
 FACT_COLUMNS = tuple(_COLUMNS.split())
 """Columns of tables with one row per fact."""
@@ -181,5 +186,6 @@ _PLACES = ("subject", "relation", "object")
 def fact_row(fact: dict[str, Any]) -> tuple[Any, ...]:
     """The values of a fact for FACT_COLUMNS."""
     cells = fact | {f"{place}_label": fact["labels"][place] for place in _PLACES}
-    cells["parts"] = "+".join(fact["parts"])
+    for name in ("parts", "nominated_by"):
+        cells[name] = None if fact[name] is None else "+".join(fact[name])
     return tuple(cells[name] for name in FACT_COLUMNS)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
 from whereof.events import Events
+from whereof.explain.options import RetrainingBudget
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction, Standings, Trained
 from whereof.registry import METHODS, add, load, names
@@ -17,7 +18,7 @@ from whereof.run.files import Arrays
 from whereof.types import FactIds, Numbers
 
 NEEDS = {"trace", "checkpoints", "recipe", "retraining", "sigmoid loss"}
-ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts"}
+ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts", "budget"}
 """What a method can need, and be able to do; docs/add-a-method.md says what each means."""
 _CHUNK = 1 << 15
 """Number of facts whose changes are kept in memory at a time."""
@@ -80,6 +81,8 @@ class Context:
     """What `prepare` returned."""
     retrainer: Any = None
     """A `whereof.retrain` Case, for a method that needs retraining."""
+    budget: RetrainingBudget = field(default_factory=RetrainingBudget)
+    """How much to retrain, for a method with the ability `budget`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,10 @@ class Ranked:
     """(n,) standing of the prediction without each, if the method computes it."""
     top_before: int | None = None
     """The top answer with all facts; None if it is that of the run."""
+    predicted: Numbers | None = None
+    """(n,) estimates of the influences that were measured; NaN if there is none."""
+    nominated_by: tuple[tuple[str, ...], ...] | None = None
+    """(n,) names of the methods that chose each fact for retraining."""
     notes: tuple[str, ...] = ()
 
 
@@ -158,6 +165,8 @@ class Method:
     """Whether its numbers are random, not influences."""
     same_answer: bool = False
     """Whether it considers only facts with the same answer in the same place."""
+    nominates: bool = True
+    """Whether `verified` retrains its strongest facts. False if it is slow, or finds no others."""
     prepares: str | None = None
     """Whether `prepare` has work to do: once a `run`, or once for a list of `predictions`."""
 

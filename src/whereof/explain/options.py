@@ -2,11 +2,32 @@
 
 from dataclasses import dataclass
 
+from whereof.errors import WhereofError
 from whereof.registry import METHODS
-from whereof.settings import Settings, choice, number
+from whereof.settings import Settings, choice, number, seconds_of
 
 ROLES = "subject relation object several"
 """Values of `role`: what a fact shares with the prediction."""
+
+
+@dataclass(frozen=True)
+class RetrainingBudget:
+    """How much to retrain: a number of retrainings, or seconds. The control counts too."""
+
+    n_retrainings: int | None = 50
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, value: int | str) -> "RetrainingBudget":
+        """The budget that an option names, such as 50, 60s or 3m."""
+        if isinstance(value, str) and not value.isdecimal():
+            return cls(None, seconds_of("budget", value, "a number of retrainings from 2 on"))
+        if int(value) < 2:
+            raise WhereofError(
+                f"budget is {value}; give 2 retrainings or more, because one is the control with "
+                "all facts, or a time such as 60s"
+            )
+        return cls(int(value))
 
 
 @dataclass(frozen=True)
@@ -35,6 +56,12 @@ class ExplainOptions(Settings):
     )
     exhaustive: bool = choice(False, "score every fact against every candidate (slow)", "Method")
     seed: int = number(0, "seed for methods that draw at random", "Method", 0)
+    budget: int | str = choice(
+        50,
+        "how much method verified may retrain: a number of retrainings, or 60s, 3m",
+        "Method",
+        metavar="N|TIME",
+    )
 
     top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
@@ -58,3 +85,7 @@ class ExplainOptions(Settings):
 
     stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
     graph: bool = choice(False, "show facts and paths between the prediction's entities", "More")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        RetrainingBudget.of(self.budget)  # raises if it is not valid

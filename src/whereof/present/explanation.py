@@ -107,13 +107,15 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
     facts, falls = explanation.facts, names.has_falls(explanation)
     influence = names.influence_unit(explanation) if page else "influence"
     without = "percent" if page else "probability"
+    title = "influence" if all(fact.predicted is None for fact in facts) else "actual"
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("rank", "rank" if page else "", "count"), [fact.rank for fact in facts]),
         *names.fact_columns(facts, ids=ids, full=ids),
         (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
-        (Column("influence", "influence", influence), list(map(_influence, facts))),
+        (Column("predicted", "predicted", influence), [fact.predicted for fact in facts]),
+        (Column("influence", title, influence), list(map(_influence, facts))),
         (Column("without", "without", without), [_without(explanation, f, falls) for f in facts]),
         (Column("share", "share", "share"), shares),
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
@@ -121,6 +123,8 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
     ]
     note = names.measure_text(explanation)
     note = f"{note}. Positive supports the prediction, negative opposes it."
+    if title == "actual":
+        note += " Actual influences were measured by retraining, predicted ones are estimates."
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
     return Table.by_columns("facts", "", columns, note=note if page else "")

@@ -252,7 +252,11 @@ def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     return ((*common, *fact_row(fact)) for fact in document["facts"])
 
 
-_HINTS = get_type_hints(Explanation) | get_type_hints(ExplainedFact) | {"parts": str}
+_HINTS = (
+    get_type_hints(Explanation)
+    | get_type_hints(ExplainedFact)
+    | {"parts": str, "nominated_by": str}
+)
 _FACTS = {name: _HINTS.get(name, str) for name in FACT_COLUMNS}
 _PREDICTED = get_type_hints(_HINTS["prediction"])
 _EXPLANATIONS = RowFormat(

@@ -41,6 +41,8 @@ class Retrainer:
     events: Events
     counts: Counter[str] = field(default_factory=Counter)
     """Retrainings of all calls of `ask`: retrained ones and known ones."""
+    probed: dict[int, float] = field(default_factory=dict)
+    """Estimated seconds for some numbers of retrainings at a time."""
 
     def ask(self, predictions: Predictions, jobs: Sequence[Job]) -> Outcomes:
         """Standings of every job's predictions without its facts, and of the control."""
@@ -71,12 +73,20 @@ class Retrainer:
                 yield rows
                 following += 1
 
+    def seconds_for(self, n_retrainings: int) -> float:
+        """Estimated seconds for a number of retrainings. Many small rounds share one probe."""
+        size = min(n_retrainings, self.engine.at_once)
+        if size > max(self.probed, default=0):
+            self.probed[size] = self.engine.seconds_for(self.recipe, size)
+        each = self.probed[max(self.probed)]
+        return each * -(-n_retrainings // self.engine.at_once)
+
     def _retrain(
         self, jobs: Sequence[Job], predictions: Predictions | None, n_known: int = 0
     ) -> Iterator[tuple[int, Result]]:
         if not jobs:
             return
-        seconds = self.engine.seconds_for(self.recipe, len(jobs))
+        seconds = self.seconds_for(len(jobs))
         self.events.emit(Planned(len(jobs), n_known, seconds, self.engine.at_once))
         found = self.engine.retrain(self.recipe, jobs, predictions, self.events.should_stop)
         with closing(found):

@@ -1,12 +1,11 @@
 """The settings of training. Each table feeds the command line, the docs and the checks."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from whereof.errors import WhereofError
 from whereof.models import MODELS
-from whereof.settings import Settings, choice, number
+from whereof.settings import Settings, choice, number, seconds_of
 
 NEGATIVES_UNSET = 200
 """Default number of negatives a step; fewer if there are not that many."""
@@ -104,7 +103,7 @@ class TrainConfig(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.time_budget is not None:
-            object.__setattr__(self, "time_budget", _seconds(self.time_budget))
+            object.__setattr__(self, "time_budget", seconds_of("time_budget", self.time_budget))
         self.max_norm  # noqa: B018 - raises if the constraint is not valid
         if self.rated and self.negatives not in (None, 0):
             raise WhereofError("loss squared takes no negatives: leave them out, or choose softmax")
@@ -153,21 +152,6 @@ class TrainConfig(Settings):
     def trace_dtype(self) -> str:
         """The precision of the trace: that of the parameters by default."""
         return self.trace_precision or self.precision
-
-
-def _seconds(duration: float | str) -> float:
-    """A duration in seconds; text may end in s, m or h."""
-    text = str(duration).strip().lower()
-    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
-    try:
-        seconds = float(text[:-1] if unit else text) * (unit or 1)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise WhereofError(
-            f"time_budget is {duration!r}; give seconds above 0, or a text such as 90s, 10m or 2h"
-        )
-    return seconds
 
 
 @dataclass(frozen=True)

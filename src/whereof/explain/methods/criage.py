@@ -4,7 +4,7 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.explain.method import Context, Method, able_method
-from whereof.predict.scored import ScoredPrediction
+from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 DAMPING = 0.01
@@ -34,14 +34,17 @@ class CriageMethod(Method):
     can = frozenset({"contrast"})
     same_answer = True
 
-    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
-        """(n_facts,) slope of the quantity times the drop of the answer's score."""
-        trained = scored.trained
+    def check(self, trained: Trained) -> None:
+        super().check(trained)
         if trained.scorer.model.match != "dot":
             raise WhereofError(
                 f"method criage requires a dot-product model, and {trained.scorer.model.name} is "
                 f"a distance model; choose another method, such as {able_method('groups').name}"
             )
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        """(n_facts,) slope of the quantity times the drop of the answer's score."""
+        trained = scored.trained
         column = SUBJECT if scored.prediction.asks == "subject" else OBJECT
         own = trained.adjacency.facts_of_entity(scored.target)
         own = own[trained.dataset.train[own, column] == scored.target]

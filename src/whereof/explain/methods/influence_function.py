@@ -50,6 +50,7 @@ class InfluenceFunction(Method):
         "Koh and Liang, Understanding Black-box Predictions via Influence Functions, ICML 2017"
     )
     can = frozenset({"contrast", "non-adjacent facts"})
+    nominates = False  # a prediction may take a minute
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         trained = scored.trained

@@ -58,6 +58,7 @@ class SameAnswerRollback(RollbackMethod):
     name = "rollback-o"
     title = "Gradient rollback, facts with the same answer only"
     same_answer = True
+    nominates = False  # rollback finds the same facts
 
 
 ROLLBACK, ROLLBACK_O = RollbackMethod(), SameAnswerRollback()

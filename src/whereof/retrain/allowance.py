@@ -1,0 +1,55 @@
+"""How many more models a budget allows to retrain."""
+
+import time
+
+from whereof.errors import WhereofError
+from whereof.events import Foreseen
+from whereof.explain.options import RetrainingBudget
+from whereof.retrain.retrainer import Retrainer
+from whereof.units import seconds
+
+
+class Allowance:
+    """Counts retrainings against a budget, the control first.
+
+    Retrainings that the journal has count too: the same question gets the same answer again. They
+    take no time, so a budget in seconds reaches further when it is asked again.
+    """
+
+    def __init__(self, budget: RetrainingBudget, retrainer: Retrainer) -> None:
+        self.budget, self.retrainer, self.n_used = budget, retrainer, 1
+        self.start = time.perf_counter()
+        retrainer.events.emit(Foreseen(self.n_used + self.left))
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    @property
+    def left(self) -> int:
+        """The number of retrainings that still fit."""
+        if self.budget.n_retrainings is not None:
+            return self.budget.n_retrainings - self.n_used
+        assert self.budget.seconds is not None
+        at_once = self.retrainer.engine.at_once
+        each = self.retrainer.seconds_for(at_once) / at_once
+        n_left = max(int((self.budget.seconds - self.spent) / each), 0)
+        if self.n_used == 1 and not n_left:
+            raise WhereofError(
+                f"budget is {seconds(self.budget.seconds)}, and one retraining takes about "
+                f"{seconds(each * at_once)}; give more time, or a number of retrainings"
+            )
+        return n_left
+
+    def take(self, n_wanted: int) -> int:
+        """The number of retrainings to do next, of those wanted; 0 at the end of the budget.
+
+        With a time limit, this is half of what fits, because the estimate of the time is rough.
+        """
+        n_left = self.left
+        if self.budget.seconds is not None:
+            n_left = max(n_left // 2, min(n_left, self.retrainer.engine.at_once))
+        n_next = min(n_wanted, n_left)
+        self.n_used += n_next
+        return n_next
