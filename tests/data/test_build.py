@@ -185,10 +185,11 @@ def test_a_split_is_the_same_everywhere() -> None:
     assert ["".join(split.fact_names(fact)) for fact in split.valid] == ["3r1", "0r2", "1r4"]
 
 
-def test_ratings_and_sources_go_with_their_facts() -> None:
+def test_ratings_sources_and_weights_go_with_their_facts() -> None:
     marks = np.arange(100, dtype=np.float32)
     sources = as_array("source", [f"{int(mark)}" for mark in marks]).dictionary_encode()
-    table = fact_table(GRID[0], GRID[2], rating=marks, source=sources)
+    weights = marks.astype(np.float64)
+    table = fact_table(GRID[0], GRID[2], rating=marks, source=sources, weight=weights)
     whole = build("grid", table)
     split = hold_out(whole, 0.1, 0.2, 0)
     assert split.ratings is not None
@@ -198,6 +199,15 @@ def test_ratings_and_sources_go_with_their_facts() -> None:
         rows = [place[tuple(fact)] for fact in getattr(split, part).tolist()]
         assert getattr(split.ratings, part).tolist() == rows
     assert list(map(int, split.sources)) == split.ratings.train.tolist()
+    assert split.weights is not None
+    assert split.weights.tolist() == split.ratings.train.tolist()
+
+
+def test_a_repeated_fact_keeps_its_first_weight() -> None:
+    dataset = read_dataset({"s": ["a", "b", "a"], "o": ["x", "y", "x"], "weight": [1, 2, 3]})
+    assert dataset.weights is not None
+    assert dataset.weights.tolist() == [1, 2]
+    assert dataset.notes[-1] == "train: 1 duplicate fact dropped, the first weight stays"
 
 
 def test_a_file_is_split_when_asked(write: Write, tmp_path: Path) -> None:

@@ -108,6 +108,27 @@ def test_headerless_ratings_by_number(write: Write) -> None:
     assert table.columns["rating"].tolist() == [3, 2.5]
 
 
+def test_weights_by_name_and_by_number(write: Write) -> None:
+    named = write("facts.csv", "weight,head,relation,tail\n0.1,a,r,b\n2e0,b,r,c\n")
+    bare = write("bare.csv", "a,r,b,0.1\nb,r,c,2\n")
+    for path, options in ((named, {}), (bare, {"weight": "4"})):
+        table = read_facts(path, ReadOptions(**options), "train")
+        assert rows(table) == [("a", "r", "b"), ("b", "r", "c")]
+        assert table.columns["weight"].tolist() == [0.1, 2]
+    ignored = read_facts(named, ReadOptions(columns="head,tail"), "train")
+    assert "weight" not in ignored.columns
+    asked = read_facts(named, ReadOptions(columns="head,tail", weight="Weight"), "train")
+    assert asked.columns["weight"].tolist() == [0.1, 2]
+
+
+def test_users_and_items_with_ratings_and_weights(write: Write) -> None:
+    path = write("u.csv", "a,x,5,0.5,2001\nb,x,1,0,2002\n")
+    table = read_facts(path, ReadOptions(rating="3", weight="4"), "train")
+    assert rows(table) == [("a", "x"), ("b", "x")]
+    assert table.columns["rating"].tolist() == [5, 1]
+    assert table.columns["weight"].tolist() == [0.5, 0]
+
+
 BAD = {
     "unknown name": ("a,b,c\n1,2,3\n", {"columns": "a,bee"}, ":1: no column 'bee'; there are a, b"),
     "near name": (
@@ -163,6 +184,21 @@ BAD = {
     "nan rating": ("user,item,rating\na,x,NaN\n", {}, ":2: rating 'NaN' is not a finite number"),
     "huge rating": ("user,item,rating\na,x,1e39\n", {}, ":2: rating '1e39' is not a finite num"),
     "no rating": ("user,item,rating\na,x,\n", {}, ":2: rating '' is not a finite number"),
+    "text weight": ("user,item,weight\na,x,4\nb,x,good\n", {}, ":3: weight 'good' is not a finite"),
+    "nan weight": ("user,item,weight\na,x,NaN\n", {}, "weight 'NaN' is not a finite number from 0"),
+    "negative weight": ("user,item,weight\na,x,-1\n", {}, "'-1' is not a finite number from 0 on"),
+    "huge weight": ("user,item,weight\na,x,1e999\n", {}, ":2: weight '1e999' is not a finite num"),
+    "no weight": ("user,item,weight\na,x,\n", {}, ":2: weight '' is not a finite number from 0"),
+    "name of a weight": (
+        "a,b,share\n1,2,3\n",
+        {"weight": "3"},
+        ":1: weight 'share' is not a finite number from 0 on; correct it, or say --header if line",
+    ),
+    "two weights": (
+        "user,item,weight,Weight\n",
+        {},
+        "are both weight columns; say which with weight",
+    ),
     "no source": ("user,item,source\na,x, \n", {}, ":2: column 'source' is empty; correct it"),
     "no subject": ("user,item\n\n,x\n", {}, ":3: column 'user' is empty; correct it"),
 }

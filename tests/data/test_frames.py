@@ -72,6 +72,27 @@ def test_columns_and_sources() -> None:
         whereof.read(frame, header=True)
 
 
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+def test_weights_in_every_kind_of_table(make: Callable[..., Any], tmp_path: Path) -> None:
+    columns = COLUMNS | {"weight": [0.1, 2, 0], "mass": [3.0, 1.0, 0.5]}
+    dataset = whereof.read(make(columns))
+    assert dataset.weights is not None
+    assert dataset.weights.tolist() == [0.1, 2, 0]
+    other = whereof.read(make(columns), weight="mass")
+    assert other.weights is not None
+    assert other.weights.tolist() == [3, 1, 0.5]
+    assert len({dataset.hash, other.hash, whereof.read(make(COLUMNS)).hash}) == 3
+    pq.write_table(pa.table(columns), tmp_path / "facts.parquet")
+    assert whereof.read(tmp_path / "facts.parquet").hash == dataset.hash
+
+
+def test_bad_weights_in_a_table() -> None:
+    with pytest.raises(WhereofError, match=r"^table: row 2: weight -1 is not a finite number from"):
+        whereof.read(COLUMNS | {"weight": [1, -1, 1]})
+    with pytest.raises(WhereofError, match="every training fact has weight 0, so nothing is left"):
+        whereof.read(COLUMNS | {"weight": [0, 0, 0]})
+
+
 def test_two_pandas_columns_of_one_name() -> None:
     frame = pd.DataFrame([["a", "r", "b"], ["b", "r", "c"]], columns=["x", "y", "x"])
     assert whereof.read(frame).fact_names((0, 0, 1)) == ("a", "r", "b")

@@ -39,6 +39,7 @@ class TrainKeywords(MachineKeywords, total=False):
     header: bool | None
     rating: int | str | None
     source: int | str | None
+    weight: int | str | None
     ratings_as_objects: bool | None
     valid_fraction: float
     test_fraction: float
@@ -58,6 +59,7 @@ class TrainKeywords(MachineKeywords, total=False):
     n3: float
     optimizer: Literal["sgd", "adagrad", "adam", "adam-lazy"]
     rate: float
+    accumulator: float
     schedule: Literal["constant", "exponential", "inverse"]
     decay: float
     decay_steps: int

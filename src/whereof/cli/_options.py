@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 import whereof
 from whereof.cli import load_commands
+from whereof.data.options import OTHERS
 from whereof.errors import WhereofError
 from whereof.registry import unknown
 from whereof.settings import Settings
@@ -70,7 +71,7 @@ class SettingOption(click.Option):
     def from_file(self, value: Any) -> Any:
         """A value of a TOML file, checked, and as it would be typed."""
         values = value if isinstance(value, list) else [value]
-        if self.item.name in ("columns", "rating", "source") and not isinstance(value, bool | str):
+        if self.item.name in ("columns", *OTHERS) and not isinstance(value, bool | str):
             value = ",".join(map(str, values))
         self.table.check(self.item, value)
         if self.multiple or isinstance(value, list):

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.columns import FactTable, as_numpy
+from whereof.data.columns import NUMBERS, FactTable, as_numpy
 from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary, fold
 from whereof.errors import WhereofError
-from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _BUCKETS: Final = 1 << 20
@@ -56,6 +56,7 @@ def build_dataset(
         notes=tuple(notes),
         ratings=_ratings(name, tables, kept),
         sources=_sources(tables["train"], kept["train"]),
+        weights=_weights(tables["train"], kept["train"]),
         read={"read_as": dict(read_as)} if (read_as := tables["train"].read_as) else {},
     )
     return add_labels(dataset, entity_labels, relation_labels, strict=False)
@@ -145,7 +146,7 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
     kept[held] = False
     rows = (np.flatnonzero(kept), np.sort(held[:n_valid]), np.sort(held[n_valid:]))
     train, valid_facts, test_facts = (dataset.train.take(these, axis=0) for these in rows)
-    ratings, sources = dataset.ratings, dataset.sources
+    ratings, sources, weights = dataset.ratings, dataset.sources, dataset.weights
     return replace(
         dataset,
         train=train,
@@ -154,6 +155,7 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
         notes=notes,
         ratings=Ratings(*(ratings.train[these] for these in rows)) if ratings is not None else None,
         sources=Sources(sources.codes[kept], sources.names) if sources is not None else None,
+        weights=weights[kept] if weights is not None else None,
     )
 
 
@@ -233,7 +235,8 @@ def _kept(facts: Facts, table: FactTable, split: str, notes: list[str]) -> NDArr
         )
     repeats = _repeats(_filter(facts, kept))
     if n_repeats := len(repeats):
-        stays = ", the first rating stays" if "rating" in table.columns else ""
+        stay = " and ".join(role for role in NUMBERS if role in table.columns)
+        stays = f", the first {stay} stays" if stay else ""
         notes.append(f"{split}: {n_repeats} duplicate fact{'s' * (n_repeats > 1)} dropped{stays}")
         kept[np.flatnonzero(kept)[repeats]] = False
     return kept
@@ -278,6 +281,11 @@ def _sources(table: FactTable, kept: NDArray[np.bool_]) -> Sources | None:
     if (column := table.columns.get("source")) is None:
         return None
     return Sources(as_numpy(column.indices, np.int32)[kept], column.dictionary.to_pylist())
+
+
+def _weights(table: FactTable, kept: NDArray[np.bool_]) -> Numbers | None:
+    weights: Numbers | None = table.columns.get("weight")
+    return None if weights is None else weights[kept]
 
 
 def _by_name(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

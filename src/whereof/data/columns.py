@@ -14,15 +14,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from whereof.data.dataset import PLACES
-from whereof.data.options import ReadOptions
+from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.units import count
 
 Part: TypeAlias = Mapping[str, list[Any]]
-"""Some rows of a table, by role: Arrow arrays of names, or arrays of ratings."""
+"""Some rows of a table, by role: Arrow arrays of names, or arrays of numbers."""
 
 EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
+NUMBERS: Final[Mapping[str, Any]] = {"rating": np.float32, "weight": np.float64}
+"""The type of the roles that are numbers."""
 _SHOWN: Final = 60
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -33,6 +35,7 @@ _WORDS: Final = {
     "rating": "rating score stars",
     "time": "timestamp time date",
     "source": "source provenance",
+    "weight": "weight",
 }
 _ROLES: Final = {word: role for role, words in _WORDS.items() for word in words.split()}
 _EDGE: Final = {"source": "subject", "target": "object"}
@@ -44,7 +47,7 @@ class FactTable:
 
     columns: Mapping[str, Any]
     """By role: subject, relation, object and source are Arrow arrays of codes with a dictionary of
-    names, rating is (n_rows,) float32."""
+    names, rating is (n_rows,) float32 and weight (n_rows,) float64."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Name -> label, if the file itself has labels."""
     notes: tuple[str, ...] = ()
@@ -69,19 +72,19 @@ class ColumnLayout:
     """The meaning of a table's columns. Positions count from 0."""
 
     places: Mapping[str, int]
-    """The position of each role: subject, relation, object, source, rating, if it is there."""
+    """The position of each role: subject, relation, object and OTHERS, if it is there."""
     read_as: Mapping[str, str] = field(default_factory=dict)
     """The name of each role's column; empty without a header."""
     header: bool = False
     """Whether the first row is a header."""
 
     def read(self, role: str, cell: Any, where: str) -> str | float:
-        """A rating as a number, any other cell as text; a bad cell is an error."""
+        """A rating or a weight as a number, any other cell as text; a bad cell is an error."""
         column = repr(self.read_as[role]) if self.read_as else self.places[role] + 1
-        if role == "rating":
-            if (rating := to_rating(cell)) is not None:
-                return rating
-            fault = f"rating {shown(cell)} is not a finite number"
+        if role in NUMBERS:
+            if (value := to_number(role, cell)) is not None:
+                return value
+            fault = number_fault(role, cell)
         elif is_missing(cell):
             fault = f"column {column} is empty"
         elif _is_name(cell):
@@ -97,19 +100,20 @@ def choose_layout(
     """The layout of a table with first row `cells`, which is the column names if `named`."""
     asked = [text.strip() for text in options.columns.split(",")] if options.columns else []
     # Asking for a column by name says that there is a header.
-    texts = (*asked, options.rating or "1", options.source or "1")
+    wanted = {role: getattr(options, role) for role in OTHERS}
+    texts = (*asked, *filter(None, wanted.values()))
     header = named or options.header
     if header is None and not all(map(str.isdecimal, texts)):
         header = True
     row = _FirstRow(cells, where, header, reads_roles=not asked)
-    rating = row.find(options.rating) if options.rating else row.role("rating")
-    source = row.find(options.source) if options.source else row.role("source")
-    columns = tuple(map(row.find, asked)) or row.fact(rating, source)
+    others = {role: row.find(text) if text else row.role(role) for role, text in wanted.items()}
+    columns = tuple(map(row.find, asked)) or row.fact(others)
     if len(columns) not in PLACES:
         raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
     if len(columns) == 3 and options.rating:
         raise WhereofError(f"{where}: ratings require 2 columns, user and item: name these two")
-    others = {"source": source, "rating": rating if len(columns) == 2 else None}
+    if len(columns) == 3:
+        others["rating"] = None
     places = dict(zip(PLACES[len(columns)], columns, strict=True))
     places |= {role: at for role, at in others.items() if at is not None}
     if len({*places.values()}) < len(places):
@@ -165,7 +169,7 @@ class _FirstRow:
         found = [at for at, word in enumerate(self.roles) if word == role]
         if len(found) > 1:
             names = " and ".join(repr(self.cells[at]) for at in found)
-            option = role if role in ("rating", "source") else "columns"
+            option = role if role in OTHERS else "columns"
             raise WhereofError(
                 f"{self.where}: {names} are both {role} columns; say which with {option}"
             )
@@ -174,9 +178,10 @@ class _FirstRow:
     def find(self, text: str) -> int:
         return find_column(text, self.cells, self.where, header=self.header)
 
-    def fact(self, rating: int | None, source: int | None) -> tuple[int, ...]:
+    def fact(self, others: Mapping[str, int | None]) -> tuple[int, ...]:
         """The columns of a fact: by their roles, else the remaining columns in order."""
-        rest = [at for at in range(len(self.cells)) if at not in (rating, source)]
+        rating = others["rating"]
+        rest = [at for at in range(len(self.cells)) if at not in others.values()]
         free = [at for at in rest if not self.roles[at]]
         ends = {end: self.role(end) for end in PLACES[2]}
         missing = [end for end, at in ends.items() if at is None]
@@ -218,8 +223,8 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
             chunks[role] += found
 
     def join(role: str) -> Any:
-        if role == "rating":
-            return np.concatenate([np.zeros(0, np.float32), *chunks[role]], dtype=np.float32)
+        if role in NUMBERS:
+            return np.concatenate([np.zeros(0, NUMBERS[role]), *chunks[role]])
         # Encoding all chunks at once hashes every name once. Arrow's own allocator gives memory
         # back and takes it again whenever a hash table grows.
         names = pa.chunked_array(chunks[role], pa.string())
@@ -232,19 +237,19 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
 
 def type_of(role: str) -> Any:
     """The Arrow type of a column that is read."""
-    return pa.float64() if role == "rating" else pa.string()
+    return pa.float64() if role in NUMBERS else pa.string()
 
 
 def checked(table: Mapping[str, Any]) -> Part | None:
-    """The chunks of columns by role; None if a name is blank or a rating is not finite."""
+    """The chunks of columns by role; None if a name is blank or a number is not allowed."""
     part = {role: column.chunks for role, column in table.items()}
-    if "rating" in part:
-        numbers = (as_numpy(chunk, np.float64) for chunk in part["rating"])
+    for role in part.keys() & NUMBERS:
+        numbers = (as_numpy(chunk, np.float64) for chunk in part[role])
         with np.errstate(over="ignore"):
-            part["rating"] = [each.astype(np.float32) for each in numbers]
-        if not all(np.isfinite(each).all() for each in part["rating"]):
+            part[role] = [each.astype(NUMBERS[role]) for each in numbers]
+        if not all(_allowed(role, each).all() for each in part[role]):
             return None
-    names = (chunk for role in part if role != "rating" for chunk in part[role])
+    names = (chunk for role in part if role not in NUMBERS for chunk in part[role])
     return None if any(map(_has_blank, names)) else part
 
 
@@ -259,14 +264,25 @@ def shown(cell: Any) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-def to_rating(cell: Any) -> float | None:
-    """A rating as a number; None if it is not a number, or not finite in single precision."""
+def _allowed(role: str, numbers: Any) -> Any:
+    """Which numbers are finite and, for weights, not negative."""
+    return np.isfinite(numbers) & (numbers >= (0 if role == "weight" else -math.inf))
+
+
+def to_number(role: str, cell: Any) -> float | None:
+    """A rating or a weight as a number; None if it is not allowed, or too large for its type."""
     try:
         with np.errstate(over="ignore"):
-            value = float(np.float32(cell)) if np.ndim(cell) == 0 else math.nan
+            value = float(NUMBERS[role](cell)) if np.ndim(cell) == 0 else math.nan
     except (TypeError, ValueError, OverflowError):
         return None
-    return value if math.isfinite(value) else None
+    return value if _allowed(role, value) else None
+
+
+def number_fault(role: str, cell: Any) -> str:
+    """What is wrong with a cell that is not a rating, or not a weight."""
+    kind = "a finite number from 0 on" if role == "weight" else "a finite number"
+    return f"{role} {shown(cell)} is not {kind}"
 
 
 def is_missing(cell: Any) -> bool:
@@ -283,9 +299,9 @@ def _is_name(cell: Any) -> bool:
 
 
 def as_array(role: str, cells: Sequence[Any]) -> Any:
-    """Ratings, or names as an Arrow array."""
-    if role == "rating":
-        return np.array(cells, np.float32)
+    """Numbers, or names as an Arrow array."""
+    if role in NUMBERS:
+        return np.array(cells, NUMBERS[role])
     # pa.array would import pandas.
     data = [text.encode() for text in cells]
     bounds = np.cumsum([0, *map(len, data)], dtype=np.int32)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.types import OBJECT, RELATION, SUBJECT, Facts
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts, Numbers
 
 SPLITS: Final = ("train", "valid", "test")
 PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
@@ -76,12 +76,16 @@ class Dataset:
     sources: Sources | None = None
     read: Mapping[str, Any] = field(default_factory=dict)
     """What was read: `data`, the given options, and the meaning of the columns."""
+    weights: Numbers | None = None
+    """(n_facts,) the factor of each training fact's gradient, 0 to skip it; None if all are 1."""
 
     def __post_init__(self) -> None:
         for split in SPLITS:
             self._check(f"dataset {self.name!r}, {split}", split)
         if self.sources is not None and (n := len(self.sources.codes)) != self.n_facts:
             raise WhereofError(f"dataset {self.name!r}: {n} sources for {self.n_facts} facts")
+        if self.weights is not None:
+            self._check_weights(self.weights)
         if (n := len(self.objects)) < 2:
             raise WhereofError(
                 f"dataset {self.name!r}: too few entities that can be an object ({n}); "
@@ -116,7 +120,7 @@ class Dataset:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of names, facts and ratings of all splits, without labels and sources."""
+        """SHA-256 (hex) of names, facts, ratings and weights, without labels and sources."""
         digest = hashlib.sha256()
         number = Struct("<q").pack
         for names in (self.entities.names, self.relations.names):
@@ -129,7 +133,13 @@ class Dataset:
             digest.update(number(len(facts)) + facts.astype("<i4").tobytes())
         for split in SPLITS if self.ratings is not None else ():
             digest.update(getattr(self.ratings, split).astype("<f4").tobytes())
+        if self.weights is not None:
+            digest.update(b"weights" + self.weights.astype("<f8").tobytes())
         return digest.hexdigest()
+
+    def weights_of(self, fact_ids: FactIds) -> Numbers:
+        """(n,) the weights of training facts."""
+        return np.ones(len(fact_ids)) if self.weights is None else self.weights[fact_ids]
 
     def fact_names(self, fact: Sequence[int] | Facts) -> tuple[str, ...]:
         """Names of a fact: (subject, relation, object), or (subject, object)."""
@@ -156,6 +166,16 @@ class Dataset:
             ratings = getattr(self.ratings, split)
             if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
                 raise WhereofError(f"{where}: ratings are not {len(facts)} finite numbers")
+
+    def _check_weights(self, weights: Numbers) -> None:
+        where, n = f"dataset {self.name!r}", self.n_facts
+        if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
+            raise WhereofError(f"{where}: weights are not {n} finite numbers from 0 on")
+        if not weights.any():
+            raise WhereofError(
+                f"{where}: every training fact has weight 0, so nothing is left to train on; "
+                "give facts a weight above 0, or leave out the weights"
+            )
 
 
 def ratings_as_objects(dataset: Dataset) -> Dataset:

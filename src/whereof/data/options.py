@@ -7,6 +7,8 @@ from whereof.errors import WhereofError
 from whereof.settings import Settings, choice, number
 
 FORMATS = "tsv csv parquet ntriples turtle"
+OTHERS = ("source", "rating", "weight")
+"""Options that name one column, besides the columns of a fact."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class ReadOptions(Settings):
     header: bool | None = choice(None, "line 1 names the columns  [default: detected]", "Data")
     rating: str | None = choice(None, "column with ratings, by name or number", "Data")
     source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
+    weight: str | None = choice(None, "column with the weight of a fact, by name or number", "Data")
     ratings_as_objects: bool | None = choice(
         None, "read facts as (user, item, rating) and predict the rating, as in the paper", "Data"
     )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from whereof.data.columns import ColumnLayout, FactTable, Part, as_array, gather
 from whereof.data.dataset import PLACES
-from whereof.data.options import ReadOptions
+from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.text import open_bytes, read_lines
 from whereof.errors import WhereofError, need
 
@@ -27,7 +27,7 @@ def read_rdf(path: Path, form: str, options: ReadOptions, split: str) -> FactTab
 
     Blank nodes are numbered in order of appearance, separately for each split.
     """
-    chosen = ("columns", "header", "rating", "source")
+    chosen = ("columns", "header", *OTHERS)
     options.refuse(chosen, f"{path}: RDF has no columns to choose from")
     rdf = need("pyoxigraph", "rdf", "reading RDF")
     formats = {"ntriples": rdf.RdfFormat.N_TRIPLES, "turtle": rdf.RdfFormat.TURTLE}

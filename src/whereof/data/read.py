@@ -12,7 +12,7 @@ from whereof.data.catalogue import CATALOGUE, find_folder
 from whereof.data.columns import FactTable, find_column
 from whereof.data.dataset import SPLITS, Dataset, ratings_as_objects
 from whereof.data.frames import cells_of, column_at, column_names, read_frame, read_parquet
-from whereof.data.options import ReadOptions
+from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.text import open_bytes, read_rows, read_text
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
@@ -96,7 +96,7 @@ def read_facts(path: Path, options: ReadOptions, split: str) -> FactTable:
 def _as_options(given: dict[str, Any]) -> dict[str, Any]:
     """Normalise options: columns to text as typed, labels in a frame to a dict."""
     found: dict[str, Any] = {}
-    for name in ("columns", "rating", "source"):
+    for name in ("columns", *OTHERS):
         value = plain(given.get(name))
         values = [value] if isinstance(value, int) else value
         if isinstance(values, Iterable) and not isinstance(values, str):
@@ -197,7 +197,7 @@ def _read_files(name: str, files: dict[str, Path], options: ReadOptions) -> dict
         )
     movielens = "titles" in files
     if movielens:
-        chosen = ("format", "columns", "header", "rating", "source")
+        chosen = ("format", "columns", "header", *OTHERS)
         options.refuse(chosen, f"the files of {name} have a fixed format")
         options = _RATED
     tables = {str(s): read_facts(files[s], options, s) for s in SPLITS if s in files}

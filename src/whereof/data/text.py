@@ -107,12 +107,12 @@ def _read_table(
         raise WhereofError(f"{path}: an empty file; expected lines of {columns.EXPECTED}")
     where = f"{path}:{first.line}"
     layout = columns.choose_layout(first.cells, where, options)
-    if options.header is None and not layout.header and "rating" in layout.places:
-        cell = first.cells[layout.places["rating"]]
-        if columns.to_rating(cell) is None:
+    for role in () if layout.header or options.header is not None else columns.NUMBERS:
+        cell = first.cells[layout.places[role]] if role in layout.places else "0"
+        if columns.to_number(role, cell) is None:
             # Most likely the name of the column.
             raise WhereofError(
-                f"{where}: rating {cell!r} is not a finite number; correct it, "
+                f"{where}: {columns.number_fault(role, cell)}; correct it, "
                 f"or say --header if line {first.line} names the columns"
             )
     if layout.header:

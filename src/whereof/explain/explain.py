@@ -374,12 +374,13 @@ def name_prediction(scored: ScoredPrediction) -> records.NamedPrediction:
 
 def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
     """The fields of a `NamedFact`."""
-    sources, ratings = data.sources, data.ratings
+    sources, ratings, weights = data.sources, data.ratings, data.weights
     return {
         "fact_id": fact_id,
         **_names(data, Prediction(*data.train[fact_id].tolist())),
         "rating": None if ratings is None else float(ratings.train[fact_id]),
         "source": None if sources is None else sources.names[sources.codes[fact_id]],
+        "weight": None if weights is None else float(weights[fact_id]),
     }
 
 

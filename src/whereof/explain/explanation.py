@@ -47,6 +47,8 @@ class NamedFact:
     """The user's rating of the item, in data with ratings."""
     source: str | None = None
     """The source of the fact, in data with sources."""
+    weight: float | None = None
+    """The weight of the fact in training, in data with weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +178,7 @@ def as_plain(value: Any) -> Any:
 _COLUMNS = """
     fact_id subject relation object role influence probability_without top_answer_changes rank share
     top_answer_without score_without parts subject_label relation_label object_label rating source
-    predicted nominated_by
+    weight predicted nominated_by
 """
 FACT_COLUMNS = tuple(_COLUMNS.split())
 """Columns of tables with one row per fact."""

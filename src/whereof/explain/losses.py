@@ -1,8 +1,8 @@
 """The training losses of facts over all candidates, and their gradients by all parameters.
 
 Negatives are not sampled: the loss of a fact compares its answer with every candidate. With inverse
-relations a fact has two losses, one for its object and one for its subject, which add up.
-Regularisation is left out.
+relations a fact has two losses, one for its object and one for its subject, which add up. The
+weight of a fact scales them. Regularisation is left out.
 """
 
 from collections.abc import Iterator
@@ -24,9 +24,10 @@ from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22
 """Number of scores to keep in memory at a time."""
-_Block = tuple["Jacobian", NDArray[np.int64], Rows]
+_Block = tuple["Jacobian", NDArray[np.int64], Rows, Rows]
 """Some facts in one direction, with all candidates of that direction; (n,) positions of the true
-answers among them, and (n, n_candidates) the derivative of the loss by every score."""
+answers among them, (n, n_candidates) the derivative of the loss by every score, and (n, 1) the
+weights of the facts, which are not yet in it."""
 
 
 def as_rows(vector: Numbers, scorer: Scorer) -> Parameters:
@@ -141,8 +142,8 @@ class Losses:
         size = float(np.abs(direction).max(initial=0)) or 1.0
         unit, out = as_rows(direction / size, self.scorer), np.zeros(len(fact_ids))
         for part, blocks in self._blocks(fact_ids):
-            for jacobian, _, slopes in blocks:
-                out[part] += np.einsum("ij,ij->i", slopes, jacobian.push(unit))
+            for jacobian, _, slopes, weights in blocks:
+                out[part] += weights[:, 0] * np.einsum("ij,ij->i", slopes, jacobian.push(unit))
         return size * out
 
     def norms(self, fact_ids: FactIds) -> Numbers:
@@ -159,8 +160,8 @@ class Losses:
         """The gradient of the sum of these facts' losses."""
         out = np.zeros(sum(rows.size for rows in self.trained.parameters))
         for _, blocks in self._blocks(fact_ids):
-            for jacobian, _, slopes in blocks:
-                jacobian.pull(slopes, as_rows(out, self.scorer))
+            for jacobian, _, slopes, weights in blocks:
+                jacobian.pull(weights * slopes, as_rows(out, self.scorer))
         return out
 
     def curve(self, fact_ids: FactIds, direction: Numbers) -> Numbers:
@@ -172,9 +173,9 @@ class Losses:
         """
         out, along = np.zeros(len(direction)), as_rows(direction, self.scorer)
         for _, blocks in self._blocks(fact_ids):
-            for jacobian, answers, slopes in blocks:
+            for jacobian, answers, slopes, weights in blocks:
                 bent = self._bend(answers, slopes, jacobian.push(along))
-                jacobian.pull(bent, as_rows(out, self.scorer))
+                jacobian.pull(weights * bent, as_rows(out, self.scorer))
         return out
 
     def _bend(self, answers: NDArray[np.int64], slopes: Rows, changes: Rows) -> Rows:
@@ -209,7 +210,8 @@ class Losses:
         jacobian = Jacobian(self.scorer, slice(places.start, places.stop), *queries)
         answers, slopes = facts[:, asked].astype(np.int64) - places.start, jacobian.scores()
         kernels.turn_into_slopes(LOSS_IDS[self.loss], slopes, answers, self._targets[fact_ids])
-        return jacobian, answers, slopes
+        weights = data.weights_of(fact_ids)[:, None].astype(slopes.dtype)
+        return jacobian, answers, slopes, weights
 
 
 def _squares(blocks: list[_Block], n_entities: int) -> Numbers:
@@ -220,7 +222,8 @@ def _squares(blocks: list[_Block], n_entities: int) -> Numbers:
     """
     n = len(blocks[0][1])
     each, total, moves = np.arange(n), np.zeros(n), []
-    for jacobian, _, slopes in blocks:
+    for jacobian, _, slopes, factors in blocks:
+        slopes = factors * slopes
         own, relations = jacobian.pull_to_given(slopes)
         total += _products(relations, relations)
         weights = np.zeros((len(slopes), n_entities), slopes.dtype)

@@ -114,6 +114,7 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
         *names.fact_columns(facts, ids=ids, full=ids),
         (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
+        (Column("weight", "weight", "number"), [fact.weight for fact in facts]),
         (Column("predicted", "predicted", influence), [fact.predicted for fact in facts]),
         (Column("influence", title, influence), list(map(_influence, facts))),
         (Column("without", "without", without), [_without(explanation, f, falls) for f in facts]),

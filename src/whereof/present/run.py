@@ -13,6 +13,7 @@ from whereof.predict.answers import Answer, Answers
 from whereof.present import metrics
 from whereof.present.names import named
 from whereof.present.terminal import heading, on_one_line, room, show
+from whereof.run.dataset import WEIGHTS
 from whereof.run.folder import RunInfo
 from whereof.table import Cell, Column, Table, cell_text
 
@@ -146,6 +147,8 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
         yield "read from" if name == "data" else f"  {name}", str(read[name])
     yield from counts(info)
     yield "sources of facts", "yes" if "sources.json" in info.files else "no"
+    if WEIGHTS in info.files:
+        yield "weights of facts", "yes"
     if info.finished:
         yield "ended", ending(info)
         yield "steepest slope of the score in training", units.show(info.lipschitz, "number")

@@ -101,7 +101,8 @@ def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
     yield names.standings_table("", title, known, note=note)
     facts = verdict.each or verdict.facts
     source = Column("source", "source"), [fact.source for fact in facts]
-    columns = [*names.fact_columns(facts), source, *_effects(verdict)]
+    weight = Column("weight", "weight", "number"), [fact.weight for fact in facts]
+    columns = [*names.fact_columns(facts), source, weight, *_effects(verdict)]
     title = "Without each of them alone" if verdict.each else f"The facts, by {verdict.method}"
     yield Table.by_columns("facts", title, columns, most=most)
     if verdict.summary is not None:

@@ -42,7 +42,7 @@ def recipe_key(recipe: Recipe, engine: Engine) -> str:
     }
     parts = (_FORMAT, STEP_VERSION, engine.identity, config, model)
     digest = sha256(f"{parts} {recipe.n_facts} {sizes}".encode())
-    for array in (problem.facts, problem.targets):
+    for array in (problem.facts, problem.targets, problem.weights):
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]

@@ -13,6 +13,7 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.run.files import read_json, write_array, write_json
 
 _VOCABULARIES = ("entities", "relations")
+WEIGHTS = "weights.npy"
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -28,6 +29,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
     if dataset.sources is not None:
         write_json(folder / "sources.json", list(dataset.sources.names))
         write_array(folder / "sources.npy", dataset.sources.codes)
+    if dataset.weights is not None:
+        write_array(folder / WEIGHTS, dataset.weights)
     index = Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
     for file, array in zip(_adjacency_files(folder), vars(index).values(), strict=True):
         write_array(file, array)
@@ -78,11 +81,13 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
         ratings = Ratings(*splits("ratings-"))
     if (folder / "sources.json").is_file():
         sources = Sources(np.load(folder / "sources.npy"), read_json(folder / "sources.json"))
+    weights = np.load(folder / WEIGHTS) if (folder / WEIGHTS).is_file() else None
     train, valid, test = splits()
     entities, relations = (_read_vocabulary(folder, name, labels) for name in _VOCABULARIES)
     subjects, objects = (range(*about[name]) for name in ("subjects", "objects"))
     needed = about["name"], entities, relations, train, valid, test, subjects, objects
-    return Dataset(*needed, tuple(about["notes"]), ratings, sources, about.get("read", {}))
+    more = tuple(about["notes"]), ratings, sources, about.get("read", {}), weights
+    return Dataset(*needed, *more)
 
 
 def _read_vocabulary(folder: Path, name: str, labels: dict[str, Any]) -> Vocabulary:

@@ -49,6 +49,7 @@ class Problem:
             subjects=dataset.subjects,
             objects=dataset.objects,
             targets=dataset.ratings.standardised() if dataset.ratings else None,
+            weights=NO_WEIGHTS if dataset.weights is None else dataset.weights,
         )
 
     def __post_init__(self) -> None:

@@ -21,7 +21,8 @@ class CriageMethod(Method):
     H = sum of phi_i (1 - phi_i) z_i z_i^T, moves e by -H^-1 (1 - phi_j) z_j. The score of the
     prediction, whose query is z, then falls by (1 - phi_j) z^T H^-1 z_j.
 
-    H is damped, because it has no inverse if there are fewer facts than coordinates.
+    Facts with a weight count as often in the sum and in H. H is damped, because it has no inverse
+    if there are fewer facts than coordinates.
     """
 
     name = "criage"
@@ -49,13 +50,14 @@ class CriageMethod(Method):
         own = trained.adjacency.facts_of_entity(scored.target)
         own = own[trained.dataset.train[own, column] == scored.target]
         z, misses = _queries(scored, own)
-        curvature = (z * (misses * (1 - misses))[:, None]).T @ z
+        weights = trained.dataset.weights_of(own)
+        curvature = (z * (weights * misses * (1 - misses))[:, None]).T @ z
         mean = np.trace(curvature) / len(curvature)
         curvature += max(DAMPING * mean, np.finfo(float).tiny) * np.eye(len(curvature))
         through = np.linalg.solve(curvature, scored.query[: z.shape[1]])
         z, misses = _queries(scored, fact_ids)
         slope = context.aim.slopes(scored)[scored.place] * trained.scorer.scale
-        return np.asarray(slope * misses * (z @ through))
+        return np.asarray(slope * trained.dataset.weights_of(fact_ids) * misses * (z @ through))
 
 
 CRIAGE = CriageMethod()
