@@ -106,6 +106,7 @@ class ExplainKeywords(TypedDict, total=False):
     without: _Facts | None
     stability: bool
     graph: bool
+    seeds: int
 
 
 class ExplainOneKeywords(ExplainKeywords, EngineKeywords, total=False):

@@ -191,20 +191,26 @@ class Run(ArrayRun):
         `names` are subject, relation and object; two-way runs have no relation. None or "_" means
         the top new answer. `options` are fields of `whereof.ExplainOptions`, such as method, top,
         of, opposing and without; top=None lists every adjacent fact. Methods that retrain also
-        take fields of `whereof.EngineOptions`.
+        take fields of `whereof.EngineOptions`, and so does `seeds`.
         """
         from whereof.explain.explain import explain
         from whereof.explain.method import get_method
 
         given: dict[str, Any] = {**options}
         method = str(given.get("method", ExplainOptions.method))
-        if method in registry.names(registry.METHODS) and "retraining" in get_method(method).needs:
+        known = method in registry.names(registry.METHODS)
+        retrains = known and "retraining" in get_method(method).needs
+        if retrains or given.get("seeds", 1) != 1:
             from whereof.api.runs import open_cases
 
             engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
             with open_cases(self, engine, events) as open_seeds:
-                (case,) = open_seeds()
-                return explain(case.trained, names, chosen, case, events)
+                first, *others = open_seeds(chosen.seeds)
+                if others:
+                    from whereof.evaluate.agreement import explain_over_seeds
+
+                    return explain_over_seeds([first, *others], names, chosen, events)
+                return explain(first.trained, names, chosen, first, events)
         return explain(self._trained, names, ExplainOptions.from_dict(given), events=events)
 
     def explain_many(

@@ -87,7 +87,8 @@ def command(
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
     if prediction:
-        given = engine if "retraining" in method.needs else {}
+        retrains = "retraining" in method.needs or "seeds" in settings
+        given = engine if retrains else {}
         ask = partial(run.explain, *prediction, events=events, **settings, **given)
         return _explain_one(ask, ExplainOptions(**settings), options)
     written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
@@ -101,7 +102,7 @@ def _check(
     from whereof.explain.method import able_method
 
     many, as_csv = "predictions" in bulk, options["as_csv"]
-    retrains = "retraining" in method.needs
+    retrains = "retraining" in method.needs or _options.is_typed("seeds")
     if bool(prediction) == many:
         raise WhereofError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
@@ -117,7 +118,8 @@ def _check(
             raise WhereofError(f"--{name} requires --predictions")
     for name in filter(_options.is_typed, ("engine", "ray_address")):
         if not retrains:
-            raise WhereofError(f"--{name.replace('_', '-')} requires a --method that retrains")
+            what = "requires --seeds or a --method that retrains"
+            raise WhereofError(f"--{name.replace('_', '-')} {what}")
     if _options.is_typed("budget") and "budget" not in method.can:
         raise WhereofError(f"--budget requires --method {able_method('budget').name}")
     if as_csv and prediction[-1].endswith(".csv"):

@@ -25,7 +25,7 @@ from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
 from whereof.run.files import Arrays
-from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 PARTS = ("subject", "relation", "object", "rival")
 """Parts of a prediction that a fact can share; the rival is the other answer of a contrast."""
@@ -122,6 +122,15 @@ class Explainer:
         """The ids of the facts, without their names, which take longer than ranking."""
         ranked = self._rank(self._filtered(self._adjacent()))
         return replace(ranked, notes=(*self._notes(), *ranked.notes))
+
+    def influences(self) -> tuple[FactIds, Numbers]:
+        """All facts that pass the filters, and their influences; NaN if the method has none."""
+        fact_ids = self._filtered(self._adjacent())
+        if self.options.without is not None:
+            fact_ids = np.union1d(fact_ids, find_facts(self.trained, self.options.without))
+        ranked, found = self._rank(fact_ids, top=None), np.full(len(fact_ids), np.nan)
+        found[np.searchsorted(fact_ids, ranked.chosen)] = ranked.influences
+        return fact_ids, found
 
     def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
         """Records of these facts, even if they share nothing with the prediction."""
@@ -280,6 +289,8 @@ def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> No
         raise WhereofError(
             f"method {options.method} explains one prediction at a time; choose another for many"
         )
+    if options.seeds > 1:
+        raise WhereofError("seeds requires one prediction; leave it out for many")
     _checked_method(trained, options)
     if options.stability or options.without is not None:
         method.able_method("groups", options.method).check(trained)

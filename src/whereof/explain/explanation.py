@@ -6,6 +6,7 @@ from typing import Any
 from whereof.errors import need
 from whereof.predict.scored import Standing
 from whereof.registry import render
+from whereof.units import count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,27 @@ class ExplainedFact(NamedFact):
     """The estimate for an influence that was measured by retraining."""
     nominated_by: tuple[str, ...] | None = None
     """Names of the methods that chose the fact for retraining."""
+    in_top: int | None = None
+    """With several seeds, the number of other seeds that have the fact among their top facts."""
+    mean_influence: float | None = None
+    """With several seeds, the mean over all of them; `std_influence` is the standard deviation."""
+    std_influence: float | None = None
+
+
+@dataclass(frozen=True)
+class SeedAgreement:
+    """How an explanation agrees with those of the same config under other seeds."""
+
+    seeds: tuple[int, ...]
+    """The seed of the run comes first."""
+    top: int
+    """The number of top facts that are compared."""
+    rank_agreement: float | None
+    """Mean Spearman correlation of influences over pairs of seeds; None if there is none."""
+    n_facts: int
+    """Number of facts whose influences are compared."""
+    standings: tuple[Standing, ...]
+    """The prediction under each seed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +148,7 @@ class Explanation:
     stability: tuple[Joint, ...] | None = None
     """The prediction without its 1, 3 and 10 strongest supporting facts, as far as they exist."""
     graph: Graph | None = None
+    seeds: SeedAgreement | None = None
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,6 +171,7 @@ class Explanation:
         output = f"score {stands.score:.3f}" if rated else f"probability {stands.probability:.4g}"
         lines = [f"{_words(stands.labels)}: {output}, rank {stands.rank} of {stands.n_candidates}"]
         lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
+        lines += [agreement_text(self)] if self.seeds else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -160,6 +184,21 @@ class Explanation:
 
 def _words(labels: dict[str, str | None]) -> str:
     return " ".join(filter(None, (labels[place] for place in _PLACES)))
+
+
+def agreement_text(explanation: Explanation) -> str:
+    """How far several seeds agree, in words."""
+    found, facts = explanation.seeds, explanation.facts
+    assert found is not None
+    text = f"Under {len(found.seeds)} seeds"
+    if found.rank_agreement is None:
+        text += ", the ranks of the facts cannot be compared"
+    else:
+        text += f", the ranks of the facts have a mean correlation of {found.rank_agreement:.2f}"
+    if facts:
+        others = count(len(found.seeds) - 1, "other seed")
+        text += f". The first fact is among the top {found.top} in {facts[0].in_top} of {others}"
+    return f"{text}."
 
 
 _LEAVES = (str, int, float, bool, type(None))
@@ -178,7 +217,7 @@ def as_plain(value: Any) -> Any:
 _COLUMNS = """
     fact_id subject relation object role influence probability_without top_answer_changes rank share
     top_answer_without score_without parts subject_label relation_label object_label rating source
-    weight predicted nominated_by
+    weight predicted nominated_by in_top mean_influence std_influence
 """
 FACT_COLUMNS = tuple(_COLUMNS.split())
 """Columns of tables with one row per fact."""

@@ -85,6 +85,9 @@ class ExplainOptions(Settings):
 
     stability: bool = choice(False, "show the prediction without its top 1, 3 and 10 facts", "More")
     graph: bool = choice(False, "show facts and paths between the prediction's entities", "More")
+    seeds: int = number(
+        1, "number of seeds: also train runs with the next seeds and compare the facts", "More", 1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

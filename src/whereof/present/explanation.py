@@ -9,7 +9,13 @@ from rich.text import Text
 
 from whereof import units
 from whereof.errors import need
-from whereof.explain.explanation import ExplainedFact, Explanation, Graph, Joint
+from whereof.explain.explanation import (
+    ExplainedFact,
+    Explanation,
+    Graph,
+    Joint,
+    agreement_text,
+)
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
@@ -37,6 +43,8 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
         n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
         show(out, f"no fact {verb} it, of {n_adjacent}; {remedy}")
     show(out, *explanation.notes)
+    if explanation.seeds is not None:
+        show(out, agreement_text(explanation))
     for table in _joint_tables(explanation, page=False):
         show(out, "", table)
     if options.graph and explanation.graph:
@@ -60,6 +68,7 @@ def explanation_page(explanation: Explanation) -> str:
         ("paragraphs", [names.stands_text(explanation)]),
         ("items", list(_about(explanation))),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
+        ("paragraphs", [agreement_text(explanation)] if explanation.seeds else []),
         ("heading", "Graph"),
         ("drawing", explanation_svg(explanation)),
         ("heading", "Facts"),
@@ -120,6 +129,7 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
         (Column("without", "without", without), [_without(explanation, f, falls) for f in facts]),
         (Column("share", "share", "share"), shares),
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
+        (Column("in_top", _in_top_title(explanation), "count"), [fact.in_top for fact in facts]),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
     note = names.measure_text(explanation)
@@ -129,6 +139,13 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
     return Table.by_columns("facts", "", columns, note=note if page else "")
+
+
+def _in_top_title(explanation: Explanation) -> str:
+    if (found := explanation.seeds) is None:
+        return ""
+    n_others = len(found.seeds) - 1
+    return f"in top {found.top} of {units.count(n_others, 'other seed')}"
 
 
 def _parts(fact: ExplainedFact, page: bool) -> str:
