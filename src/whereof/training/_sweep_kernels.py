@@ -1,0 +1,625 @@
+"""One update of training, backwards: from the adjoint of the state after it to the one before.
+
+The adjoint of a state is the derivative of a prediction with respect to it. Going back over an
+update takes two steps. The first one undoes constraint and optimizer: it gives `pull`, the
+derivative with respect to the gradient of each row. The second one is the product of the loss's
+curvature with `pull`: how a change of a row before the update changes the gradients.
+
+All of it is computed from the rows before the update, which a replay logs. What does not depend on
+the prediction is computed once; predictions are the inner loop.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from whereof._jit import inlined, kernel
+from whereof.models.match import DOT, L1, add_query_gradients, add_row_gradient, score_rows
+from whereof.training._update import UNIT, norm, regularise
+from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
+from whereof.training.optimizers import ADAGRAD, ADAM, SGD, add, move, pace_of
+from whereof.training.step import draw_candidates, gather, update
+
+
+class Log(NamedTuple):
+    """The rows before each update of a segment of training."""
+
+    entities: Any  # (n, state width) update after update
+    relations: Any
+    starts: Any  # (updates + 1, 2) where the rows of an update start
+    updates: Any  # (updates, 3) first position in the block, direction, count after the update
+    size: Any  # (1,) number of updates
+
+
+class Slots(NamedTuple):
+    """The distinct rows of one table that an update touches, numbered from 0: their slots."""
+
+    slot_of: Any  # (n_rows,) int32, -1 if a row has none
+    ids: Any  # (capacity,) int64, like the next two
+    n_touches: Any  # number of facts that touch the row
+    last: Any  # the last of these facts
+    n: Any  # (1,) number of slots
+    width: int
+    parts: int
+    constrained: bool
+    before: Any  # (capacity, state width)
+    after: Any  # (capacity, state width), before the constraint
+    factor: Any  # (capacity,) by which the constraint scales the row; 0 if it does not
+    gradient: Any  # (capacity, width)
+    own: Any  # (capacity, width) the part of one fact
+    slopes: Any  # (capacity, 4, width) coefficients of the optimizer
+    pull: Any  # (capacity, predictions, width)
+    change: Any  # (2, state width) with a fact, and without it
+
+
+class SweepScratch(NamedTuple):
+    """Working memory of a sweep for one thread."""
+
+    entities: Slots
+    relations: Slots
+    subjects: Any  # (batch,) slots
+    relation_slots: Any  # (batch,)
+    candidates: Any  # (batch, candidates) slots
+    n_candidates: Any  # (1,) of the current direction
+    queries: Any  # (batch, query width)
+    weights: Any  # (batch, candidates) d loss / d score
+    curvature: Any  # (batch, candidates) d2 loss / d score2; probabilities for the softmax
+    d_query: Any  # (batch, query width)
+    bends: Any  # (batch, 3, 2, widest row) penalties' curvature: subject, object, relation
+    tangent: Any  # (predictions, candidates) change of the scores along `pull`
+    dq: Any  # (predictions, query width) change of the query along `pull`
+    ddq: Any  # (predictions, query width) change of its gradient
+    q: Any  # (2, query width) queries on both sides
+    s: Any  # (2, width) subject rows on both sides
+    r: Any  # (2, relation width)
+    ds: Any  # (2, width)
+    dr: Any  # (2, relation width)
+    along: Any  # (widest row,)
+    reach: float  # how far to both sides a query is evaluated, as a share of its vectors
+
+
+@kernel
+def replay(model, work, block, clock, span, at, log):
+    """Train on the facts at positions span of a block and log the rows before each update."""
+    rule, count = work.rule, clock[0]
+    n_updates = log.size[0]
+    for first in range(span[0], span[1], rule.batch_size):
+        last = min(first + rule.batch_size, block.order.shape[0])
+        for direction in range(rule.n_directions):
+            n_live = gather(block.order[first:last], direction, work)
+            if n_live == 0:
+                continue
+            _list_rows(n_live, direction, work, block, at)
+            starts, after = log.starts[n_updates], log.starts[n_updates + 1]
+            after[0] = _keep(at.entities, work.entities.table.state, starts[0], log.entities)
+            after[1] = _keep(at.relations, work.relations.table.state, starts[1], log.relations)
+            rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
+            update(model, n_live, direction, work, block, clock, rate)
+            log.updates[n_updates, 0], log.updates[n_updates, 1] = first, direction
+            log.updates[n_updates, 2] = count[0]
+            n_updates += 1
+    log.size[0] = n_updates
+
+
+@inlined
+def _keep(slots, state, start, logged):
+    for slot in range(slots.n[0]):
+        _copy(state[slots.ids[slot]], logged[start + slot])
+    return start + slots.n[0]
+
+
+@inlined
+def _list_rows(n_live, direction, work, block, at):
+    """Number the distinct rows that the gathered facts touch."""
+    scratch, entities, relations = work.scratch, at.entities, at.relations
+    entities.n[0], relations.n[0] = 0, 0
+    for f in range(n_live):
+        candidates = draw_candidates(f, direction, work.draw, block, scratch)
+        at.n_candidates[0] = candidates.shape[0]
+        for j in range(candidates.shape[0]):
+            at.candidates[f, j] = _slot(entities, candidates[j], f)
+        at.subjects[f] = _slot(entities, scratch.facts[f, 0], f)
+        at.relation_slots[f] = _slot(relations, scratch.facts[f, 1], f)
+    for slots in (entities, relations):
+        for slot in range(slots.n[0]):
+            slots.slot_of[slots.ids[slot]] = -1
+
+
+@kernel
+def _slot(slots, row, f):
+    slot = slots.slot_of[row]
+    if slot < 0:
+        slot = slots.n[0]
+        slots.slot_of[row], slots.ids[slot], slots.n_touches[slot] = slot, row, 0
+        slots.last[slot] = -1
+        slots.n[0] += 1
+    if slots.last[slot] != f:
+        slots.n_touches[slot] += 1
+        slots.last[slot] = f
+    return slot
+
+
+@kernel
+def sweep_back(model, work, block, at, log, adjoint, finite, influence):
+    """Go back over the logged updates of one block.
+
+    adjoint: entities (n, predictions, state width), relations and the optimizer's count
+    (predictions,); influence: (n_facts, predictions), to which the facts' parts are added.
+    """
+    rule, scratch, counts = work.rule, work.scratch, adjoint[2]
+    for number in range(log.size[0] - 1, -1, -1):
+        first, direction, count = log.updates[number]
+        last = min(first + rule.batch_size, block.order.shape[0])
+        n_live = gather(block.order[first:last], direction, work)
+        _list_rows(n_live, direction, work, block, at)
+        _load(at.entities, log.entities, log.starts[number, 0])
+        _load(at.relations, log.relations, log.starts[number, 1])
+        rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
+        pace = pace_of(rule, rate, count, at.entities.gradient)
+        earlier = pace_of(rule, rate, max(count - 1, 1), at.entities.gradient)
+        for f in range(n_live):
+            _score(model, f, work, at)
+            _fill_own(model, f, work, at)
+            for slots in (at.entities, at.relations):
+                for slot in range(slots.n[0]):
+                    add(slots.gradient[slot], slots.own[slot])
+        for slots in (at.entities, at.relations):
+            _move(slots, rule, pace, earlier)
+        for f in range(n_live if finite else 0):
+            if n_live > 1:
+                _fill_own(model, f, work, at)
+            else:
+                add(influence[scratch.fact_ids[f]], counts)
+            for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
+                _credit_change(slots, rows, rule, pace, influence[scratch.fact_ids[f]])
+        for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
+            _undo(slots, rows, rule, pace, counts)
+        for f in range(n_live):
+            if not finite:
+                if n_live > 1:
+                    _fill_own(model, f, work, at)
+                for slots in (at.entities, at.relations):
+                    _credit_slope(slots, scratch.weights[f], influence[scratch.fact_ids[f]])
+            _add_curvature(model, f, work, at, adjoint)
+
+
+@inlined
+def _load(slots, logged, start):
+    for slot in range(slots.n[0]):
+        _copy(logged[start + slot], slots.before[slot])
+        slots.gradient[slot] = 0
+
+
+@inlined
+def _score(model, f, work, at):
+    """A fact's query, and the first and second derivatives of its loss in the scores."""
+    rule, rows, weight = work.rule, at.entities.before, work.scratch.weights[f]
+    n, width = at.n_candidates[0], rule.entity_width
+    q, slots, scores = at.queries[f], at.candidates[f, :n], at.weights[f, :n]
+    subject = rows[at.subjects[f], :width]
+    model[0](subject, at.relations.before[at.relation_slots[f], : rule.relation_width], q)
+    score_rows(rule.match, q, rows, slots, width, scores)
+    curvature = at.curvature[f]
+    if rule.loss == SOFTMAX:
+        softmax_loss(scores)
+        for j in range(n):
+            curvature[j] = scores[j]
+        curvature[0] += 1
+    elif rule.loss == SIGMOID:
+        sigmoid_loss(scores)
+        for j in range(n):
+            probability = n * scores[j] + (j == 0)
+            curvature[j] = probability * (1 - probability) / n
+    else:
+        squared_loss(scores, work.targets[work.scratch.fact_ids[f]])
+        curvature[0] = 1
+    for j in range(n):
+        scores[j] *= weight
+    at.d_query[f] = 0
+    add_query_gradients(rule.match, q, rows, slots, scores, width, at.d_query[f])
+
+
+@inlined
+def _fill_own(model, f, work, at):
+    """Fill `own` with the gradients of one fact, and the coefficients of its penalties."""
+    rule, entities, relations = work.rule, at.entities, at.relations
+    s, r, o = at.subjects[f], at.relation_slots[f], at.candidates[f, 0]
+    subject = entities.before[s, : entities.width]
+    relation = relations.before[r, : relations.width]
+    for slots in (entities, relations):
+        for slot in range(slots.n[0]):
+            slots.own[slot] = 0
+    for j in range(at.n_candidates[0]):
+        slot, weight = at.candidates[f, j], at.weights[f, j]
+        row, own = entities.before[slot], entities.own[slot]
+        add_row_gradient(rule.match, at.queries[f], row, weight, entities.width, own)
+    model[1](subject, relation, at.d_query[f], at.ds[0], at.dr[0])
+    add(entities.own[s], at.ds[0])
+    add(relations.own[r], at.dr[0])
+    weight, bends = work.scratch.weights[f], at.bends[f]
+    l2, n3 = weight * rule.l2, weight * rule.n3
+    if l2 > 0 or n3 > 0:
+        target = entities.before[o, : entities.width]
+        _add_penalty(subject, l2, n3, entities.parts, entities.own[s], bends[0])
+        _add_penalty(target, l2, n3, entities.parts, entities.own[o], bends[1])
+        _add_penalty(relation, l2, n3, relations.parts, relations.own[r], bends[2])
+
+
+@kernel
+def _add_penalty(row, l2, n3, parts, gradient, bends):
+    """Add the gradient of the penalties to a row's, and fill the coefficients of their curvature.
+
+    It is bends[0] * pull + row * bends[1] * <row, pull>, over both parts where rows are complex.
+    """
+    if parts == 0:
+        return
+    regularise(row, l2, n3, parts, gradient)
+    half = row.shape[0] // parts
+    l2, n3, tiny = row.dtype.type(l2), row.dtype.type(n3), row.dtype.type(1e-30)
+    sizes, inverses = bends[0, :half], bends[1, :half]
+    _product(row, row, sizes)
+    if parts == 2:
+        _add_product(sizes, row[half:], row[half:])
+    for k in range(half):
+        sizes[k] = math.sqrt(sizes[k])
+    for k in range(half):
+        inverses[k] = n3 / max(sizes[k], tiny)
+    for k in range(half):
+        sizes[k] = l2 + n3 * sizes[k]
+
+
+@inlined
+def _move(slots, rule, pace, earlier):
+    """Update every row; keep the slopes of the optimizer for the way back."""
+    width = slots.width
+    for slot in range(slots.n[0]):
+        after, gradient, slope = slots.after[slot], slots.gradient[slot], slots.slopes[slot]
+        _copy(slots.before[slot], after)
+        move(rule.optimizer, pace, after, gradient)
+        if rule.optimizer == ADAGRAD:
+            _fill_slopes(pace.rate, pace.epsilon, gradient, after[width:], slope)
+            _scaled(2, gradient, slope[2])
+        elif rule.optimizer == ADAM:
+            means = after[width : 2 * width]
+            _fill_slopes(pace.step, pace.epsilon, means, after[2 * width :], slope)
+            _scaled(2 * pace.rest2, gradient, slope[2])
+            _product(means, slope[0], slope[3])
+            _scaled(1 - earlier.step / pace.step, slope[3], slope[3])
+        slots.factor[slot] = _factor(slots, after, rule)
+
+
+@kernel
+def _fill_slopes(rate, epsilon, moved, squares, slopes):
+    """Derivatives of -rate * moved / (sqrt(squares) + epsilon) by `moved` and by `squares`."""
+    along, across, tiny = slopes[0], slopes[1], squares.dtype.type(1e-12)
+    for k in range(along.shape[0]):
+        along[k] = -rate / (math.sqrt(squares[k]) + epsilon)
+    for k in range(along.shape[0]):
+        across[k] = along[k] * along[k] / max(math.sqrt(squares[k]), tiny)
+    half = squares.dtype.type(0.5) / rate
+    for k in range(along.shape[0]):
+        across[k] *= half * moved[k]
+
+
+@kernel
+def _factor(slots, state, rule):
+    """By which the constraint scales a row; 0 if it leaves the row as it is."""
+    length = norm(state[: slots.width]) if slots.constrained else 0.0
+    bound = 1.0 if rule.constraint == UNIT else rule.max_norm
+    if length == 0 or (length <= bound and rule.constraint != UNIT):
+        return 0.0
+    return bound / length
+
+
+@inlined
+def _credit_change(slots, rows, rule, pace, influence):
+    """Credit a fact with adjoint times its change: the update with it, minus the one without it."""
+    change, without = slots.change[0], slots.change[1]
+    for slot in range(slots.n[0]):
+        own = slots.own[slot]
+        if norm(own) == 0:
+            continue
+        _constrained(slots.factor[slot], slots.width, slots.after[slot], change)
+        _copy(slots.before[slot], without)
+        if slots.n_touches[slot] > 1:
+            _subtract_from(slots.gradient[slot], own)
+            move(rule.optimizer, pace, without, own)
+            _constrained(_factor(slots, without, rule), slots.width, without, without)
+        _subtract(change, without)
+        for p in range(influence.shape[0]):
+            influence[p] += _dot(rows[slots.ids[slot], p], change)
+
+
+@inlined
+def _credit_slope(slots, weight, influence):
+    """Credit a fact with the derivative in its weight."""
+    for slot in range(slots.n[0]):
+        for p in range(influence.shape[0]):
+            influence[p] += _dot(slots.pull[slot, p], slots.own[slot]) / weight
+
+
+@inlined
+def _undo(slots, rows, rule, pace, counts):
+    """Take constraint and optimizer back: fill `pull`; the adjoint becomes that before them."""
+    width = slots.width
+    for slot in range(slots.n[0]):
+        slope, factor = slots.slopes[slot], slots.factor[slot]
+        moved = slots.after[slot, :width]
+        size = norm(moved)
+        for p in range(counts.shape[0]):
+            adjoint, pull = rows[slots.ids[slot], p], slots.pull[slot, p]
+            row = adjoint[:width]
+            if factor > 0:
+                along = _dot(row, moved) / (size * size)
+                for k in range(width):
+                    row[k] = factor * (row[k] - along * moved[k])
+            if rule.optimizer == SGD:
+                for k in range(width):
+                    pull[k] = -pace.rate * row[k]
+            elif rule.optimizer == ADAGRAD:
+                squares = adjoint[width:]
+                _add_product(squares, slope[1], row)
+                _product(slope[0], row, pull)
+                _add_product(pull, slope[2], squares)
+            else:
+                means, squares = adjoint[width : 2 * width], adjoint[2 * width :]
+                counts[p] += _dot(slope[3], row)
+                _product(slope[0], row, pull)
+                add(means, pull)
+                _add_product(squares, slope[1], row)
+                _product(slope[2], squares, pull)
+                _add(pull, pace.rest1, means)
+                for k in range(width):
+                    means[k] *= pace.beta1
+                for k in range(width):
+                    squares[k] *= pace.beta2
+
+
+@inlined
+def _add_curvature(model, f, work, at, adjoint):
+    """Add the product of a fact's curvature with `pull` to the adjoint of its rows."""
+    rule, entities, relations, weight = (
+        work.rule,
+        at.entities,
+        at.relations,
+        work.scratch.weights[f],
+    )
+    n, width, match = at.n_candidates[0], rule.entity_width, rule.match
+    q, tangent, n_predictions = at.queries[f], at.tangent, at.dq.shape[0]
+    for p in range(n_predictions):
+        _turn_query(model, f, p, at)
+    for j in range(n):
+        row, pulls = entities.before[at.candidates[f, j]], entities.pull[at.candidates[f, j]]
+        for p in range(n_predictions):
+            tangent[p, j] = _score_change(match, q, at.dq[p], row, pulls[p], width)
+    for p in range(n_predictions):
+        _bend_loss(rule.loss, weight, at.curvature[f, :n], tangent[p, :n])
+    at.ddq[:] = 0
+    for j in range(n):
+        slot, first = at.candidates[f, j], at.weights[f, j]
+        row, pulls, out = entities.before[slot], entities.pull[slot], adjoint[0][entities.ids[slot]]
+        for p in range(n_predictions):
+            second, pull = tangent[p, j], pulls[p]
+            _add_match(match, q, at.dq[p], row, pull, width, first, second, at.ddq[p], out[p])
+    s, r, o = at.subjects[f], at.relation_slots[f], at.candidates[f, 0]
+    rows, relation_rows = adjoint[0][entities.ids[s]], adjoint[1][relations.ids[r]]
+    targets, bends = adjoint[0][entities.ids[o]], at.bends[f]
+    bent = rule.l2 > 0 or rule.n3 > 0
+    for p in range(n_predictions):
+        _turn_gradient(model, f, p, at, rows[p], relation_rows[p])
+        if bent:
+            parts, along = entities.parts, at.along
+            before, pull = entities.before, entities.pull
+            _curve(before[s], pull[s, p], bends[0], parts, along, rows[p])
+            _curve(before[o], pull[o, p], bends[1], parts, along, targets[p])
+            before, pull, parts = relations.before, relations.pull, relations.parts
+            _curve(before[r], pull[r, p], bends[2], parts, along, relation_rows[p])
+
+
+@inlined
+def _turn_query(model, f, p, at):
+    """Fill dq with the change of the query along `pull`, by a central difference."""
+    reach = _spread(f, p, at, at.q.dtype.type(1e30))
+    model[0](at.s[0], at.r[0], at.q[0])
+    model[0](at.s[1], at.r[1], at.q[1])
+    at.dq[p] = 0
+    _add_difference(at.dq[p], reach, at.q)
+
+
+@inlined
+def _turn_gradient(model, f, p, at, out_s, out_r):
+    """Add the change of the gradients of subject and relation along `pull` and ddq."""
+    d_query, ddq = at.d_query[f], at.ddq[p]
+    reach = _spread(f, p, at, _reach(d_query, ddq))
+    _both_sides(d_query, ddq, reach, at.q)
+    model[1](at.s[0], at.r[0], at.q[0], at.ds[0], at.dr[0])
+    model[1](at.s[1], at.r[1], at.q[1], at.ds[1], at.dr[1])
+    _add_difference(out_s, reach, at.ds)
+    _add_difference(out_r, reach, at.dr)
+
+
+@inlined
+def _spread(f, p, at, most):
+    """Fill the subject and relation rows on both sides along `pull`; return the distance."""
+    s, r = at.subjects[f], at.relation_slots[f]
+    subject, relation = at.entities.before[s], at.relations.before[r]
+    pull_s, pull_r = at.entities.pull[s, p], at.relations.pull[r, p]
+    most = min(most, _reach(subject, pull_s), _reach(relation, pull_r))
+    reach = at.q.dtype.type(at.reach * most)
+    _both_sides(subject, pull_s, reach, at.s)
+    _both_sides(relation, pull_r, reach, at.r)
+    return reach
+
+
+@kernel
+def _reach(vector, change):
+    """How often the change fits into the vector."""
+    size, most = norm(vector[: change.shape[0]]), norm(change)
+    return size / most if most > 0 and size > 0 else vector.dtype.type(1e30)
+
+
+@kernel
+def _both_sides(vector, change, reach, out):
+    low, high = out[0], out[1]
+    for k in range(change.shape[0]):
+        low[k] = vector[k] - reach * change[k]
+    for k in range(change.shape[0]):
+        high[k] = vector[k] + reach * change[k]
+
+
+@kernel
+def _add_difference(total, reach, sides):
+    low, high = sides[0], sides[1]
+    scale = low.dtype.type(0.5) / reach
+    for k in range(low.shape[0]):
+        total[k] += scale * (high[k] - low[k])
+
+
+@kernel
+def _bend_loss(loss, weight, curvature, tangent):
+    """Replace the changes of scores by the changes of d loss / d score."""
+    mean = tangent.dtype.type(0)
+    if loss == SOFTMAX:
+        mean = _dot(curvature, tangent)
+    for j in range(tangent.shape[0]):
+        tangent[j] = weight * curvature[j] * (tangent[j] - mean)
+
+
+@kernel
+def _score_change(match, q, dq, row, pull, width):
+    """The change of a score when query and row change."""
+    total = q.dtype.type(0)
+    if match == DOT:
+        for k in range(width):
+            total += dq[k] * row[k] + q[k] * pull[k]
+        return total + dq[width] if q.shape[0] > width else total
+    if match == L1:
+        for k in range(width):
+            sign = (q[k] > row[k]) - (q[k] < row[k])
+            total -= sign * (dq[k] - pull[k])
+        return total
+    distance = q.dtype.type(0)
+    for k in range(width):
+        apart = q[k] - row[k]
+        distance += apart * apart
+        total -= apart * (dq[k] - pull[k])
+    return total / math.sqrt(distance) if distance > 0 else total
+
+
+@kernel
+def _add_match(match, q, dq, row, pull, width, first, second, ddq, out):
+    """Add the change of a score's gradients in the query and in the row.
+
+    first, second: d loss / d score and its change.
+    """
+    if match == DOT:
+        for k in range(width):
+            ddq[k] += second * row[k] + first * pull[k]
+        for k in range(width):
+            out[k] += second * q[k] + first * dq[k]
+        if q.shape[0] > width:
+            ddq[width] += second
+    elif match == L1:
+        for k in range(width):
+            part = second * ((q[k] > row[k]) - (q[k] < row[k]))
+            ddq[k] -= part
+            out[k] += part
+    else:
+        distance, along = q.dtype.type(0), q.dtype.type(0)
+        for k in range(width):
+            apart = q[k] - row[k]
+            distance += apart * apart
+            along += apart * (dq[k] - pull[k])
+        if distance > 0:
+            along /= distance
+            distance = math.sqrt(distance)
+            for k in range(width):
+                apart = q[k] - row[k]
+                bend = first * (dq[k] - pull[k] - along * apart)
+                part = (second * apart + bend) / distance
+                ddq[k] -= part
+                out[k] += part
+
+
+@kernel
+def _curve(row, pull, bends, parts, along, out):
+    """Add the product of the penalties' curvature with `pull`."""
+    if parts == 0:
+        return
+    width = pull.shape[0]
+    half = width // parts
+    _add_product(out[:half], bends[0], pull)
+    if parts == 2:
+        _add_product(out[half:width], bends[0], pull[half:])
+    for k in range(half):
+        along[k] = row[k] * pull[k]
+    if parts == 2:
+        _add_product(along[:half], row[half:], pull[half:])
+    for k in range(half):
+        along[k] *= bends[1, k]
+    _add_product(out[:half], row, along)
+    if parts == 2:
+        _add_product(out[half:width], row[half:], along)
+
+
+# Small loops over few vectors: with more, the compiler cannot tell that none overlap.
+
+
+@kernel
+def _copy(vector, to):
+    for k in range(vector.shape[0]):
+        to[k] = vector[k]
+
+
+@kernel
+def _constrained(factor, width, state, to):
+    """A state with its row scaled, if the factor is not 0."""
+    factor = state.dtype.type(factor if factor > 0 else 1.0)
+    for k in range(width):
+        to[k] = factor * state[k]
+    for k in range(width, state.shape[0]):
+        to[k] = state[k]
+
+
+@kernel
+def _scaled(scale, vector, to):
+    scale = vector.dtype.type(scale)
+    for k in range(vector.shape[0]):
+        to[k] = scale * vector[k]
+
+
+@kernel
+def _subtract(total, vector):
+    for k in range(total.shape[0]):
+        total[k] -= vector[k]
+
+
+@kernel
+def _subtract_from(total, vector):
+    for k in range(vector.shape[0]):
+        vector[k] = total[k] - vector[k]
+
+
+@kernel
+def _product(a, b, out):
+    for k in range(out.shape[0]):
+        out[k] = a[k] * b[k]
+
+
+@kernel
+def _add_product(total, a, b):
+    for k in range(total.shape[0]):
+        total[k] += a[k] * b[k]
+
+
+@kernel
+def _add(total, scale, vector):
+    for k in range(vector.shape[0]):
+        total[k] += scale * vector[k]
+
+
+@kernel
+def _dot(a, b):
+    total = a.dtype.type(0)
+    for k in range(b.shape[0]):
+        total += a[k] * b[k]
+    return total

@@ -1,0 +1,246 @@
+"""The sweep: training backwards, which gives the influence of every fact on many predictions.
+
+The influence of a fact is the sum, over its steps, of the adjoint of the state after the step times
+the change that the step made. The states on the way back are trained again: training is cut into
+segments, and each is replayed with a log of the rows before every update.
+"""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whereof._jit import row_function
+from whereof.training._sweep_kernels import Log, Slots, SweepScratch, replay, sweep_back
+from whereof.training.problem import Problem
+from whereof.training.results import Parameters
+from whereof.training.tables import Ledgers, Side, allocate_work
+from whereof.training.trainer import Trainer
+from whereof.types import Numbers
+
+_PHASE_REACH = 1e-5
+"""Queries are quadratic, so that a central difference is exact over any distance; angles are not:
+they are swept in double precision, over a short distance."""
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """Derivatives of predictions with respect to the trained rows."""
+
+    entities: Numbers
+    """(n_predictions, n_entities, width)"""
+    relations: Numbers
+    """(n_predictions, n_relation_rows, width)"""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The way back over the training of a problem."""
+
+    problem: Problem
+    n_trained: int
+    """Facts that were trained on, over all epochs."""
+    n_swept: int | None = None
+    """Facts to sweep over, from the end of training; None for all."""
+    finite: bool = True
+    """Credit the changes that steps made; otherwise the derivatives in the facts' weights."""
+    memory: int = 1 << 30
+    """Bytes for the log and for kept states."""
+    threads: int = 1
+
+    def run(
+        self, final: Adjoint, advanced: Callable[[int], None] = lambda n_facts: None
+    ) -> tuple[Numbers, Parameters]:
+        """(n_predictions, n_facts) the influence of every fact, and the rows at the end of replay.
+
+        advanced: called with the number of facts of every segment that was swept.
+        """
+        n_predictions, replayed = len(final.entities), _Replay(self)
+        shares = np.array_split(np.arange(n_predictions), min(self.threads, n_predictions))
+        hands = [_Hand(self, replayed, final, slice(it[0], it[-1] + 1)) for it in shares]
+        segments, trained = replayed.segments(), list[Parameters]()
+        if self.n_swept is not None:
+            first = len(segments)
+            while first and sum(segments[first:]) < self.n_swept:
+                first -= 1
+            for n_facts in segments[:first]:
+                replayed.advance(n_facts)
+            segments = segments[first:]
+        with ThreadPoolExecutor(len(hands)) as pool:
+
+            def back(segments: list[int]) -> None:
+                """Sweep over the segments that follow the current state, the last one first."""
+                if len(segments) == 1:
+                    replayed.log_segment(segments[0])
+                    if not trained:
+                        trained.append(replayed.parameters())
+                    list(pool.map(_Hand.sweep, hands))
+                    advanced(segments[0])
+                    return
+                size = math.ceil(len(segments) / replayed.n_kept)
+                groups = [segments[at : at + size] for at in range(0, len(segments), size)]
+                kept = []
+                for group in groups:
+                    state = replayed.snapshot()
+                    kept.append({name: np.array(array) for name, array in state.items()})
+                    for n_facts in group if group is not groups[-1] else ():
+                        replayed.advance(n_facts)
+                for group in reversed(groups):
+                    replayed.restore(kept.pop())
+                    back(group)
+
+            back(segments)
+        influence = np.concatenate([hand.influence for hand in hands], axis=1)
+        return np.ascontiguousarray(influence.T), trained[0]
+
+
+class _Replay(Trainer):
+    """Training that can log the rows before each update."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        super().__init__(sweep.problem, ledgers=Ledgers.NONE)
+        problem, batch, states = sweep.problem, self.rule.batch_size, [t.state for t in self.tables]
+        self._n_trained = sweep.n_trained
+        self._scratch = _allocate(problem, self, 0)
+        n_rows = (2 + max(self._work.draw.objects[2], self._work.draw.subjects[2]), 1)
+        fact_bytes = sum(
+            n * each.shape[1] * each.itemsize for n, each in zip(n_rows, states, strict=True)
+        )
+        fits = sweep.memory // 2 // (fact_bytes * problem.n_directions * batch)
+        block, n_facts = self.timeline.block_size, len(problem.facts)
+        self._segment = min(max(fits, 1) * batch, block, math.ceil(n_facts / batch) * batch)
+        self.n_kept = max(sweep.memory // 2 // sum(each.nbytes for each in states), 2)
+        n_updates = self._segment // batch * problem.n_directions
+        entities, relations = (
+            np.zeros((n * self._segment * problem.n_directions, each.shape[1]), each.dtype)
+            for n, each in zip(n_rows, states, strict=True)
+        )
+        starts, updates = np.zeros((n_updates + 1, 2), np.int64), np.zeros((n_updates, 3), np.int64)
+        self.log = Log(entities, relations, starts, updates, np.zeros(1, np.int64))
+        self._logs = False
+
+    def segments(self) -> list[int]:
+        """The facts of each segment of training, in order; a segment is within one block.
+
+        Rounded up to whole batches, which training takes.
+        """
+        found, left, batch = [], self._n_trained, self.rule.batch_size
+        while left > 0:
+            epoch = min(left, len(self.problem.facts))
+            for start in range(0, epoch, self.timeline.block_size):
+                stop = min(start + self.timeline.block_size, epoch)
+                starts = range(start, stop, self._segment)
+                found += [min(self._segment, -(-(stop - at) // batch) * batch) for at in starts]
+            left -= epoch
+        return found
+
+    def log_segment(self, n_facts: int) -> None:
+        """Train on a segment and log it."""
+        self.log.size[0] = 0
+        self._logs = True
+        self.advance(n_facts)
+        self._logs = False
+
+    def _run(self, start: int, stop: int) -> None:
+        if not self._logs:
+            super()._run(start, stop)
+            return
+        clock, span = (self.count, self.meter), (start, stop)
+        replay(self._model, self._work, self._block, clock, span, self._scratch, self.log)
+
+
+class _Hand:
+    """Sweeps for a share of the predictions, in a thread of its own."""
+
+    def __init__(self, sweep: Sweep, replayed: _Replay, final: Adjoint, share: slice) -> None:
+        problem, tables, real = sweep.problem, replayed.tables, _precision(sweep.problem)
+        self._replay, self._finite = replayed, sweep.finite
+        self._model = (
+            row_function(problem.model.query, 3, real.name),
+            row_function(problem.model.query_vjp, 5, real.name),
+        )
+        self._work = allocate_work(problem, tables, problem.weights)
+        n_predictions = share.stop - share.start
+        self.influence = np.zeros((len(problem.facts), n_predictions))
+        self._scratch = _allocate(problem, replayed, n_predictions)
+        widths = (table.state.shape[1] for table in tables)
+        entities, relations = (
+            _state_adjoint(rows[share], width, real)
+            for rows, width in zip((final.entities, final.relations), widths, strict=True)
+        )
+        self._adjoint = entities, relations, np.zeros(n_predictions)
+
+    def sweep(self) -> None:
+        """Go back over the logged segment."""
+        done, at, work = self._replay, self._scratch, self._work
+        adjoint, influence = self._adjoint, self.influence
+        sweep_back(self._model, work, done._block, at, done.log, adjoint, self._finite, influence)
+
+
+def _precision(problem: Problem) -> np.dtype[Any]:
+    return np.dtype("float64" if problem.model.relation_phases else problem.config.precision)
+
+
+def _state_adjoint(rows: Numbers, state_width: int, real: Any) -> Numbers:
+    """(n_rows, n_predictions, state width): zero for the moments, which no prediction reads."""
+    n_predictions, n_rows, width = rows.shape
+    found = np.zeros((n_rows, n_predictions, state_width), real)
+    found[:, :, :width] = rows.transpose(1, 0, 2)
+    return found
+
+
+def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepScratch:
+    """Allocate working memory for an update."""
+    rule, draw, real = problem.rule, problem.draw, _precision(problem)
+    batch, n_candidates = rule.batch_size, 1 + max(draw.objects[2], draw.subjects[2])
+
+    def slots(side: Side, most: int) -> Slots:
+        n_rows, states = side.table.state.shape
+        capacity = min(batch * most, n_rows)
+        return Slots(
+            slot_of=np.full(n_rows, -1, np.int32),
+            ids=np.zeros(capacity, np.int64),
+            n_touches=np.zeros(capacity, np.int64),
+            last=np.zeros(capacity, np.int64),
+            n=np.zeros(1, np.int64),
+            width=side.width,
+            parts=side.parts,
+            constrained=side.constrained,
+            before=np.zeros((capacity, states), real),
+            after=np.zeros((capacity, states), real),
+            factor=np.zeros(capacity, real),
+            gradient=np.zeros((capacity, side.width), real),
+            own=np.zeros((capacity, side.width), real),
+            slopes=np.zeros((capacity, 4, side.width), real),
+            pull=np.zeros((capacity, n_predictions, side.width), real),
+            change=np.zeros((2, states), real),
+        )
+
+    work, widths = trainer._work, (rule.entity_width, rule.relation_width)
+    query = rule.query_width
+    return SweepScratch(
+        entities=slots(work.entities, n_candidates + 1),
+        relations=slots(work.relations, 1),
+        subjects=np.zeros(batch, np.int64),
+        relation_slots=np.zeros(batch, np.int64),
+        candidates=np.zeros((batch, n_candidates), np.int64),
+        n_candidates=np.zeros(1, np.int64),
+        queries=np.zeros((batch, query), real),
+        weights=np.zeros((batch, n_candidates), real),
+        curvature=np.zeros((batch, n_candidates), real),
+        d_query=np.zeros((batch, query), real),
+        bends=np.zeros((batch, 3, 2, max(widths)), real),
+        tangent=np.zeros((n_predictions, n_candidates), real),
+        dq=np.zeros((n_predictions, query), real),
+        ddq=np.zeros((n_predictions, query), real),
+        q=np.zeros((2, query), real),
+        s=np.zeros((2, widths[0]), real),
+        r=np.zeros((2, widths[1]), real),
+        ds=np.zeros((2, widths[0]), real),
+        dr=np.zeros((2, widths[1]), real),
+        along=np.zeros(max(widths), real),
+        reach=_PHASE_REACH if problem.model.relation_phases else 1.0,
+    )
