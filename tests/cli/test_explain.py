@@ -104,7 +104,7 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         f"probability {prediction['probability']:.4f}, rank {prediction['rank']} of 14" in lines[1]
     )
     table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
-    columns = "fact subject relation object in common influence without share"
+    columns = "fact subject relation object in common estimated influence estimated without share"
     assert table[0].removesuffix("  new top answer").split() == columns.split()
     for line, fact in zip(table[1:], found["facts"], strict=False):
         assert line.split()[:2] == [str(fact["rank"]), str(fact["fact_id"])]
@@ -116,7 +116,7 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
 
 
 def test_the_heading_says_whose_numbers_they_are(run: str) -> None:
-    rolled_back = "Facts that support it, by influence on its probability"
+    rolled_back = "Facts that support it, by estimated influence on its probability"
     assert rolled_back in shown(run, *EGYPT, "--method", "rollback-o")
     lines = shown(run, *EGYPT, "--method", "gradient-dot", "--opposing")
     assert "Facts that oppose it, by influence as gradient-dot estimates it" in lines
@@ -393,8 +393,13 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
 
 def test_verified_shows_predicted_and_actual_within_its_budget(run: str) -> None:
     lines = shown(run, *EGYPT, "--method", "verified", "--budget", "9", "--threads", "1")
-    (head,) = (line for line in lines if "predicted  " in line)
-    assert head.split()[-3:] == ["predicted", "actual", "without"]
+    (head,) = (line for line in lines if "estimate  " in line)
+    assert head.split()[-3:] == ["estimate", "actual", "without"]
+    assert "The numbers are measured by retraining." in lines
+    exact = document(run, *EGYPT, "--method", "verified", "--budget", "9", "--threads", "1")
+    assert (exact["estimate"], document(run, *EGYPT)["estimate"]) == (False, True)
+    assert "The numbers are estimates, not confirmed by retraining." in shown(run, *EGYPT)
+    assert whereof("explain", run, *EGYPT, "--csv").stdout.splitlines()[1].endswith(",True")
     assert any(line.startswith("8 of ") for line in lines)
     refused = whereof("explain", run, *EGYPT, "--budget", "9")
     assert refused.returncode == 2

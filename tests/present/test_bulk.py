@@ -52,7 +52,7 @@ def rows(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
         common |= {name: document[name] for name in ("method", "of", "n_adjacent")}
         for fact in document["facts"]:
             kept = {name: value for name, value in fact.items() if name != "labels"}
-            kept["parts"] = "+".join(fact["parts"])
+            kept |= {"parts": "+".join(fact["parts"]), "estimate": document["estimate"]}
             kept |= {f"{place}_label": fact["labels"][place] for place in places[:3]}
             found.append(common | kept)
     return found
@@ -66,7 +66,7 @@ def test_a_line_is_what_explain_says_without_its_time(
     found = [json.loads(line) for line in read(predictions.with_name(name)).splitlines()]
     names = [("egypt", "embassy", "usa"), ("uk", "treaties", "_"), ("usa", "embassy", "cuba")]
     expected = [run.explain(*each, top=3).to_dict() for each in names]
-    kept = ["prediction", "method", "of", "n_adjacent", "facts"]
+    kept = ["prediction", "method", "of", "n_adjacent", "facts", "estimate"]
     assert found == [{name: each[name] for name in kept} for each in expected]
 
 

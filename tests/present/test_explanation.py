@@ -85,8 +85,8 @@ def whole() -> dict[str, Any]:
 def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
-        "rank", "subject", "relation", "object", "in common", "influence", "without", "share",
-        "new top answer",
+        "rank", "subject", "relation", "object", "in common", "estimated influence",
+        "estimated without", "share", "new top answer",
     ]  # fmt: skip
     assert read.rows[1] == [
         "1", "ann", "likes", "bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",
@@ -118,7 +118,7 @@ def test_columns_that_nobody_fills_are_left_out() -> None:
     facts = [fact(0, ("a", "r", "c"), 0.5, ("subject",), **unknown)]
     document = estimated(explanation(("a", "r", "b"), facts, of="score"), "random")
     assert Reading(explanation_html(document)).rows == [
-        ["rank", "subject", "relation", "object", "in common", "influence", "share"],
+        ["rank", "subject", "relation", "object", "in common", "estimated influence", "share"],
         ["1", "a", "r", "c", "subject", "+0.500", "50.0% "],
     ]
     assert Reading(explanation_page(document)).rows[0][:2] == ["rank", "fact"]
@@ -158,7 +158,7 @@ def test_the_page_says_all_else() -> None:
 def test_numbers_of_other_methods_are_no_falls(draw: Any) -> None:
     text = draw(estimated(small(), "random"))
     assert "+0.400" in text
-    assert "Influence is a number on the scale of random" in text
+    assert "Influence is an estimate on the scale of random" in text
     assert "points" not in text
     assert "minus the probability" not in text
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 from xml.etree import ElementTree
@@ -154,8 +154,12 @@ def test_signs_have_colours_and_strength_has_width() -> None:
 
 
 def test_tooltips_say_it_all() -> None:
-    title = "ann likes bob\ninfluence +40.0 points: supports\nprobability without it 25.0%\nfact 0"
-    assert title in {element.text for element in drawn(small()).iter(f"{SVG}title")}
+    def titles(**changes: Any) -> set[str | None]:
+        return {element.text for element in drawn(replace(small(), **changes)).iter(f"{SVG}title")}
+
+    title = "ann likes bob\n{0}influence +40.0 points: supports\n{0}probability without it 25.0%"
+    assert f"{title.format('estimated ')}\nfact 0" in titles()
+    assert f"{title.format('')}\nfact 0" in titles(estimate=False)
 
 
 def test_a_self_loop_has_one_pillar() -> None:

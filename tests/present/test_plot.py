@@ -35,12 +35,12 @@ def test_bars_are_the_influences_strongest_on_top() -> None:
         "ann likes bob",
         "bob knows ann",
     ]
-    assert axes.get_xlabel() == "influence on probability, in percentage points"
+    assert axes.get_xlabel() == "estimated influence on probability, in percentage points"
     assert axes.get_title() == "ann likes bob\nprobability 50.0%, rank 2 of 1,234"
 
 
 def test_scores_stay_as_they_are() -> None:
-    axes = plot_explanation(made(small() | {"of": "score"}))
+    axes = plot_explanation(made(small() | {"of": "score", "estimate": False}))
     assert axes.patches[0].get_width() == 0.4
     assert axes.get_xlabel() == "influence on score"
 

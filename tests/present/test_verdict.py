@@ -79,15 +79,15 @@ def whole(name: str = "a") -> Verdict:
             stand(0.312, "usa"),
             stand(0.029, "uk"),
             stand(0.04, "uk"),
-            "Without these 2 facts the probability really falls from 31.2% to 4.0%; rollback "
-            "predicted 2.9%. The top answer changes from USA to UK, as predicted.",
+            "Without these 2 facts the probability really falls from 31.2% to 4.0%; the "
+            "estimate was 2.9%. The top answer changes from USA to UK, as estimated.",
         ),
         (
             stand(0.312, "usa"),
             stand(0.3, "usa"),
             stand(0.5, "uk"),
-            "Without these 2 facts the probability really rises from 31.2% to 50.0%; rollback "
-            "predicted 30.0%. The top answer changes from USA to UK; rollback predicted USA.",
+            "Without these 2 facts the probability really rises from 31.2% to 50.0%; the "
+            "estimate was 30.0%. The top answer changes from USA to UK; the estimate was USA.",
         ),
         (
             stand(0.25, "usa"),
@@ -106,8 +106,8 @@ def whole(name: str = "a") -> Verdict:
             stand(None, "usa", 3.5),
             stand(None, "uk", 3.25),
             stand(None, "usa", 3.0),
-            "Without these 2 facts the rating really falls from 3.500 to 3.000; rollback "
-            "predicted 3.250. The top answer stays USA; rollback predicted UK.",
+            "Without these 2 facts the rating really falls from 3.500 to 3.000; the "
+            "estimate was 3.250. The top answer stays USA; the estimate was UK.",
         ),
     ],
 )

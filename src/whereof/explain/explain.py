@@ -114,6 +114,7 @@ class Explainer:
             graph=find_graph(self.scored, self.method, self.context, self.name_facts)
             if options.graph
             else None,
+            estimate=not self.method.retrains,
             notes=(*self._notes(), *ranked.notes),
             seconds=time.perf_counter() - start,
         )

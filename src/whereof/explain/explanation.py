@@ -148,6 +148,8 @@ class Explanation:
     stability: tuple[Joint, ...] | None = None
     """The prediction without its 1, 3 and 10 strongest supporting facts, as far as they exist."""
     graph: Graph | None = None
+    estimate: bool = True
+    """Whether the influences are estimates, which no retraining has confirmed."""
     seeds: SeedAgreement | None = None
     notes: tuple[str, ...] = ()
 
@@ -161,7 +163,7 @@ class Explanation:
     def to_pandas(self) -> Any:
         """A pandas table with one row per fact, strongest first."""
         pandas = need("pandas", "pandas", "tables of pandas")
-        rows = [fact_row(as_plain(fact)) for fact in self.facts]
+        rows = [fact_row(as_plain(fact), estimate=self.estimate) for fact in self.facts]
         return pandas.DataFrame(rows, columns=FACT_COLUMNS)
 
     def __str__(self) -> str:
@@ -170,6 +172,7 @@ class Explanation:
         rated = stands.probability is None
         output = f"score {stands.score:.3f}" if rated else f"probability {stands.probability:.4g}"
         lines = [f"{_words(stands.labels)}: {output}, rank {stands.rank} of {stands.n_candidates}"]
+        lines += ["estimated influences:"] if self.estimate and self.facts else []
         lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
         lines += [agreement_text(self)] if self.seeds else []
         return "\n".join(lines)
@@ -217,16 +220,17 @@ def as_plain(value: Any) -> Any:
 _COLUMNS = """
     fact_id subject relation object role influence probability_without top_answer_changes rank share
     top_answer_without score_without parts subject_label relation_label object_label rating source
-    weight predicted nominated_by in_top mean_influence std_influence
+    weight predicted nominated_by in_top mean_influence std_influence estimate
 """
 FACT_COLUMNS = tuple(_COLUMNS.split())
 """Columns of tables with one row per fact."""
 _PLACES = ("subject", "relation", "object")
 
 
-def fact_row(fact: dict[str, Any]) -> tuple[Any, ...]:
+def fact_row(fact: dict[str, Any], *, estimate: bool) -> tuple[Any, ...]:
     """The values of a fact for FACT_COLUMNS."""
-    cells = fact | {f"{place}_label": fact["labels"][place] for place in _PLACES}
+    cells = fact | {"estimate": estimate}
+    cells |= {f"{place}_label": fact["labels"][place] for place in _PLACES}
     for name in ("parts", "nominated_by"):
         cells[name] = None if fact[name] is None else "+".join(fact[name])
     return tuple(cells[name] for name in FACT_COLUMNS)

@@ -170,6 +170,11 @@ class Method:
     prepares: str | None = None
     """Whether `prepare` has work to do: once a `run`, or once for a list of `predictions`."""
 
+    @property
+    def retrains(self) -> bool:
+        """Whether its influences are measured by retraining; those of others are estimates."""
+        return "retraining" in self.needs
+
     def prepare(
         self, trained: Trained, predictions: Sequence[Prediction], events: Events
     ) -> Arrays:

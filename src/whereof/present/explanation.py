@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -63,9 +64,9 @@ def explanation_html(explanation: Explanation) -> str:
 
 def explanation_page(explanation: Explanation) -> str:
     """A whole HTML file: graph, facts and everything else that the explanation says."""
-    facts = facts_table(explanation)
+    facts, said = facts_table(explanation), first_fact_text(explanation)
     parts = [
-        ("paragraphs", [names.stands_text(explanation)]),
+        ("paragraphs", [names.stands_text(explanation), *filter(None, [said])]),
         ("items", list(_about(explanation))),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
         ("paragraphs", [agreement_text(explanation)] if explanation.seeds else []),
@@ -94,9 +95,9 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
     ax.set_yticks(places, [_literal(names.fact_text(fact)) for fact in facts])
     ax.invert_yaxis()
     ax.axvline(0, color="#222222", linewidth=0.8)
-    estimated = f"influence, as {explanation.method} estimates it"
     measured = f"influence on {_AXES.get(explanation.of, explanation.of)}"
-    ax.set_xlabel(measured if falls else estimated)
+    measured = names.estimated_title(measured, explanation)
+    ax.set_xlabel(measured if falls else f"influence, as {explanation.method} estimates it")
     name, stands = names.fact_text(explanation.prediction), names.stands_text(explanation)
     ax.set_title(f"{_literal(name)}\n{stands}", fontsize="medium")
     return ax
@@ -116,7 +117,9 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
     facts, falls = explanation.facts, names.has_falls(explanation)
     influence = names.influence_unit(explanation) if page else "influence"
     without = "percent" if page else "probability"
-    title = "influence" if all(fact.predicted is None for fact in facts) else "actual"
+    estimated = partial(names.estimated_title, explanation=explanation)
+    is_compared = any(fact.predicted is not None for fact in facts)
+    title = "actual" if is_compared else estimated("influence")
     shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("rank", "rank" if page else "", "count"), [fact.rank for fact in facts]),
@@ -124,9 +127,12 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
         (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
         (Column("weight", "weight", "number"), [fact.weight for fact in facts]),
-        (Column("predicted", "predicted", influence), [fact.predicted for fact in facts]),
+        (Column("predicted", "estimate", influence), [fact.predicted for fact in facts]),
         (Column("influence", title, influence), list(map(_influence, facts))),
-        (Column("without", "without", without), [_without(explanation, f, falls) for f in facts]),
+        (
+            Column("without", estimated("without"), without),
+            [_without(explanation, fact, falls) for fact in facts],
+        ),
         (Column("share", "share", "share"), shares),
         (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
         (Column("in_top", _in_top_title(explanation), "count"), [fact.in_top for fact in facts]),
@@ -134,8 +140,8 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
     ]
     note = names.measure_text(explanation)
     note = f"{note}. Positive supports the prediction, negative opposes it."
-    if title == "actual":
-        note += " Actual influences were measured by retraining, predicted ones are estimates."
+    if is_compared:
+        note += " Actual influences were measured by retraining."
     if any(shares):
         note += " Share is the part of the influence of all facts with the same sign."
     return Table.by_columns("facts", "", columns, note=note if page else "")
@@ -190,6 +196,7 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "top new answer", prediction.top_label
     yield "method", explanation.method
     yield "influence on", explanation.of.replace("_", " ")
+    yield "numbers", confirmation_text(explanation)
     yield "adjacent facts", f"{explanation.n_adjacent:,}"
     yield "listed facts", f"{len(explanation.facts):,}"
 
@@ -205,8 +212,8 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
         tables[title] = {f"top {len(joint.fact_ids)}": joint for joint in explanation.stability}
     points = "points" if explanation.of == "probability" and page else "influence"
     more = [
-        Column("influence", "influence", points),
-        Column("sum_of_single", "sum of single influences", points),
+        Column("influence", "estimated influence", points),
+        Column("sum_of_single", "sum of single estimates", points),
     ]
     unit = "percent" if page else "probability"
     note = "An estimate: the facts of a row are rolled back together, not retrained."
@@ -239,13 +246,41 @@ def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
         which = "These facts, each alone"
     elif options.top is None:
         which = "All facts that were asked for"
-    others = {"loss": "how much they lower its loss", "log_ratio": "influence on that"}
-    by = others.get(explanation.of, f"influence on its {explanation.of}")
+    rated = explanation.of == "score" and names.is_rated(explanation.prediction)
+    others = {"loss": "influence on its loss", "log_ratio": "influence on that"}
+    by = others.get(explanation.of, f"influence on its {'rating' if rated else explanation.of}")
+    by = names.estimated_title(by, explanation)
     if not names.has_falls(explanation):
         by = f"influence as {explanation.method} estimates it"
-    elif explanation.of == "score" and names.is_rated(explanation.prediction):
-        by = "influence on its rating"
     return f"{which}, by {by}"
+
+
+def first_fact_text(explanation: Explanation) -> str:
+    """What happens to the prediction without its first fact; empty if the method does not say."""
+    prediction, facts = explanation.prediction, explanation.facts
+    rated = names.is_rated(prediction)
+    without = [fact.score_without if rated else fact.probability_without for fact in facts[:1]]
+    if not without or without[0] is None:
+        return ""
+    unit = names.output_unit(prediction)
+    before, after = units.show(prediction.value, unit), units.show(without[0], unit)
+    verb = "fall" if without[0] < prediction.value else "rise"
+    verb, values = (
+        ("stay", f"at {after}") if before == after else (verb, f"from {before} to {after}")
+    )
+    verb = f"is estimated to {verb}" if explanation.estimate else f"{verb}s"
+    said = f"the {names.output_noun(prediction)} {verb} {values}"
+    if facts[0].top_answer_changes:
+        change = "is estimated to change" if explanation.estimate else "changes"
+        said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
+    return f"Without the first fact, {said}."
+
+
+def confirmation_text(explanation: Explanation) -> str:
+    """Whether retraining has confirmed the numbers."""
+    if explanation.estimate:
+        return "estimates, not confirmed by retraining"
+    return "measured by retraining"
 
 
 def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
@@ -258,6 +293,8 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
+    yield f"The numbers are {confirmation_text(explanation)}."
+    yield first_fact_text(explanation)
     some = options.top is not None and not explanation.without
     more = {
         "--opposing": some and not options.opposing,
@@ -277,7 +314,8 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
         yield heading(title)
         shown = replace(explanation, facts=tuple(replace(fact, share=None) for fact in facts))
         yield facts_table(shown, page=False, ids=False) if facts else none
-    yield heading("Pairs that join the two through a third entity, by their joint influence")
+    title = "Pairs that join the two through a third entity"
+    yield heading(f"{title}, by their estimated joint influence")
     if not graph.paths:
         yield none
         return
@@ -285,8 +323,8 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
     columns = [
         Column("number", "", "count"),
         *(Column(place, "") for place in places),
-        Column("influence", "influence", "influence"),
-        Column("without", "without", "probability"),
+        Column("influence", "estimated influence", "influence"),
+        Column("without", "estimated without", "probability"),
     ]
     rows: list[Sequence[Any]] = []
     for index, path in enumerate(graph.paths, 1):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, TextIO, get_args, get_type_hints
 
@@ -249,7 +250,8 @@ _WHERE_ASKED = ("contrast", "without", "stability", "graph", "seeds", "notes")
 def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     prediction = [document["prediction"][name] for name in _PREDICTION]
     common = (*prediction, *(document[name] for name in _COMMON))
-    return ((*common, *fact_row(fact)) for fact in document["facts"])
+    estimate = document["estimate"]
+    return ((*common, *fact_row(fact, estimate=estimate)) for fact in document["facts"])
 
 
 _HINTS = (
@@ -329,7 +331,8 @@ def write_explanations(
 def facts_csv(explanation: Explanation) -> str:
     """The facts of one explanation as CSV."""
     file = io.StringIO(newline="")
-    layout = RowFormat(_FACTS, lambda document: map(fact_row, document["facts"]))
+    row = partial(fact_row, estimate=explanation.estimate)
+    layout = RowFormat(_FACTS, lambda document: map(row, document["facts"]))
     text_writer(file, layout, ".csv")(explanation.to_dict())
     return file.getvalue()
 

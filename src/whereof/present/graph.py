@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.present import names, svg
@@ -175,7 +176,8 @@ class _Picture:
         height = self.y + _LEGEND
         title = names.prediction_text(self.explanation)
         about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
-        parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18)]
+        more = names.estimated_title("influence", self.explanation)
+        parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18, more)]
         return svg.picture(title, self.width, height, about, parts)
 
     def _add_facts(self) -> None:
@@ -221,9 +223,11 @@ class _Picture:
             sign, label = svg.sign_of(fact.influence), label_of(fact, "relation")
             width = 1.2 + 4.8 * (_strength(fact) / self.most if self.most else 0.0)  # up to 6
             note = self._influence(fact.influence)
-            title = f"{fact_text(fact, full=True)}\ninfluence {note}: {sign.word}"
+            estimated = partial(names.estimated_title, explanation=self.explanation)
+            title = f"{fact_text(fact, full=True)}\n{estimated('influence')} {note}: {sign.word}"
             if fact.probability_without is not None:
-                title += f"\nprobability without it {percent(fact.probability_without)}"
+                without = percent(fact.probability_without)
+                title += f"\n{estimated('probability without it')} {without}"
             title += f"\nfact {fact.fact_id}"
         lane = _LOOP_LANE if is_loop else _LANE
         y, room, middle = self.y + lane / 2, abs(x2 - x1) - 24, (x1 + x2) / 2
@@ -306,8 +310,8 @@ def _box(
     return with_tip(title, body, *texts)
 
 
-def _legend(y: float) -> Iterator[str]:
+def _legend(y: float, more: str) -> Iterator[str]:
     for x, sign in zip((16, 116, 216), (PREDICTED, svg.SUPPORTS, svg.OPPOSES), strict=True):
         yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **_stroke(sign))
         yield words(x + 32, y, sign.word)
-    yield words(316, y, "thicker: more influence", fill=MUTED)
+    yield words(316, y, f"thicker: more {more}", fill=MUTED)

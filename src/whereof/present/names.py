@@ -9,12 +9,12 @@ from whereof.table import Cell, Column, Table
 from whereof.units import count, show
 
 _FALLS = {
-    "probability": "Influence is the probability with all facts minus the probability without the "
-    "fact, in percentage points",
-    "score": "Influence is the score with all facts minus the score without the fact",
-    "loss": "Influence is the loss without the fact minus the loss with all facts",
-    "log_ratio": "Influence is on the log of the ratio of both probabilities: with all facts minus "
-    "without the fact",
+    "probability": "the probability with all facts minus the probability without the fact, in "
+    "percentage points",
+    "score": "the score with all facts minus the score without the fact",
+    "loss": "the loss without the fact minus the loss with all facts",
+    "log_ratio": "the log of the ratio of both probabilities with all facts minus that without the "
+    "fact",
 }
 """What an influence means for methods that score the prediction without the fact."""
 
@@ -89,9 +89,15 @@ def has_falls(explanation: Explanation) -> bool:
 def measure_text(explanation: Explanation) -> str:
     """What the influences of an explanation mean."""
     if has_falls(explanation):
-        return _FALLS[explanation.of]
-    scale = f"Influence is a number on the scale of {explanation.method}"
+        estimated = "an estimate of " if explanation.estimate else ""
+        return f"Influence is {estimated}{_FALLS[explanation.of]}"
+    scale = f"Influence is an estimate on the scale of {explanation.method}"
     return f"{scale}: compare it only with other numbers of this method"
+
+
+def estimated_title(title: str, explanation: Explanation) -> str:
+    """The title of a number, which says if no retraining has confirmed it."""
+    return f"estimated {title}" if explanation.estimate else title
 
 
 def influence_unit(explanation: Explanation) -> str:

@@ -15,7 +15,7 @@ from whereof.chart import Chart, Curve
 from whereof.evaluate.evaluation import Evaluation
 from whereof.explain.explanation import Explanation
 from whereof.present import metrics, names
-from whereof.present.explanation import facts_table
+from whereof.present.explanation import confirmation_text, facts_table, first_fact_text
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.run import counts, ending
@@ -151,15 +151,16 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     rated = names.is_rated(examples[0].prediction)
     which = "new answers with the highest rating" if rated else "most probable new answers"
     yield "heading", "Examples", 2, "examples"
-    about = f"The {which}, and the facts behind them. The influences are estimates."
-    yield "paragraphs", [about]
+    about = f"The {which}, and the facts behind them."
+    yield "paragraphs", [f"{about} The numbers are {confirmation_text(examples[0])}."]
     for each in examples:
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
             first, n_adjacent = each.facts[0], units.count(each.n_adjacent, "adjacent fact")
             influence = units.show(first.influence, names.influence_unit(each))
-            which = f"{names.fact_text(first)} has the largest influence: {influence}"
-            said += f" Of {n_adjacent}, {which}."
+            what = names.estimated_title("influence", each)
+            which = f"{names.fact_text(first)} has the largest {what}: {influence}"
+            said += f" Of {n_adjacent}, {which}. {first_fact_text(each)}"
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
         yield "drawing", explanation_svg(each)

@@ -123,6 +123,9 @@ def _widths(cells: list[list[str]], are_words: list[bool], width: int | None) ->
     wanted = [max(map(cell_len, column)) for column in cells]
     if width is None:
         return wanted
+    for place, (title, *values) in enumerate(cells):
+        if not are_words[place]:  # the title of numbers may take several lines
+            wanted[place] = max(map(cell_len, [*title.split(), *values]), default=0)
     left = width - len(_GAP) * (len(wanted) - 1)
     left -= sum(size for size, words in zip(wanted, are_words, strict=True) if not words)
     words = [place for place, is_words in enumerate(are_words) if is_words]

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from whereof import units
+from whereof.explain.method import get_method
 from whereof.predict.scored import Standing
 from whereof.present import html, names
 from whereof.present.terminal import heading, on_one_line, show
@@ -62,14 +63,14 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     elif first == last:
         change = f"hardly {verb}, at {first}"
     facts = names.these_facts(len(verdict.removed)).removesuffix(" together")
-    said = "" if predicted is None else f"; rollback predicted {_amount(predicted)}"
+    said = "" if predicted is None else f"; the estimate was {_amount(predicted)}"
     yield f"Without {facts} the {names.output_noun(before)} {change}{said}."
     top, said = f"stays {before.top_label}", ""
     if before.top_answer != actual.top_answer:
         top = f"changes from {before.top_label} to {actual.top_label}"
     if predicted is not None:
         same = predicted.top_answer == actual.top_answer
-        said = ", as predicted" if same else f"; rollback predicted {predicted.top_label}"
+        said = ", as estimated" if same else f"; the estimate was {predicted.top_label}"
     yield f"The top answer {top}{said}."
     if verdict.summary is not None:
         summary, unit = verdict.summary, names.output_unit(before)
@@ -91,12 +92,16 @@ def _effort(verdict: Verdict) -> str:
 
 
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
-    standings = {"before": verdict.before, "predicted": verdict.predicted, "actual": verdict.actual}
+    standings = {
+        "before": verdict.before,
+        "predicted (estimate)": verdict.predicted,
+        "actual": verdict.actual,
+    }
     known = {name: each for name, each in standings.items() if each is not None}
     title = f"Without {names.these_facts(len(verdict.removed))}"
     note = (
-        "before: retrained with all facts, the control. predicted: by rollback, an estimate. "
-        "actual: retrained without the facts."
+        "before: retrained with all facts, the control. predicted: an estimate, made without "
+        "retraining. actual: retrained without the facts."
     )
     yield names.standings_table("", title, known, note=note)
     facts = verdict.each or verdict.facts
@@ -113,12 +118,13 @@ def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
     """The estimated influence of the facts; or predicted and actual, if each was removed alone."""
     before, each, unit = verdict.before, verdict.each, names.output_unit(verdict.before)
     if not each:
-        estimated = Column("influence", "estimated influence", "influence")
-        yield estimated, [fact.influence for fact in verdict.facts]
+        title = "influence" if get_method(verdict.method).retrains else "estimated influence"
+        influences = [fact.influence for fact in verdict.facts]
+        yield Column("influence", title, "influence"), influences
         return
     predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
     tops = [names.top_cell(fact.actual, before) for fact in each]
-    yield Column("predicted", "predicted", unit), predicted
+    yield Column("predicted", "predicted (estimate)", unit), predicted
     yield Column("actual", "actual", unit), [fact.actual.value for fact in each]
     yield Column("rank", "rank", "count"), [fact.actual.rank for fact in each]
     yield Column("top_answer", "new top answer"), [top if top.tone else None for top in tops]
