@@ -11,7 +11,6 @@ from trained import FAST, outcome, train
 
 import whereof
 from whereof.data.read import read_dataset
-from whereof.errors import WhereofError
 
 NATIONS = read_dataset("nations")
 QUERY = ("egypt", "embassy", "usa")
@@ -77,10 +76,3 @@ def test_commands_show_weights_where_there_are_some(run: whereof.Run, tmp_path: 
         assert ("weight" in words) is shown
     document = json.loads(command("explain", str(plain.path), *QUERY, "--json").stdout)
     assert document["facts"][0]["weight"] is None
-
-
-def test_weights_do_not_run_on_a_gpu(run: whereof.Run) -> None:
-    from whereof.retrain.cuda.engine import check_problem
-
-    with pytest.raises(WhereofError, match="facts with weights do not run on CUDA; leave out"):
-        check_problem(run._recipe.problem, None)  # type: ignore[arg-type]

@@ -101,6 +101,10 @@ class Problem:
         return max(self.n_relations, 1) * self.n_directions
 
     @property
+    def weighted(self) -> bool:
+        return len(self.weights) > 0
+
+    @property
     def trace_width(self) -> int:
         """Number of values in a fact's trace."""
         return int(self.widths.slots(self.n_directions)[-1].stop)

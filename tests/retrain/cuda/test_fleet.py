@@ -1,5 +1,6 @@
 """A fleet of models on a GPU equals the models of the CPU kernels."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,17 @@ import pytest
 from training.helpers import make_problem
 
 from retrain.cuda.conftest import MakeCard
-from retrain.cuda.helpers import check_tracked, run_trainer, trained_fleet
+from retrain.cuda.helpers import (
+    check_rows,
+    check_tracked,
+    n_facts_in_all,
+    run_trainer,
+    trained_fleet,
+)
 from whereof.models import MODELS
 from whereof.retrain.cuda.card import Card
+from whereof.retrain.engine import Recipe
+from whereof.training.problem import Problem
 
 TOLERANCE = 1e-9
 TURNS = {
@@ -40,6 +49,13 @@ OTHERS: list[dict[str, Any]] = [
     {"optimizer": "adagrad", "model": "mf", "loss": "squared", "negatives": None, "n3": 0.1},
     {"optimizer": "sgd", "model": "mf-biased", "loss": "squared", "negatives": None, "dim": 4},
 ]
+
+
+def with_weights(problem: Problem) -> Problem:
+    """Weights from 0.25 to 1.75, and every fifth fact skipped."""
+    weights = np.linspace(0.25, 1.75, len(problem.facts))
+    weights[::5] = 0
+    return replace(problem, weights=weights)
 
 
 def check_as_on_the_cpu(card: Card, **settings: Any) -> None:
@@ -79,3 +95,22 @@ def test_other_settings(card: Card, settings: dict[str, Any]) -> None:
 )
 def test_blocks_of_several_threads(cpu_card: MakeCard, settings: dict[str, Any]) -> None:
     check_as_on_the_cpu(cpu_card(threads=3), **settings | {"epochs": 2})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"optimizer": "adam", "constraint": "unit", "l2": 0.1},
+        {"optimizer": "adam-lazy", "inverse": True, "n3": 0.1, "credit": "source"},
+        {"optimizer": "adagrad", "accumulator": 0.1, "loss": "sigmoid", "model": "transe-l2"},
+        {"optimizer": "sgd", "model": "mf-biased", "loss": "squared", "negatives": None},
+    ],
+    ids=lambda it: it["optimizer"],
+)
+def test_facts_with_weights(card: Card, settings: dict[str, Any]) -> None:
+    problem = with_weights(make_problem(**settings))
+    check_tracked(trained_fleet(card, problem, tracked=True), run_trainer(problem), TOLERANCE)
+    removed = [[], [0, 1], [7]]  # fact 0 is skipped anyway
+    fleet, recipe = trained_fleet(card, problem, *removed), Recipe(problem, n_facts_in_all(problem))
+    for model, facts in enumerate(removed):
+        check_rows(fleet.rows(model), recipe.retrain(np.array(facts, np.int64)), TOLERANCE)

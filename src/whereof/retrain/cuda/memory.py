@@ -63,6 +63,7 @@ def _fields(
         "times": _Array("f8", (n_times, 6)),  # by count: four tails, step, correction
         "powers": _Array("f8", (horizon, 5)),  # by counts missed: four powers, beta2's
         "targets": _Array(real, (n_facts,), config.rated),
+        "weights": _Array("f8", (n_facts,), problem.weighted),
         "trace": _Array(real, (n_facts, problem.trace_width), tracked and config.trace),
         **dict.fromkeys(LEDGERS, of_entities),
         **{f"{name}_relations": of_relations for name in LEDGERS},
@@ -146,9 +147,13 @@ def place(
     given: dict[str, Any] = {"facts": problem.facts, **_times(problem, placed["n_times"])}
     if problem.config.rated:
         given["targets"] = problem.targets
-    if any(map(len, removed)):
+    if problem.weighted:
+        given["weights"] = problem.weights
+    skipped = np.flatnonzero(problem.weights == 0)
+    if len(skipped) or any(map(len, removed)):
         given["removed"] = words = np.zeros(placed["removed"].shape, np.uint32)
-        for mine, facts in zip(words, removed, strict=True):
+        for mine, more in zip(words, removed, strict=True):
+            facts = np.concatenate([skipped, more])
             np.bitwise_or.at(mine, facts >> 5, np.uint32(1) << (facts & 31).astype(np.uint32))
     else:
         placed["n_words"] = 0

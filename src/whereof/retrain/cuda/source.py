@@ -52,6 +52,7 @@ def _macros(problem: Problem, layout: Layout, *, tracked: bool) -> dict[str, Any
         "tracked": tracked,
         "traced": tracked and problem.config.trace,
         "distinct": draw.distinct,
+        "weighted": problem.weighted,
     }
     for name, drawn in (("object", draw.objects), ("subject", draw.subjects)):
         parts = ("first", "count", "negatives")

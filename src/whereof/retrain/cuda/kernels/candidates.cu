@@ -175,11 +175,15 @@ DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Sh
   }
 }
 
-// What d loss / d score needs beside the score: for the softmax, the maximum and the sums.
-typedef struct { real top, others, total; } Contest;
+// What d loss / d score needs beside the score: the fact's own numbers, and for the softmax the
+// maximum and the sums.
+typedef struct { real top, others, total, fact_weight, target; int n_drawn; } Contest;
 
-DEVICE Contest contest_of(const real *scores, const int *times, int n) {
-  Contest c = {scores[0], 0, 1};
+DEVICE Contest contest_of(
+    const Fleet *fleet, int fact, int direction, const real *scores, const int *times, int n) {
+  Contest c = {scores[0], 0, 1, WEIGHTED ? (real)fleet->weights[fact] : 1,
+               LOSS == SQUARED ? fleet->targets[fact] : 0,
+               1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES)};
   if (LOSS != SOFTMAX) return c;
   for (int j = THREAD % WARP; j < n; j += WARP) c.top = fmax(c.top, scores[j]);
   for (int gap = WARP / 2; gap > 0; gap /= 2) c.top = fmax(c.top, SHUFFLE(c.top, gap));
@@ -190,13 +194,21 @@ DEVICE Contest contest_of(const real *scores, const int *times, int n) {
   return c;
 }
 
-// d loss / d score of candidate j, for all its draws together.
-DEVICE real weight_of(real score, int j, int times, Contest c, int n_drawn, real target) {
-  if (LOSS == SQUARED) return score - target;
-  if (LOSS == SOFTMAX) return j == 0 ? -c.others / c.total : times * (exp(score - c.top) / c.total);
+DEVICE real sigmoid(real score) {
   real fade = exp(-fabs(score));
-  real probability = score >= 0 ? 1 / (1 + fade) : fade / (1 + fade);
-  return times * ((probability - (j == 0)) / n_drawn);
+  return score >= 0 ? 1 / (1 + fade) : fade / (1 + fade);
+}
+
+// d loss / d score of candidate j, for all its draws together.
+DEVICE real weight_of(real score, int j, int times, Contest c) {
+  real weight;
+  if (LOSS == SQUARED)
+    weight = score - c.target;
+  else if (LOSS == SOFTMAX)
+    weight = j == 0 ? -c.others / c.total : times * (exp(score - c.top) / c.total);
+  else
+    weight = times * ((sigmoid(score) - (j == 0)) / c.n_drawn);
+  return WEIGHTED ? c.fact_weight * weight : weight;
 }
 
 // Update a candidate's row in its group, and add its part of the query's gradient.
@@ -232,8 +244,8 @@ DEVICE void keep_partial(Pack *d_query, real d_offset, int place, Shared at) {
 // Second pass: update the negatives' rows and sum the query gradient of all candidates.
 // The rows that the fact owns are updated later.
 DEVICE void move_candidates(
-    const Fleet *fleet, real *entities, const int *times, int n, int subject, int n_drawn,
-    real target, Contest contest, Pace pace, Shared at) {
+    const Fleet *fleet, real *entities, const int *times, int n, int subject,
+    Contest contest, Pace pace, Shared at) {
   Pack query[PACKS], d_query[TURNS][PACKS];
   real d_offset[TURNS];
   load_query(at.query, query);
@@ -260,7 +272,7 @@ DEVICE void move_candidates(
       // A held row is up to date already.
       if (DEFERRED && round + u >= HELD) catch_up(fleet, id, &held[u], plain);
       real score = at.scores[known], weight = 0;
-      if (mine) weight = weight_of(score, j, DISTINCT ? 1 : times[j], contest, n_drawn, target);
+      if (mine) weight = weight_of(score, j, DISTINCT ? 1 : times[j], contest);
       if (LANE == 0 && mine && id == subject) *at.weight = weight;
       // MOVED is a multiple of TURNS, so that the compiler knows whose turn it is.
       if (HAS_OFFSET) d_offset[u % TURNS] += weight;

@@ -70,7 +70,7 @@ DEVICE void read_own(const Fleet *fleet, Own *own, int count, Shared at) {
 }
 
 // Add the gradient of l2/2 |x|^2 + n3/3 |x|^3, where |.| is the modulus of complex numbers.
-DEVICE real regularised(real gradient, const real *row, int place, int width, int parts, int times) {
+DEVICE real regularised(real gradient, const real *row, int place, int width, int parts, real times) {
   if ((L2 == 0 && N3 == 0) || parts == 0 || place >= width) return gradient;
   real x = row[place], square = x * x;
   if (parts == 2) {
@@ -92,25 +92,26 @@ DEVICE void distances_of(Shared at, real distance[3]) {
   distance[0] = sqrt(distance[0]), distance[1] = sqrt(distance[1]);
 }
 
-// Update the fact's own rows, credit the change to the fact, then apply the constraint.
-DEVICE void move_own(
-    const Fleet *fleet, Own *own, int fact, int direction, real object_weight, int count, Pace pace,
-    Shared at) {
+// Complete the gradients of the fact's own rows; those of the query are there already.
+DEVICE void fill_gradients(int is_loop, real object_weight, real fact_weight, Shared at) {
   const real *rows[3] = {at.own, at.own + ROW, at.own + ROW + RELATION_ROW};
   real distance[3] = {0, 0, 0};
   distances_of(at, distance);
-  // The gradients of subject and relation are there already. All are computed before any row
-  // changes, because regularisation reads whole rows.
   FOR_OWN(k, which, place) {
     real gradient = which == 2 ? 0 : at.own_next[k];
     real x = at.own[k], q = which == 1 || place >= WIDTH ? 0 : at.query[place];
     if (which == 0) gradient += slope(q, x, place < WIDTH ? *at.weight : 0, distance[0]);
     if (which == 2) gradient += slope(q, x, place < WIDTH ? object_weight : 0, distance[1]);
-    int times = which == 0 && !own->there[2] ? 2 : 1;
+    real times = (which == 0 && is_loop ? 2 : 1) * fact_weight;
     int parts = which == 1 ? RELATION_PARTS : ENTITY_PARTS;
     at.own_next[k] = regularised(gradient, rows[which], place, OWN_WIDTH(which), parts, times);
   }
   BARRIER();
+}
+
+// Update the fact's own rows, credit the change to the fact, then apply the constraint.
+DEVICE void move_own(
+    const Fleet *fleet, Own *own, int fact, int direction, int count, Pace pace, Shared at) {
   FOR_OWN(k, which, place) {
     if (!own->there[which]) continue;
     int row = OWN_ROW(which);
@@ -170,8 +171,8 @@ DEVICE void measure(const Fleet *fleet, Shared at) {
 }
 
 // The loss of a step, summed by one warp.
-DEVICE double loss_of(const real *scores, const int *times, int n, int n_drawn, Contest c, real target) {
-  if (LOSS == SQUARED) return (double)(scores[0] - target) * (scores[0] - target) / 2;
+DEVICE double loss_of(const real *scores, const int *times, int n, Contest c) {
+  if (LOSS == SQUARED) return (double)(scores[0] - c.target) * (scores[0] - c.target) / 2;
   if (LOSS == SOFTMAX) return log((double)c.total) - (double)(scores[0] - c.top);
   double loss = 0;
   for (int j = THREAD; j < n; j += WARP) {
@@ -179,7 +180,15 @@ DEVICE double loss_of(const real *scores, const int *times, int n, int n_drawn, 
     loss += (DISTINCT || j == 0 ? 1 : times[j]) * (fmax(x, 0.0) + log1p(exp(-fabs(x))));
   }
   WARP_SUM(loss);
-  return loss / n_drawn;
+  return loss / c.n_drawn;
+}
+
+// The coefficients of the update after which the count is `count`.
+DEVICE Pace pace_of(const Fleet *fleet, int index, int count) {
+  const double *now = fleet->times + 6 * (count < fleet->n_times ? count : fleet->n_times - 1);
+  double rate = fleet->rates[index];
+  Pace pace = {(real)rate, (real)(OPTIMIZER == ADAM ? rate * now[4] : rate), (real)now[5]};
+  return pace;
 }
 
 // One step of one model, and the loop over the steps of a launch.
@@ -187,15 +196,11 @@ DEVICE double loss_of(const real *scores, const int *times, int n, int n_drawn, 
 DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step, int count, Shared at) {
   int fact = step[0], subject = step[1], relation = step[2], object = step[3], n = step[4];
   int direction = index % N_DIRECTIONS;
-  int n_drawn = 1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES);
   real *entities = fleet->entities + model * fleet->n_entities * STATE;
   int *touched = DEFERRED ? fleet->entity_counts + model * fleet->n_entities : 0;
   const int *ids = fleet->candidates + index * fleet->most;
   const int *times = fleet->repeats + index * fleet->most;
-  real target = LOSS == SQUARED ? fleet->targets[fact] : 0;
-  const double *now = fleet->times + 6 * (count + 1 < fleet->n_times ? count + 1 : fleet->n_times - 1);
-  double rate = fleet->rates[index];
-  Pace pace = {(real)rate, (real)(OPTIMIZER == ADAM ? rate * now[4] : rate), (real)now[5]};
+  Pace pace = pace_of(fleet, index, count + 1);
   Own own = own_of(fleet, model, subject, relation, object);
   list_candidates(fleet, touched, ids, n, subject, count, at);
   read_own(fleet, &own, count, at);
@@ -207,8 +212,8 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   if (TRACKED) measure(fleet, at);
   score_candidates(fleet, entities, n, at);
   BARRIER();
-  Contest contest = contest_of(at.scores, times, n);
-  move_candidates(fleet, entities, times, n, subject, n_drawn, target, contest, pace, at);
+  Contest contest = contest_of(fleet, fact, direction, at.scores, times, n);
+  move_candidates(fleet, entities, times, n, subject, contest, pace, at);
   BARRIER();
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real total = 0;
@@ -216,15 +221,17 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
     at.d_query[k] = total;
   }
   if (TRACKED && THREAD < WARP) {
-    double loss = loss_of(at.scores, times, n, n_drawn, contest, target);
-    if (THREAD == 0) fleet->meter[0] += loss, fleet->meter[1] += 1;
+    double loss = loss_of(at.scores, times, n, contest);
+    if (THREAD == 0) fleet->meter[0] += (double)contest.fact_weight * loss, fleet->meter[1] += 1;
   }
   FOR_OWN(k, which, place) if (place >= OWN_WIDTH(which)) at.own_next[k] = 0;
   BARRIER();
   query_vjp(at.own, at.own + ROW, at.d_query, at.own_next, at.own_next + ROW);
-  real object_weight = weight_of(at.scores[0], 0, 1, contest, n_drawn, target);
+  real object_weight = weight_of(at.scores[0], 0, 1, contest);
   BARRIER();
-  move_own(fleet, &own, fact, direction, object_weight, count, pace, at);
+  // All gradients are computed before any row changes, because regularisation reads whole rows.
+  fill_gradients(!own.there[2], object_weight, contest.fact_weight, at);
+  move_own(fleet, &own, fact, direction, count, pace, at);
 }
 
 DEVICE Shared share_out(real *memory, const Fleet *fleet, int model) {
