@@ -151,6 +151,7 @@ def test_every_protocol_is_documented_and_cited(protocol: Protocol) -> None:
         "docs/engines.md",
         "docs/run-folder.md",
         "docs/verify.md",
+        "docs/smallest.md",
     ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

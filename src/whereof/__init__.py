@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from whereof.explain.options import ExplainOptions as ExplainOptions
     from whereof.predict.answers import Failed as Failed
     from whereof.retrain.options import EngineOptions as EngineOptions
+    from whereof.retrain.options import SmallestOptions as SmallestOptions
     from whereof.retrain.options import VerifyOptions as VerifyOptions
     from whereof.retrain.retrainer import Retrained as Retrained
+    from whereof.retrain.smallest import Smallest as Smallest
     from whereof.retrain.verify import Verdict as Verdict
     from whereof.training.config import MachineOptions as MachineOptions
     from whereof.training.config import TrainConfig as TrainConfig
@@ -41,8 +43,9 @@ _MODULES = {
     "explain.explanation": "Explanation",
     "explain.options": "ExplainOptions",
     "predict.answers": "Failed",
-    "retrain.options": "EngineOptions VerifyOptions",
+    "retrain.options": "EngineOptions SmallestOptions VerifyOptions",
     "retrain.retrainer": "Retrained",
+    "retrain.smallest": "Smallest",
     "retrain.verify": "Verdict",
     "training.config": "MachineOptions TrainConfig",
 }

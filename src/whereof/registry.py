@@ -56,6 +56,8 @@ _OURS: dict[str, dict[str, str]] = {
         "explanation-html": "whereof.present.explanation:explanation_html",
         "explanation-plot": "whereof.present.explanation:plot_explanation",
         "retrainings-file": "whereof.present.files:write_retrainings",
+        "smallest-html": "whereof.present.smallest:smallest_html",
+        "smallest-words": "whereof.present.smallest:smallest_words",
         "verdict-words": "whereof.present.verdict:verdict_words",
     },
 }

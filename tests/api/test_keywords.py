@@ -21,6 +21,7 @@ TABLES: list[tuple[type, tuple[type[Settings], ...]]] = [
     (keywords.ExplainKeywords, (ExplainOptions,)),
     (keywords.ExplainOneKeywords, (ExplainOptions, whereof.EngineOptions)),
     (keywords.VerifyKeywords, (whereof.VerifyOptions, whereof.EngineOptions)),
+    (keywords.SmallestKeywords, (whereof.SmallestOptions, whereof.EngineOptions)),
     (keywords.EvaluateKeywords, (EvaluateOptions, whereof.EngineOptions)),
 ]
 

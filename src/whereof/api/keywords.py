@@ -126,6 +126,14 @@ class VerifyKeywords(EngineKeywords, total=False):
     seeds: int
 
 
+class SmallestKeywords(EngineKeywords, total=False):
+    """The fields of `whereof.SmallestOptions` and `whereof.EngineOptions`."""
+
+    method: str | None
+    budget: int | str
+    asks: _Place
+
+
 class EvaluateKeywords(EngineKeywords, total=False):
     """The fields of `whereof.EvaluateOptions` and `whereof.EngineOptions`."""
 

@@ -17,7 +17,7 @@ from whereof.events import Events, Note
 from whereof.explain.options import ExplainOptions
 from whereof.models import find_model
 from whereof.predict import prediction
-from whereof.retrain.options import EngineOptions, VerifyOptions
+from whereof.retrain.options import EngineOptions, SmallestOptions, VerifyOptions
 from whereof.run import files
 from whereof.run.arrays import ArrayRun
 from whereof.run.folder import read_kept_checkpoints
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from whereof.present.files import Written, WrittenExplanations
     from whereof.retrain.engine import Recipe
     from whereof.retrain.retrainer import Retrained
+    from whereof.retrain.smallest import Smallest
     from whereof.retrain.verify import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
@@ -382,6 +383,27 @@ class Run(ArrayRun):
         engine, chosen = EngineOptions.take(given), VerifyOptions.from_dict(given)
         with open_cases(self, engine, events) as open_seeds:
             return verify(open_seeds(chosen.seeds), names, chosen)
+
+    def smallest(
+        self,
+        *names: str | None,
+        events: Events | None = None,
+        **options: Unpack[keywords.SmallestKeywords],
+    ) -> "Smallest":
+        """The fewest facts whose removal changes the top answer, proven by retraining.
+
+        `names` are those of `explain`. Finished retrainings are kept in the run's folder: asking
+        again costs nothing. `options` are fields of `whereof.SmallestOptions`, such as budget and
+        method, and of `whereof.EngineOptions`, such as threads.
+        """
+        from whereof.api.runs import open_cases
+        from whereof.retrain.smallest import find_smallest
+
+        given: dict[str, Any] = {**options}
+        engine, chosen = EngineOptions.take(given), SmallestOptions.from_dict(given)
+        with open_cases(self, engine, events) as open_seeds:
+            (case,) = open_seeds()
+            return find_smallest(case, names, chosen)
 
     def retrain(
         self,

@@ -13,7 +13,7 @@ from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError
 
 _COMMANDS = (
-    *("demo", "train", "predict", "explain", "verify", "evaluate"),
+    *("demo", "train", "predict", "explain", "verify", "smallest", "evaluate"),
     *("report", "paper", "label", "info", "datasets"),
 )
 _BAD_INPUT, _INTERRUPTED = 2, 130

@@ -1,12 +1,16 @@
 """Text and tables for facts, predictions and their standings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
 from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
 from whereof.units import count, show
+
+if TYPE_CHECKING:
+    from whereof.retrain.smallest import Smallest
+    from whereof.retrain.verify import Verdict
 
 _FALLS = {
     "probability": "the probability with all facts minus the probability without the fact, in "
@@ -67,6 +71,18 @@ def standing_text(item: Standing, unit: str = "percent") -> str:
     """The probability in this unit, or the rating, and the rank."""
     output = show(item.value, output_unit(item, unit))
     return f"{output_noun(item)} {output}, rank {item.rank:,}"
+
+
+def amount_text(item: Standing) -> str:
+    """The probability in percent, or the rating."""
+    return show(item.value, output_unit(item))
+
+
+def effort_text(result: "Verdict | Smallest") -> str:
+    """Number of retrainings, how many were stored already, and the time."""
+    known = f", {result.n_known:,} stored already" if result.n_known else ""
+    took = show(result.seconds, "seconds")
+    return f"{count(result.n_retrainings, 'retraining')}{known}, in {took}"
 
 
 def stands_text(explanation: Explanation) -> str:

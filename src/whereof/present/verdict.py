@@ -9,7 +9,6 @@ from rich.text import Text
 
 from whereof import units
 from whereof.explain.method import get_method
-from whereof.predict.scored import Standing
 from whereof.present import html, names
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.retrain.verify import Summary, Verdict
@@ -29,7 +28,7 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
         if listed or table.name != "facts":
             show(out, heading(table.title), replace(table, title="", note=""))
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
-    effort = f"{_effort(verdict)}; method {verdict.method}"
+    effort = f"{names.effort_text(verdict)}; method {verdict.method}"
     show(out, *verdict.notes, effort, f"next: {', '.join(more)}")
 
 
@@ -40,7 +39,7 @@ def verdict_page(verdict: Verdict) -> str:
         "facts chosen by": verdict.method,
         "removed facts": f"{len(verdict.removed):,}",
         "engine": verdict.engine,
-        "effort": _effort(verdict),
+        "effort": names.effort_text(verdict),
         "control equals the stored run": units.show(verdict.control_matches_run),
     }
     parts = [
@@ -55,7 +54,7 @@ def verdict_page(verdict: Verdict) -> str:
 
 def _sentences(verdict: Verdict) -> Iterator[str]:
     before, actual, predicted = verdict.before, verdict.actual, verdict.predicted
-    first, last = _amount(before), _amount(actual)
+    first, last = names.amount_text(before), names.amount_text(actual)
     verb = "falls" if actual.value < before.value else "rises"
     change = f"really {verb} from {first} to {last}"
     if before.value == actual.value:
@@ -63,7 +62,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     elif first == last:
         change = f"hardly {verb}, at {first}"
     facts = names.these_facts(len(verdict.removed)).removesuffix(" together")
-    said = "" if predicted is None else f"; the estimate was {_amount(predicted)}"
+    said = "" if predicted is None else f"; the estimate was {names.amount_text(predicted)}"
     yield f"Without {facts} the {names.output_noun(before)} {change}{said}."
     top, said = f"stays {before.top_label}", ""
     if before.top_answer != actual.top_answer:
@@ -79,16 +78,6 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
             f"In {summary.n_fell} of {summary.n_seeds} seeds it falls, on average from "
             f"{first} to {last}; the top answer changes in {summary.n_top_changed}."
         )
-
-
-def _amount(standing: Standing) -> str:
-    return units.show(standing.value, names.output_unit(standing))
-
-
-def _effort(verdict: Verdict) -> str:
-    known = f", {verdict.n_known:,} stored already" if verdict.n_known else ""
-    took = units.show(verdict.seconds, "seconds")
-    return f"{units.count(verdict.n_retrainings, 'retraining')}{known}, in {took}"
 
 
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:

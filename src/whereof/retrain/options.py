@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from whereof.errors import WhereofError
-from whereof.explain.options import ROLES
+from whereof.explain.options import ROLES, RetrainingBudget
 from whereof.registry import METHODS
 from whereof.settings import Settings, choice, number
 
@@ -54,3 +54,23 @@ class EngineOptions(Settings):
             raise WhereofError(
                 f"ray_address requires engine ray, not {self.engine}; leave it out, or choose ray"
             )
+
+
+@dataclass(frozen=True)
+class SmallestOptions(Settings):
+    """How to search for the fewest facts that change an answer. Values are checked on creation."""
+
+    method: str | None = choice(
+        None,
+        "method that ranks the facts to try  [default: the best one that the run has data for]",
+        "Search",
+        registry=METHODS,
+    )
+    budget: int | str = choice(
+        60, "a number of retrainings, or a time such as 60s, 3m", "Search", metavar="N|TIME"
+    )
+    asks: str = choice("object", "the part that the model predicts", "Search", "object subject")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        RetrainingBudget.of(self.budget)  # raises if it is not valid

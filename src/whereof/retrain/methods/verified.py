@@ -83,7 +83,7 @@ def find_nominators(trained: Trained) -> list[Method]:
     """The methods that nominate candidates, without those that lack something in this run."""
     found = []
     for method in map(get_method, names(METHODS)):
-        if method.nominates and not method.draws and "retraining" not in method.needs:
+        if method.nominates and not method.draws and not method.retrains:
             with suppress(WhereofError):
                 method.check(trained)
                 found.append(method)

@@ -1,0 +1,34 @@
+"""`whereof smallest`."""
+
+from functools import partial
+from typing import Any
+
+import click
+
+import whereof
+from whereof.cli import _options
+from whereof.retrain.options import EngineOptions, SmallestOptions
+
+
+@_options.command("smallest", progress=True, tables=(SmallestOptions, EngineOptions))
+@_options.run_argument
+@click.argument("prediction", nargs=-1, required=True)
+def command(run: "whereof.Run", prediction: tuple[str, ...], **settings: Any) -> _options.Result:
+    r"""Find the fewest facts whose removal changes the top answer.
+
+    PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
+    answer; an entity named _ is typed '\_'.
+
+    Whereof searches with the estimates of --method and retrains the model without every set that
+    it tries: first single facts, then growing sets until the top answer changes, then ever smaller
+    ones. The result is the smallest set that really changed the answer, and whether each of its
+    facts is needed. --budget limits the number of retrainings, or the time.
+
+    Finished retrainings are kept in the run: after an interruption the same command continues
+    where it stopped, and asking again costs nothing.
+    """
+    from whereof.present.smallest import show_smallest
+    from whereof.present.terminal import console
+
+    found = run.smallest(*prediction, **_options.given(settings))
+    return found, partial(show_smallest, console(), found)

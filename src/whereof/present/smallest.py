@@ -1,0 +1,104 @@
+"""The smallest set of facts that changes an answer: in words, in the terminal, in a notebook."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from whereof import units
+from whereof.predict.scored import Standing
+from whereof.present import html, names
+from whereof.present.terminal import heading, on_one_line, show
+from whereof.retrain.smallest import Smallest
+from whereof.table import Cell, Column, Table
+
+
+def smallest_words(result: Smallest) -> str:
+    """Whether a set changes the top answer, what happens without it, and what was predicted."""
+    return " ".join(_sentences(result))
+
+
+def show_smallest(out: Console, result: Smallest) -> None:
+    """Print the result, with its facts."""
+    name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
+    show(out, name, smallest_words(result))
+    for table in _tables(result, most=20):
+        show(out, heading(table.title), replace(table, title="", note=""))
+    show(out, *result.notes, f"{names.effort_text(result)}; method {result.method}", "next: --json")
+
+
+def smallest_html(result: Smallest) -> str:
+    """The result in words and a table of its facts, for notebooks."""
+    parts = [
+        ("paragraphs", [smallest_words(result), *result.notes]),
+        *(("titled", table) for table in _tables(result, most=50)),
+    ]
+    return html.page(parts, title=names.fact_text(result.prediction), template="notebook")
+
+
+def _sentences(result: Smallest) -> Iterator[str]:
+    before, actual, predicted = result.before, result.actual, result.predicted
+    facts = names.these_facts(len(result.removed)).removesuffix(" together")
+    noun, top = names.output_noun(before), before.top_label
+    change = f"the {noun} of {top} goes from {names.amount_text(before)} to "
+    change += names.amount_text(actual)
+    if result.found:
+        yield f"Without {facts} the top answer changes from {top} to {actual.top_label}: {change}."
+    else:
+        spent = units.count(result.n_retrainings, "retraining")
+        yield f"No set of facts that was tried changes the top answer, {top}, in {spent}."
+        yield f"The closest: without {facts}, {change}. Try a larger budget."
+    if predicted is not None:
+        same = predicted.top_answer == actual.top_answer
+        said = "" if same else f" and the top answer {predicted.top_label}"
+        yield f"The estimate was {names.amount_text(predicted)}{said}."
+    if result.found and len(result.removed) > 1:
+        proven = "No fact of them can be left out: each was tried."
+        unproven = "The budget did not suffice to try whether each of them is needed."
+        yield proven if result.minimal else unproven
+    for group in result.interchangeable:
+        which = ", ".join(map(str, group.fact_ids))
+        which = "They" if len(group.fact_ids) == len(result.removed) else f"Facts {which}"
+        yield (
+            f"{which} replace each other: together they lower the margin to "
+            f"{actual.top_label if result.found else 'the strongest rival'} by "
+            f"{units.number(group.fall)}, each alone by {units.number(group.sum_of_single)} in sum."
+        )
+
+
+def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
+    standings = {
+        "before": result.before,
+        "predicted (estimate)": result.predicted,
+        "actual": result.actual,
+    }
+    known = {name: each for name, each in standings.items() if each is not None}
+    title = f"Without {names.these_facts(len(result.removed))}"
+    note = (
+        "before: retrained with all facts, the control. predicted: an estimate. actual: retrained "
+        "without the facts."
+    )
+    yield names.standings_table("", title, known, note=note)
+    unit, facts = names.output_unit(result.before), result.facts
+
+    def values(standings: list[Standing | None]) -> list[Any]:
+        return [None if each is None else each.value for each in standings]
+
+    def tops(standings: list[Standing | None]) -> list[Cell | None]:
+        cells = [
+            None if each is None else names.top_cell(each, result.before) for each in standings
+        ]
+        return [cell if cell and cell.tone else None for cell in cells]
+
+    alone, kept = [fact.alone for fact in facts], [fact.kept for fact in facts]
+    columns = [
+        *names.fact_columns(facts),
+        (Column("source", "source"), [fact.source for fact in facts]),
+        (Column("alone", "without it alone", unit), values(alone)),
+        (Column("alone_top", "top answer"), tops(alone)),
+        (Column("kept", "without the others", unit), values(kept)),
+        (Column("kept_top", "top answer"), tops(kept)),
+    ]
+    yield Table.by_columns("facts", "The facts", columns, most=most)

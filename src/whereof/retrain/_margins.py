@@ -1,0 +1,94 @@
+"""Predicted margins of an answer over its rivals after facts are removed together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from whereof.errors import WhereofError
+from whereof.events import Events
+from whereof.explain.explain import find_adjacent
+from whereof.explain.method import Aim, Context, Method, Sets, prepare
+from whereof.predict.scored import ScoredPrediction
+from whereof.retrain.methods.verified import Nominations
+from whereof.types import FactIds, Numbers
+
+FactSet = frozenset[int]
+
+_NOISE = 0.1
+"""Variance of a measured effect for every removed fact, relative to that of a fact's own effect."""
+_FACTORS = 0.02, 2.0
+"""Limits of the factor between estimated and measured effects."""
+
+
+class Margins:
+    """Predicts how far removing facts lowers the margins: score of the answer minus a rival's.
+
+    The effect of a set S is c * J(S) + sum over its facts of e_i. J is the method's estimate, of
+    all facts together if it can. The factor c and the corrections e_i are fitted to the sets that
+    were retrained: e is the mean of a Gaussian process whose covariance is the number of common
+    facts.
+    """
+
+    def __init__(
+        self, scored: ScoredPrediction, method: Method, rivals: Sequence[int], events: Events
+    ) -> None:
+        self._scored, self._method = scored, method
+        self._contexts = [
+            Context(
+                Aim("log_ratio", rival),
+                prepared=prepare(method, scored.trained, [scored.prediction], events),
+            )
+            for rival in rivals
+        ]
+        self.fact_ids = self._pool(rivals)
+        self._estimates = np.zeros((scored.trained.dataset.n_facts, len(rivals)))
+        for number, context in enumerate(self._contexts):
+            found = Nominations.of(method, scored, self.fact_ids, context, None, events)
+            self._estimates[found.fact_ids, number] = [*found.estimates.values()]
+        self._sets, self._measured = list[FactSet](), list[Numbers]()
+        self._factor, self._corrections = 1.0, np.zeros_like(self._estimates)
+
+    def _pool(self, rivals: Sequence[int]) -> FactIds:
+        """(n_pool,) the facts that the method has an estimate for."""
+        trained, asked = self._scored.trained, self._scored.prediction
+        if "non-adjacent facts" in self._method.can:
+            return np.arange(trained.dataset.n_facts)
+        near = [find_adjacent(trained, asked, rival) for rival in rivals]
+        if not any(map(len, near)):
+            raise WhereofError("no training fact shares an entity or the relation with it")
+        return np.unique(np.concatenate(near))
+
+    def effects(self) -> Numbers:
+        """(n_pool, n_rivals) how far each fact alone lowers each margin."""
+        both = self._factor * self._estimates + self._corrections
+        return np.asarray(both[self.fact_ids])
+
+    def predict(self, sets: Sequence[FactSet]) -> Numbers:
+        """(n_sets, n_rivals) how far removing each set lowers each margin."""
+        corrections = [self._corrections[[*each]].sum(axis=0) for each in sets]
+        return np.asarray(self._factor * self._joint(sets) + np.array(corrections))
+
+    def observe(self, sets: Sequence[FactSet], lowered: Sequence[Numbers]) -> None:
+        """Learn how far the margins really fell, (n_rivals,) for each set."""
+        self._sets += sets
+        self._measured += lowered
+        joint, measured = self._joint(self._sets), np.array(self._measured)
+        alone = [number for number, each in enumerate(self._sets) if len(each) == 1]
+        if (square := (joint[alone] ** 2).sum()) > 0:
+            self._factor = float(
+                np.clip((joint[alone] * measured[alone]).sum() / square, *_FACTORS)
+            )
+        common = np.array([[len(a & b) for b in self._sets] for a in self._sets], np.float64)
+        common[np.diag_indices_from(common)] *= 1 + _NOISE
+        weights = np.linalg.solve(common, measured - self._factor * joint)
+        self._corrections[:] = 0
+        for each, weight in zip(self._sets, weights, strict=True):
+            self._corrections[[*each]] += weight
+
+    def _joint(self, sets: Sequence[FactSet]) -> Numbers:
+        """(n_sets, n_rivals) the method's own estimates."""
+        if "groups" not in self._method.can:
+            return np.array([self._estimates[[*each]].sum(axis=0) for each in sets])
+        whole = Sets.of(np.array(sorted(each), np.int64) for each in sets)
+        columns = [self._method.remove(self._scored, whole, it).influences for it in self._contexts]
+        return np.stack(columns, axis=1)

@@ -1,0 +1,380 @@
+"""The fewest facts whose removal changes the top answer: found by estimates, proven by retraining.
+
+A model gives an answer while its score is above those of all rivals. The search predicts how far
+sets of facts lower these margins. It retrains without the most promising single facts, then without
+growing sets until the top answer changes, and then without ever smaller ones.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from whereof.errors import WhereofError
+from whereof.explain.explain import describe_fact, find_scored, name_prediction
+from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
+from whereof.explain.method import Method, Sets, able_method, get_method, standings_without
+from whereof.explain.options import ExplainOptions, RetrainingBudget
+from whereof.predict.predictions import stand_alike
+from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
+from whereof.registry import render
+from whereof.retrain._margins import FactSet, Margins
+from whereof.retrain.allowance import Allowance
+from whereof.retrain.engine import Job
+from whereof.retrain.methods.verified import find_nominators, find_predictor
+from whereof.retrain.options import SmallestOptions
+from whereof.retrain.retrainer import Case
+from whereof.types import OBJECT, SUBJECT, Numbers
+
+_RIVALS = 5
+"""Number of other answers whose margins are followed."""
+_SINGLES = 3
+"""One in this many retrainings of the budget is for single facts, before larger sets."""
+_BATCH = 8
+"""Number of single facts to retrain at a time, and half of it for sets; more on a larger engine."""
+_FAR_MORE = 1.5
+"""Facts replace each other if together they do this many times the sum of each alone."""
+_SPARE = 4
+"""Facts that may take the place of one in a set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberFact(NamedFact):
+    """A fact of the set, and what its own removal does."""
+
+    alone: Standing | None
+    """After retraining without this fact alone; None if the budget did not allow it."""
+    kept: Standing | None
+    """After retraining with this fact and without the others of the set."""
+
+
+@dataclass(frozen=True)
+class InterchangeableFacts:
+    """Facts that replace each other: together they do far more than the sum of each alone.
+
+    Both numbers are falls of the margin: the score of the answer minus that of its strongest rival.
+    """
+
+    fact_ids: tuple[int, ...]
+    fall: float
+    """After retraining without all of them."""
+    sum_of_single: float
+    """After retraining without each of them alone."""
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The fewest facts that were found whose removal changes the top answer.
+
+    docs/smallest.md describes the fields.
+    """
+
+    prediction: NamedPrediction
+    found: bool
+    removed: tuple[int, ...]
+    before: Standing
+    predicted: Standing | None
+    actual: Standing
+    minimal: bool
+    control_matches_run: bool
+    facts: tuple[MemberFact, ...]
+    interchangeable: tuple[InterchangeableFacts, ...]
+    n_retrainings: int
+    n_known: int
+    method: str
+    engine: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `whereof smallest --json` prints."""
+        return dict(as_plain(self))
+
+    def __str__(self) -> str:
+        """The result in words."""
+        return str(render("smallest-words", self))
+
+    def _repr_html_(self) -> str:
+        return str(render("smallest-html", self))
+
+
+def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) -> Smallest:
+    """Search for the fewest facts whose removal changes the top answer to a prediction."""
+    start = time.perf_counter()
+    case = replace(case, retrainer=replace(case.retrainer, counts=Counter()))
+    method = _find_method(case.trained, options.method)
+    asked = find_scored(case.trained, names, ExplainOptions(asks=options.asks))
+    search = Search(case, asked, method, RetrainingBudget.of(options.budget))
+    search.run()
+    removed, scored = search.best or search.closest, search.scored
+    fact_ids = sorted(removed, key=lambda fact: -search.strength(fact))
+    predicted, notes = _predict(scored, method, fact_ids)
+    name = case.trained.dataset.entities.label
+    if scored.target != asked.target:
+        notes = (
+            f"{name(asked.target)} is not the top answer; this is about the top answer",
+            *notes,
+        )
+    before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
+    counts = case.retrainer.counts
+    same = stand_alike(case.stand(search.predictions), search.control_all)
+    return Smallest(
+        prediction=name_prediction(scored),
+        found=search.best is not None,
+        removed=tuple(fact_ids),
+        before=before,
+        predicted=predicted,
+        actual=actual,
+        minimal=search.best is not None and search.is_minimal,
+        control_matches_run=same,
+        facts=tuple(search.describe(fact, removed) for fact in fact_ids),
+        interchangeable=tuple(search.find_interchangeable(removed)),
+        n_retrainings=search.allowance.n_used,
+        n_known=search.allowance.n_used - counts["retrained"],
+        method=method.name,
+        engine=case.retrainer.engine.identity.split()[0],
+        seconds=time.perf_counter() - start,
+        notes=notes,
+    )
+
+
+def _find_method(trained: Trained, name: str | None) -> Method:
+    """The method with this name, or the best that the run has data for."""
+    nominators = find_nominators(trained)
+    method = get_method(name) if name else find_predictor(nominators) or nominators[0]
+    method.check(trained)
+    if method.draws or method.retrains or "contrast" not in method.can:
+        allowed = ", ".join(each.name for each in nominators)
+        raise WhereofError(f"method {name} cannot rank facts to try; choose from {allowed}")
+    return method
+
+
+def _predict(
+    scored: ScoredPrediction, method: Method, fact_ids: Sequence[int]
+) -> tuple[Standing | None, tuple[str, ...]]:
+    """The joint estimate for a set, by the method or by one that removes groups; and notes."""
+    remover = able_method("groups", method.name)
+    try:
+        remover.check(scored.trained)
+    except WhereofError:
+        return None, (f"{remover.name} cannot predict the set in this run",)
+    sets = Sets.of([np.array(fact_ids, np.int64)])
+    (found,) = name_standings(scored.trained, standings_without(remover, scored, sets))
+    note = f"facts tried by {method.name}; `predicted` is by {remover.name}"
+    return found, () if remover is method else (note,)
+
+
+class Search:
+    """Searches the fewest facts whose removal changes the top answer, within a budget."""
+
+    def __init__(
+        self, case: Case, asked: ScoredPrediction, method: Method, budget: RetrainingBudget
+    ) -> None:
+        self.case, self.allowance = case, Allowance(budget, case.retrainer)
+        self.best: FactSet | None = None
+        self._standings = dict[FactSet, Standings]()
+        self._errors = list[float]()
+        # The prediction, and the best other answers, in the stored run.
+        order = np.argsort(-asked.contenders, kind="stable")[: _RIVALS + 1]
+        fits = order[np.isfinite(asked.contenders[order])]
+        answers = list(dict.fromkeys([asked.target, *asked.candidates.ids[fits].tolist()]))
+        if len(answers) < 2:
+            raise WhereofError("no other answer is possible, so no removal changes the top answer")
+        self.predictions = case.predictions(asked.prediction.answered(each) for each in answers)
+        self.control_all = case.retrainer.ask(self.predictions, []).control
+        # The retrained control decides which answer is on top.
+        top = int(self.control_all["top"][0])
+        self._top = answers.index(top) if top in answers else 0
+        self.scored = asked.answered(answers[self._top])
+        rivals = [each for each in answers if each != self.scored.target]
+        self._rivals = [answers.index(each) for each in rivals]
+        self.control = self.control_all[self._top]
+        self._start = self._margins_of(self.control_all)
+        self.margins = Margins(self.scored, method, rivals, case.retrainer.events)
+
+    def run(self) -> None:
+        """Search until one fact is enough or the budget is used."""
+        self._try_singles()
+        if self.best is None:
+            self._grow()
+        while self.best is not None and len(self.best) > 1 and self._shrink(self.best):
+            pass
+
+    @property
+    def closest(self) -> FactSet:
+        """The retrained set that came closest to a change of the top answer."""
+        return min(self._standings, key=self._closeness)
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether retraining showed that no fact of the set can be left out."""
+        return self.best is not None and all(
+            not each or each in self._standings for each in _without_one(self.best)
+        )
+
+    def after(self, removed: FactSet) -> Any:
+        """The standing of the top answer after retraining without some facts."""
+        return self._standings[removed][self._top]
+
+    def strength(self, fact: int) -> float:
+        """How far a fact lowers the margin to the rival that comes closest to the answer."""
+        margins = self._margins_of(self._standings[self.best or self.closest])
+        place = np.searchsorted(self.margins.fact_ids, fact)
+        return float(self.margins.effects()[place, margins.argmin()])
+
+    def describe(self, fact: int, removed: FactSet) -> MemberFact:
+        """A fact of the set, with what is known of it."""
+        sets = {"alone": frozenset([fact]), "kept": removed - {fact}}
+        known = {name: self._standings.get(each) for name, each in sets.items()}
+        standings: dict[str, Any] = {
+            name: None if each is None else name_standings(self.case.trained, each[[self._top]])[0]
+            for name, each in known.items()
+        }
+        return MemberFact(**describe_fact(self.case.trained.dataset, fact), **standings)
+
+    def _try_singles(self) -> None:
+        """Retrain without the facts that alone come closest to a change, until one changes it."""
+        order = self.margins.fact_ids[self._lowest(self.margins.effects())].tolist()
+        n_singles = max(self.allowance.left // _SINGLES, 1)
+        singles = iter([frozenset([fact]) for fact in order[:n_singles]])
+        while self.best is None and (batch := [*islice(singles, self._at_once(_BATCH))]):
+            if not self._test(batch):
+                return
+
+    def _grow(self) -> None:
+        """Retrain without growing sets, for each rival, until the top answer changes."""
+        reached = dict.fromkeys(range(len(self._rivals)), 1)
+        while self.best is None:
+            offers = []
+            for rival, size in reached.items():
+                sets = [*self._prefixes(rival, size)]
+                if sets:
+                    lowered = self.margins.predict(sets)
+                    flips = (self._start - lowered).min(axis=1) < 0
+                    n_first = int(flips.argmax()) if flips.any() else min(2, len(sets) - 1)
+                    offers.append((len(sets[n_first]), rival, sets[n_first : n_first + 2]))
+            chosen = sorted(offers)[:2]
+            reached |= {rival: max(map(len, sets)) for _, rival, sets in chosen}
+            if not self._test(each for _, _, sets in chosen for each in sets):
+                return
+
+    def _shrink(self, best: FactSet) -> bool:
+        """Retrain without smaller sets that may change the answer too; False at the end."""
+        untested, spare = self._untested(best), self.allowance.left
+        if spare >= sum(len(each) == len(best) - 1 for each in untested):
+            spare = max(spare - len(untested), 0)  # keep enough to prove that all are needed
+        sets = [each for each in self._smaller(best) if each not in self._standings]
+        if not spare or not sets:
+            return self._test(untested)
+        margins = (self._start - self.margins.predict(sets)).min(axis=1)
+        scale = np.sqrt(np.mean(np.square(self._errors[-2 * _BATCH :]))) + 1e-12
+        chances = 1 / (1 + np.exp(np.clip(margins / scale, -50, 50)))
+        gains = chances * [len(best) - len(each) for each in sets]
+        order = np.argsort(-gains, kind="stable")
+        most = min(self._at_once(_BATCH // 2), spare)
+        return self._test([sets[number] for number in order[:most]])
+
+    def find_interchangeable(self, removed: FactSet) -> Iterator[InterchangeableFacts]:
+        """The facts of the set that replace each other, as far as they were retrained."""
+        rival = self._margins_of(self._standings[removed]).argmin()
+        falls = {
+            each: float((self._start - self._margins_of(standings))[rival])
+            for each, standings in self._standings.items()
+        }
+        for group in dict.fromkeys([removed, *self._between_two(removed)]):
+            alone = [falls.get(frozenset([fact])) for fact in group]
+            known = [fall for fall in alone if fall is not None]
+            if len(group) > 1 and group in falls and len(known) == len(group):
+                together, most = falls[group], max(_FAR_MORE * sum(known), 2 * max(known))
+                if together > max(most, 0):
+                    yield InterchangeableFacts(tuple(sorted(group)), together, sum(known))
+
+    def _between_two(self, removed: FactSet) -> Iterator[FactSet]:
+        """The groups of facts of a set that are between the same two entities."""
+        facts, groups = self.case.trained.dataset.train, defaultdict[FactSet, set[int]](set)
+        for fact in sorted(removed):
+            groups[frozenset(facts[fact, [SUBJECT, OBJECT]].tolist())].add(fact)
+        return (frozenset(group) for group in groups.values() if len(group) > 1)
+
+    def _untested(self, removed: FactSet) -> list[FactSet]:
+        """What proves that no fact can be left out, and shows facts that replace each other."""
+        alone = (frozenset([fact]) for fact in sorted(removed))
+        wanted = (*_without_one(removed), *alone, *self._between_two(removed))
+        return [each for each in dict.fromkeys(wanted) if each and each not in self._standings]
+
+    def _smaller(self, best: FactSet) -> Iterator[FactSet]:
+        """Sets that are smaller than the best one, each once."""
+        effects, found = self.margins.effects(), dict[FactSet, None]()
+        for rival in range(len(self._rivals)):
+            order = self.margins.fact_ids[np.argsort(-effects[:, rival], kind="stable")].tolist()
+            inside = [fact for fact in order if fact in best]
+            for size in range(1, len(best)):
+                found[frozenset(inside[:size])] = None
+                found[frozenset(order[:size])] = None
+            first = order[: len(best) - 1 + _SPARE]
+            more = combinations(first, len(best) - 1)
+            found |= dict.fromkeys(map(frozenset, islice(more, 500)))
+        if len(best) == 2:
+            found |= {frozenset([fact]): None for fact in self.margins.fact_ids.tolist()}
+        found |= dict.fromkeys(_without_one(best))
+        return iter(found)
+
+    def _prefixes(self, rival: int, reached: int) -> Iterator[FactSet]:
+        """Growing sets of the facts that lower one margin most, each a quarter larger."""
+        effects = self.margins.effects()[:, rival]
+        order = self.margins.fact_ids[np.argsort(-effects, kind="stable")]
+        most = min(int((effects > 0).sum()), self.case.trained.dataset.n_facts - 1)
+        size = reached
+        while size < most:
+            size = min(max(size + 1, round(1.25 * size)), most)
+            yield frozenset(order[:size].tolist())
+
+    def _test(self, sets: Iterable[FactSet]) -> bool:
+        """Retrain without the sets that are new, as far as the budget allows; whether it did."""
+        new = [each for each in dict.fromkeys(sets) if each not in self._standings]
+        new = new[: self.allowance.take(len(new))]
+        if not new:
+            return False
+        which = range(len(self.predictions))
+        found = self.case.retrainer.ask(
+            self.predictions, [Job.of(sorted(each), which) for each in new]
+        )
+        lowered = [self._start - self._margins_of(standings) for standings in found.jobs]
+        errors = (self._start - lowered).min(axis=1) - (
+            self._start - self.margins.predict(new)
+        ).min(axis=1)
+        self._errors += errors.tolist()
+        self._standings |= dict(zip(new, found.jobs, strict=True))
+        self.margins.observe(new, lowered)
+        changing = [each for each in new if self.after(each)["top"] != self.control["top"]]
+        self.best = min(
+            filter(None, [self.best, *changing]), key=self._closeness_by_size, default=None
+        )
+        return True
+
+    def _closeness(self, removed: FactSet) -> float:
+        return float(self._margins_of(self._standings[removed]).min())
+
+    def _closeness_by_size(self, removed: FactSet) -> tuple[int, float]:
+        return len(removed), self._closeness(removed)
+
+    def _margins_of(self, standings: Standings) -> Numbers:
+        """(n_rivals,) score of the answer minus those of its rivals."""
+        scores = standings["score"]
+        return np.asarray(scores[self._top] - scores[self._rivals])
+
+    def _lowest(self, lowered: Numbers) -> Any:
+        """Order of removals by the smallest margin that is left, lowest first."""
+        return np.argsort((self._start - lowered).min(axis=1), kind="stable")
+
+    def _at_once(self, least: int) -> int:
+        return max(least, self.case.retrainer.engine.at_once)
+
+
+def _without_one(removed: FactSet) -> list[FactSet]:
+    """The set without each of its facts."""
+    return [removed - {fact} for fact in sorted(removed)]

@@ -1,0 +1,159 @@
+"""The smallest set of facts that changes an answer, checked by retraining by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from listening import Recorded
+from trained import train
+
+import whereof
+from retrain.by_hand import check_stand, stands_without
+from whereof.errors import Interrupted
+from whereof.events import Planned
+
+QUERIES = [("egypt", "embassy"), ("uk", "treaties"), ("burma", "ngo"), ("china", "exports3")]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    return train(tmp_path_factory.mktemp("smallest") / "run", inverse=True)
+
+
+@pytest.mark.parametrize("query", QUERIES, ids="-".join)
+def test_the_set_changes_the_answer_and_no_fact_can_be_left_out(
+    run: whereof.Run, query: tuple[str, str]
+) -> None:
+    found = run.smallest(*query, None, budget=40)
+    names = (*query, found.prediction.object)
+    assert found.found
+    assert found.n_retrainings <= 40
+    assert (
+        found.before.top_answer
+        == found.prediction.object
+        == run.predict(*query, top=1, new=True).answers[0].entity
+    )
+    check_stand(found.before, stands_without(run, [], names))
+    check_stand(found.actual, stands_without(run, found.removed, names))
+    assert found.actual.top_answer != found.before.top_answer
+    assert sorted(fact.fact_id for fact in found.facts) == sorted(found.removed)
+    for fact in found.facts:
+        assert fact.alone is not None
+        check_stand(fact.alone, stands_without(run, [fact.fact_id], names))
+        others = [other for other in found.removed if other != fact.fact_id]
+        if found.minimal and others:
+            kept = stands_without(run, others, names)
+            assert kept["top_answer"] == found.before.top_answer
+            assert fact.kept is not None
+            check_stand(fact.kept, kept)
+    predicted = run.explain(*names, without=list(found.removed)).without
+    assert predicted is not None
+    assert found.predicted is not None
+    assert found.predicted.top_answer == predicted.top_answer
+    assert found.predicted.probability == pytest.approx(predicted.probability)
+
+
+def test_asking_again_retrains_nothing_and_says_the_same(run: whereof.Run) -> None:
+    first = run.smallest("egypt", "embassy", None, budget=30).to_dict()
+    events = Recorded()
+    again = run.smallest("egypt", "embassy", None, budget=30, events=events).to_dict()
+    assert not any(isinstance(event, Planned) for event in events.events)
+    assert again["n_known"] == again["n_retrainings"] == first["n_retrainings"]
+    for name in ("seconds", "n_known"):
+        del first[name], again[name]
+    assert again == first
+
+
+def test_interrupted_work_continues(tmp_path: Path) -> None:
+    run = train(tmp_path / "run")
+    with pytest.raises(Interrupted):
+        run.smallest("egypt", "embassy", None, budget=30, threads=1, events=Recorded(5))
+    found = run.smallest("egypt", "embassy", None, budget=30)
+    assert 5 <= found.n_known < found.n_retrainings or found.n_known == found.n_retrainings
+
+
+def test_a_budget_that_is_too_small_finds_nothing_and_says_what_came_closest(
+    tmp_path: Path,
+) -> None:
+    run = train(tmp_path / "run", epochs=30, rate=0.02)
+    best = run.predict("uk", "embassy", top=1).answers[0].entity
+    found = run.smallest("uk", "embassy", best, budget=2)
+    assert found.found is False
+    assert found.minimal is False
+    assert found.n_retrainings == 2
+    assert len(found.removed) == 1
+    assert found.actual.top_answer == found.before.top_answer
+    assert "No set of facts that was tried changes the top answer" in str(found)
+
+
+def test_an_answer_that_is_not_on_top_is_replaced_by_the_one_that_is(run: whereof.Run) -> None:
+    answers = run.predict("egypt", "embassy", top=None, new=True).answers
+    found = run.smallest("egypt", "embassy", answers[2].entity, budget=5)
+    assert found.prediction.object == answers[0].entity
+    assert f"{answers[2].entity} is not the top answer" in found.notes[0]
+
+
+@pytest.mark.parametrize("method", ["rollback", "gradient-dot", "criage"])
+def test_any_method_that_estimates_can_rank_facts(run: whereof.Run, method: str) -> None:
+    found = run.smallest("egypt", "embassy", None, method=method, budget=10)
+    assert found.method == method
+    assert found.n_retrainings <= 10
+
+
+@pytest.mark.parametrize("method", ["random", "retrain", "verified"])
+def test_methods_without_estimates_are_refused(run: whereof.Run, method: str) -> None:
+    with pytest.raises(whereof.WhereofError, match=f"{method} cannot rank facts .* rollback"):
+        run.smallest("egypt", "embassy", None, method=method)
+
+
+def test_subjects_ratings_and_runs_without_a_trace(run: whereof.Run, tmp_path: Path) -> None:
+    subject = run.smallest("_", "embassy", "usa", budget=12)
+    assert subject.prediction.asks == "subject"
+    lines = [
+        f"u{u}\tm{i}\t{1 + (u * i + u) % 5}\n" for u in range(6) for i in range(8) if (u + i) % 3
+    ]
+    (tmp_path / "ratings.tsv").write_text("".join(lines))
+    settings = {"columns": "1,2", "rating": "3", "model": "mf-biased", "dim": 2, "epochs": 20}
+    rated = whereof.train(tmp_path / "ratings.tsv", out=tmp_path / "rated", **settings)
+    found = rated.smallest("u0", None, budget=20)
+    assert found.before.probability is None
+    assert (found.actual.top_answer != found.before.top_answer) == found.found
+    plain = train(tmp_path / "plain", trace=False).smallest("egypt", "embassy", None, budget=6)
+    assert plain.predicted is None
+    assert plain.notes == ("rollback cannot predict the set in this run",)
+
+
+def test_copies_that_replace_each_other_are_found_together(tmp_path: Path) -> None:
+    """Three relations say the same of a and b: only without all of them b is not the answer."""
+    rng = np.random.default_rng(5)
+    pairs = [(s, o) for s in range(12) for o in range(12) if s != o and rng.random() < 0.2]
+    lines = [f"e{s}\tr{r}\te{o}\n" for s, o in pairs for r in range(4)]
+    hidden = pairs[0]
+    lines.remove(f"e{hidden[0]}\tr0\te{hidden[1]}\n")
+    (tmp_path / "facts.tsv").write_text("".join(lines))
+    run = whereof.train(
+        tmp_path / "facts.tsv",
+        out=tmp_path / "run",
+        model="complex",
+        dim=16,
+        inverse=True,
+        n3=0.0,
+        optimizer="adagrad",
+        rate=0.1,
+        accumulator=0.0,
+        epochs=20,
+        valid_fraction=0,
+        test_fraction=0,
+        validate_every=0,
+        patience=0,
+    )
+    found = run.smallest(f"e{hidden[0]}", "r0", None, budget=40)
+    assert found.prediction.object == f"e{hidden[1]}"
+    copies = [fact for fact in found.facts if (fact.subject, fact.object) == ("e0", "e5")]
+    assert len(copies) == 3
+    assert {fact.alone.top_answer for fact in copies if fact.alone} == {f"e{hidden[1]}"}
+    (group,) = (it for it in found.interchangeable if len(it.fact_ids) == 3)
+    assert {*group.fact_ids} == {fact.fact_id for fact in copies}
+    assert group.fall > 2 * group.sum_of_single
+    assert "replace each other" in str(found)
+    assert "replace each other" in found._repr_html_()
