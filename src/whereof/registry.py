@@ -29,6 +29,7 @@ _OURS: dict[str, dict[str, str]] = {
         "tracin": "whereof.explain.methods.gradient:TRACIN",
         "influence-function": "whereof.explain.methods.influence_function:INFLUENCE_FUNCTION",
         "criage": "whereof.explain.methods.criage:CRIAGE",
+        "unrolled": "whereof.retrain.methods.unrolled:UNROLLED",
         "verified": "whereof.retrain.methods.verified:VERIFIED",
         "retrain": "whereof.retrain.methods.retrain:RETRAIN",
     },

@@ -65,9 +65,9 @@ def test_what_it_prepares_is_kept_in_the_run(run: whereof.Run, method: Method) -
     calls: list[int] = []
     prepare = method.prepare
 
-    def counted(trained: Any, predictions: Any, events: Any) -> Any:
+    def counted(trained: Any, predictions: Any, *rest: Any) -> Any:
         calls.append(len(predictions))
-        return prepare(trained, predictions, events)
+        return prepare(trained, predictions, *rest)
 
     method.prepare = counted  # type: ignore[method-assign]
     found = run.explain(*EGYPT, method="nearest")
@@ -85,14 +85,22 @@ def test_what_it_prepares_is_kept_in_the_run(run: whereof.Run, method: Method) -
 
 
 def test_work_for_some_predictions_is_done_once_for_all(run: whereof.Run, method: Method) -> None:
+    """Each prediction gets its own part; what is stored is not computed again."""
     seen: list[Any] = []
-    method.prepares = "predictions"
-    prepare = method.prepare
-    method.prepare = lambda t, p, e: seen.append(p) or prepare(t, p, e)  # type: ignore[method-assign]
+    prepare, method.prepares = method.prepare, "predictions"
+
+    def each(trained: Any, predictions: Any, *rest: Any) -> Any:
+        seen.append(predictions)
+        facts = prepare(trained, predictions, *rest)["facts"]
+        return {"facts": np.stack([facts] * len(predictions))}
+
+    method.prepare = each  # type: ignore[method-assign]
     asked = [EGYPT, ("nowhere", "embassy", "usa"), ("uk", "embassy", None)]
     found = list(run.explain_many(asked, method="nearest", threads=2))
     assert [len(each) for each in seen] == [2]
     assert isinstance(found[1], whereof.Failed)
+    list(run.explain_many([*asked, ("china", "embassy", "usa")], method="nearest"))
+    assert [len(each) for each in seen] == [2, 1]
 
 
 def test_an_installed_package_adds_it_by_entry_point(

@@ -98,6 +98,8 @@ class ExplainKeywords(TypedDict, total=False):
     exhaustive: bool
     seed: int
     budget: int | str
+    sweep_epochs: int | None
+    sweep_memory: float
     top: int | Literal["all"] | None
     opposing: bool
     role: _Role

@@ -60,7 +60,7 @@ class Run(ArrayRun):
 
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
         checkpoints = partial(read_kept_checkpoints, self.path)
-        return Trained(*content, checkpoints, files.Store(self.path))
+        return Trained(*content, checkpoints, self._n_trained, files.Store(self.path))
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
@@ -81,20 +81,27 @@ class Run(ArrayRun):
 
         return replace(self._trained, backing=open_backing("device cuda"))
 
+    @property
+    def _n_trained(self) -> int | None:
+        """Facts that it was trained on, over all epochs, up to the epoch that was kept."""
+        if self.path is None:
+            return None
+        result = self.manifest.result
+        found: int = result.get("best_facts", result["best_epoch"] * self.dataset.n_facts)
+        return found
+
     @cached_property
     def _recipe(self) -> "Recipe":
         """The recipe for retraining the run."""
         from whereof.retrain.engine import Recipe
         from whereof.training.problem import Problem
 
-        if self.path is None:
+        if self._n_trained is None:
             raise WhereofError(
                 "a run from arrays cannot be retrained: how it was trained is not known; "
                 "train one with whereof"
             )
-        problem, result = Problem.of(self.dataset, self.config), self.manifest.result
-        whole_epochs = result["best_epoch"] * len(problem.facts)
-        return Recipe(problem, result.get("best_facts", whole_epochs))
+        return Recipe(Problem.of(self.dataset, self.config), self._n_trained)
 
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""

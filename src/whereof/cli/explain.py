@@ -120,8 +120,14 @@ def _check(
         if not retrains:
             what = "requires --seeds or a --method that retrains"
             raise WhereofError(f"--{name.replace('_', '-')} {what}")
-    if _options.is_typed("budget") and "budget" not in method.can:
-        raise WhereofError(f"--budget requires --method {able_method('budget').name}")
+    for name, ability in (
+        ("budget", "budget"),
+        ("sweep_epochs", "sweep"),
+        ("sweep_memory", "sweep"),
+    ):
+        if _options.is_typed(name) and ability not in method.can:
+            able = able_method(ability).name
+            raise WhereofError(f"--{name.replace('_', '-')} requires --method {able}")
     if as_csv and prediction[-1].endswith(".csv"):
         raise WhereofError(f"--csv takes no file: it prints; write --csv > {prediction[-1]}")
     if as_csv and _options.is_typed("as_json"):

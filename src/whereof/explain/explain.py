@@ -34,6 +34,7 @@ _STEPS = (1, 3, 10)
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
+Prepared = dict[Prediction, Arrays]
 
 
 def explain(
@@ -79,18 +80,17 @@ class Explainer:
         scored: ScoredPrediction,
         options: ExplainOptions,
         retrainer: Any = None,
-        prepared: Arrays | None = None,
+        prepared: Prepared | None = None,
         events: Events | None = None,
     ) -> None:
         self.scored, self.trained, self.options = scored, scored.trained, options
         self.method = _checked_method(self.trained, options)
         self.remover = method.able_method("groups", options.method)
-        self.aim = method.Aim.of_options(scored, options.of, options.instead_of)
+        self.context = replace(_context(scored, options), retrainer=retrainer)
+        self.aim, asked = self.context.aim, scored.prediction
         if prepared is None:
-            prepared = method.prepare(self.method, self.trained, [scored.prediction], events)
-        asked = (options.seed, options.top, options.opposing, options.exhaustive)
-        budget = RetrainingBudget.of(options.budget)
-        self.context = method.Context(self.aim, *asked, prepared, retrainer, budget)
+            prepared = method.prepare(self.method, self.trained, [asked], self.context, events)
+        self.context = replace(self.context, prepared=prepared[asked])
 
     def explanation(self, start: float | None = None) -> Explanation:
         """The facts with their names, and what else the options ask for."""
@@ -98,7 +98,7 @@ class Explainer:
         options, adjacent = self.options, self._adjacent()
         named = options.without is not None
         group = find_facts(self.trained, options.without) if named else np.zeros(0, np.int64)
-        only, top = (group, None) if len(group) else (self._filtered(adjacent), options.top)
+        only, top = (group, None) if len(group) else (self._filtered(), options.top)
         ranked = self._rank(only, top=top)
         if any(getattr(options, name) is not None for name in _FILTERS):
             ranked = replace(ranked, totals=None)  # others support the prediction too
@@ -110,7 +110,7 @@ class Explainer:
             facts=self.name_facts(ranked),
             contrast=self._contrast(),
             without=self._remove(group) if len(group) else None,
-            stability=self._stability(adjacent) if options.stability else None,
+            stability=self._stability() if options.stability else None,
             graph=find_graph(self.scored, self.method, self.context, self.name_facts)
             if options.graph
             else None,
@@ -121,12 +121,12 @@ class Explainer:
 
     def ranking(self) -> method.Ranked:
         """The ids of the facts, without their names, which take longer than ranking."""
-        ranked = self._rank(self._filtered(self._adjacent()))
+        ranked = self._rank(self._filtered())
         return replace(ranked, notes=(*self._notes(), *ranked.notes))
 
     def influences(self) -> tuple[FactIds, Numbers]:
         """All facts that pass the filters, and their influences; NaN if the method has none."""
-        fact_ids = self._filtered(self._adjacent())
+        fact_ids = self._filtered()
         if self.options.without is not None:
             fact_ids = np.union1d(fact_ids, find_facts(self.trained, self.options.without))
         ranked, found = self._rank(fact_ids, top=None), np.full(len(fact_ids), np.nan)
@@ -150,7 +150,7 @@ class Explainer:
             fields["labels"]["top_answer_without"] = None if stands is None else stands.top_label
             if after is not None and stands is not None:
                 fields["probability_without"] = stands.probability
-                fields["score_without"] = stands.score
+                fields["score_without"] = None if np.isnan(stands.score) else stands.score
                 fields["top_answer_without"] = stands.top_answer
                 fields["top_answer_changes"] = bool(after["top"][index] != top)
             if ranked.predicted is not None and np.isfinite(ranked.predicted[index]):
@@ -171,12 +171,15 @@ class Explainer:
             raise WhereofError("no training fact shares an entity or the relation with it")
         return adjacent
 
-    def _filtered(self, adjacent: FactIds) -> FactIds:
-        asked = self.scored.prediction
-        wanted = filter_facts(self.trained, asked, adjacent, self.options, self.aim.rival)
+    def _filtered(self) -> FactIds:
+        """The facts to rank: those that pass the filters, of adjacent ones or of all."""
+        asked, every = self.scored.prediction, self.method.ranks_all
+        given = np.arange(self.trained.dataset.n_facts) if every else self._adjacent()
+        wanted = filter_facts(self.trained, asked, given, self.options, self.aim.rival)
         if not len(wanted):
+            kind = "" if every else "adjacent "
             raise WhereofError(
-                f"none of the {len(adjacent)} adjacent facts passes the filters; "
+                f"none of the {len(given)} {kind}facts passes the filters; "
                 "choose another role, relation or entity"
             )
         return wanted
@@ -187,9 +190,9 @@ class Explainer:
         ranked = self.method.rank(self.scored, method.Sets.each(fact_ids), context)
         return replace(ranked, chosen=fact_ids[ranked.chosen])
 
-    def _stability(self, adjacent: FactIds) -> tuple[records.Joint, ...]:
+    def _stability(self) -> tuple[records.Joint, ...]:
         """The prediction without its strongest supporting facts."""
-        best = self._rank(self._filtered(adjacent), top=max(_STEPS), opposing=False).chosen
+        best = self._rank(self._filtered(), top=max(_STEPS), opposing=False).chosen
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
     def _remove(self, fact_ids: FactIds) -> records.Joint:
@@ -197,8 +200,9 @@ class Explainer:
         context = self.context
         if self.remover is not self.method:
             self.remover.check(self.trained)
-            prepared = method.prepare(self.remover, self.trained, [self.scored.prediction])
-            context = replace(context, prepared=prepared)
+            asked = self.scored.prediction
+            prepared = method.prepare(self.remover, self.trained, [asked], context)
+            context = replace(context, prepared=prepared[asked])
         sets = method.Sets.of([fact_ids, *fact_ids[:, None]])
         after = self.remover.remove(self.scored, sets, context)
         (stands,) = name_standings(self.trained, after.standings[:1])
@@ -230,8 +234,26 @@ class Explainer:
         return notes
 
 
+def _context(
+    scored: ScoredPrediction, options: ExplainOptions, *, standings: bool = True
+) -> method.Context:
+    """What options ask of a method."""
+    return method.Context(
+        method.Aim.of_options(scored, options.of, options.instead_of),
+        seed=options.seed,
+        top=options.top,
+        opposing=options.opposing,
+        exhaustive=options.exhaustive,
+        budget=RetrainingBudget.of(options.budget),
+        standings=standings,
+        sweep_epochs=options.sweep_epochs,
+        sweep_memory=options.sweep_memory,
+    )
+
+
 def explain_each(
     answer: Callable[[Explainer], _Answer],
+    standings: bool,
     trained: Trained,
     predictions: Iterable[Listed],
     options: ExplainOptions,
@@ -244,31 +266,38 @@ def explain_each(
     """
     _check(trained, options, threads)
     data, chosen = trained.dataset, method.get_method(options.method)
-    prepared: Arrays = {}
-    if chosen.prepares is not None:  # only then are all predictions read in advance
-        predictions, found = list(predictions), []
-        for listed in predictions:
-            with suppress(WhereofError):  # reported when it is explained
-                found.append(listed.find(trained, asks=options.asks))
-        prepared = method.prepare(chosen, trained, found, events)
     # Candidates copy their rows, so a list is looked up once, and `seen` once per relation.
     candidates_of = lru_cache(64)(partial(find_candidates, trained, wanted=options.candidates))
 
+    def find(listed: Listed) -> ScoredPrediction:
+        asked = listed.find(trained, asks=options.asks)
+        relation = asked.relation if options.candidates == "seen" else 0
+        return score_answer(trained, asked, candidates_of(asked.asks, relation))
+
+    prepared: Prepared | None = None
+    if chosen.prepares is not None:  # only then are all predictions read in advance
+        predictions = list(predictions)
+        contexts: dict[Prediction, method.Context] = {}
+        for listed in predictions:
+            with suppress(WhereofError):  # reported when it is explained
+                scored = find(listed)
+                contexts[scored.prediction] = _context(scored, options, standings=standings)
+        if contexts:  # which all ask for the same
+            context = next(iter(contexts.values()))
+            prepared = method.prepare(chosen, trained, list(contexts), context, events)
+
     def explain_one(listed: Listed) -> _Answer | Failed:
         try:
-            asked = listed.find(trained, asks=options.asks)
-            relation = asked.relation if options.candidates == "seen" else 0
-            scored = score_answer(trained, asked, candidates_of(asked.asks, relation))
-            return answer(Explainer(scored, options, prepared=prepared))
+            return answer(Explainer(find(listed), options, prepared=prepared))
         except WhereofError as error:
             return Failed(listed.line, listed.names(data), str(error))
 
     return in_order(explain_one, predictions, threads)
 
 
-explain_many = partial(explain_each, Explainer.explanation)
+explain_many = partial(explain_each, Explainer.explanation, True)
 """Explain predictions, as `explain_each` does."""
-rank_many = partial(explain_each, Explainer.ranking)
+rank_many = partial(explain_each, Explainer.ranking, False)
 """The same, but with only the ids of the facts."""
 
 

@@ -1,7 +1,7 @@
 """The interface of methods: how they estimate influence, what they need and what they can do."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from whereof.run.files import Arrays
 from whereof.types import FactIds, Numbers
 
 NEEDS = {"trace", "checkpoints", "recipe", "retraining", "sigmoid loss"}
-ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts", "budget"}
+ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts", "budget", "sweep"}
 """What a method can need, and be able to do; docs/add-a-method.md says what each means."""
 _CHUNK = 1 << 15
 """Number of facts whose changes are kept in memory at a time."""
@@ -83,6 +83,12 @@ class Context:
     """A `whereof.retrain` Case, for a method that needs retraining."""
     budget: RetrainingBudget = field(default_factory=RetrainingBudget)
     """How much to retrain, for a method with the ability `budget`."""
+    standings: bool = True
+    """Whether standings without the facts are wanted, if the method can estimate them."""
+    sweep_epochs: int | None = None
+    """Epochs to sweep, from the end of training, for a method with the ability `sweep`."""
+    sweep_memory: float = 1.0
+    """Gigabytes for the sweep."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +171,12 @@ class Method:
     """Whether its numbers are random, not influences."""
     same_answer: bool = False
     """Whether it considers only facts with the same answer in the same place."""
+    ranks_all: bool = False
+    """Whether it ranks all facts, not only adjacent ones."""
     nominates: bool = True
     """Whether `verified` retrains its strongest facts. False if it is slow, or finds no others."""
     prepares: str | None = None
-    """Whether `prepare` has work to do: once a `run`, or once for a list of `predictions`."""
+    """Whether `prepare` has work to do: once a `run`, or for each of the `predictions`."""
 
     @property
     def retrains(self) -> bool:
@@ -176,9 +184,17 @@ class Method:
         return "retraining" in self.needs
 
     def prepare(
-        self, trained: Trained, predictions: Sequence[Prediction], events: Events
+        self,
+        trained: Trained,
+        predictions: Sequence[Prediction],
+        events: Events,
+        context: Context,
     ) -> Arrays:
-        """Arrays that all estimates share. They are stored in the run and passed in the context."""
+        """Arrays that estimates share. They are stored in the run and passed in the context.
+
+        If `prepares` is `predictions`, array[i] belongs to prediction i, and an estimate gets
+        only its own part.
+        """
         return {}
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
@@ -236,25 +252,37 @@ def able_method(ability: str, name: str | None = None) -> Method:
 def standings_without(method: Method, scored: ScoredPrediction, sets: Sets) -> Standings:
     """(n_sets,) standings of a prediction without each set, by a method that removes groups."""
     method.check(scored.trained)
-    prepared = prepare(method, scored.trained, [scored.prediction])
-    context = Context(Aim.of_options(scored), prepared=prepared)
-    return method.remove(scored, sets, context).standings
+    context = Context(Aim.of_options(scored))
+    prepared = prepare(method, scored.trained, [scored.prediction], context)[scored.prediction]
+    return method.remove(scored, sets, replace(context, prepared=prepared)).standings
 
 
 def prepare(
     method: Method,
     trained: Trained,
     predictions: Sequence[Prediction],
+    context: Context,
     events: Events | None = None,
-) -> Arrays:
-    """What a method prepares; read from the run's store if it is there."""
+) -> dict[Prediction, Arrays]:
+    """What a method prepares for each prediction; read from the run's store if it is there."""
+    listener, distinct = events or Events(), list(dict.fromkeys(predictions))
     if method.prepares is None:
-        return {}
-    asked = sorted(map(repr, predictions)) if method.prepares == "predictions" else []
-    digest = blake2b("\n".join(asked).encode(), digest_size=8).hexdigest()
-    return trained.store.get(
-        f"{method.name}-{digest}", lambda: method.prepare(trained, predictions, events or Events())
-    )
+        return {prediction: {} for prediction in distinct}
+    if method.prepares == "run":
+        shared = trained.store.get(
+            f"{method.name}-run", lambda: method.prepare(trained, distinct, listener, context)
+        )
+        return dict.fromkeys(distinct, shared)
+
+    def make(missing: list[int]) -> list[Arrays]:
+        wanted = [distinct[i] for i in missing]
+        found = method.prepare(trained, wanted, listener, context)
+        return [{name: array[i] for name, array in found.items()} for i in range(len(wanted))]
+
+    how = (context.aim, context.standings, context.sweep_epochs)
+    digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in distinct)
+    keys = [f"{method.name}-{digest}" for digest in digests]
+    return dict(zip(distinct, trained.store.get_many(keys, make), strict=True))
 
 
 def rank_influences(

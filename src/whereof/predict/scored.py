@@ -88,6 +88,8 @@ class Trained:
     """(n_facts, trace width); None for a run without a trace."""
     read_checkpoints: Callable[[], Sequence[Checkpoint]] = tuple
     """Reads the checkpoints of training that were kept."""
+    n_trained: int | None = None
+    """Facts that it was trained on, over all epochs; None if that is not known."""
     store: Store = field(default_factory=Store, repr=False)
     """Stores what methods prepare."""
     backing: "Callable[[ScoredPrediction], Any] | None" = None

@@ -7,7 +7,7 @@ import mmap
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -206,13 +206,15 @@ def find_evaluations(folder: Path) -> list[Path]:
 
 
 class Store:
-    """Arrays that take long to compute, by key: the last in memory, all in the run's folder."""
+    """Arrays that take long to compute, by key: the last ones in memory, all in the run's folder.
+
+    Threads wait for each other.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._lock = folder, Lock()
         self._owner: object = None
-        self._key = ""
-        self._arrays: Arrays = {}
+        self._last: dict[str, Arrays] = {}
 
     def serves(self, owner: object) -> bool:
         """Whether it stores arrays of this owner; it belongs to the first one that asks."""
@@ -220,20 +222,34 @@ class Store:
         return self._owner is owner
 
     def get(self, key: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a key, computed on first use; threads wait for each other."""
-        with self._lock:
-            if key != self._key:
-                self._arrays, self._key = self._load(key, make), key
-            return self._arrays
+        """The arrays of a key, computed on first use."""
+        return self.get_many([key], lambda _: [make()])[0]
 
-    def _load(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+    def get_many(
+        self, keys: Sequence[str], make: Callable[[list[int]], list[Arrays]]
+    ) -> list[Arrays]:
+        """The arrays of each key; make: computes those at some positions, which are missing."""
+        with self._lock:
+            found = {key: self._last.get(key) or self._read(key) for key in keys}
+            missing = [at for at, key in enumerate(keys) if found[key] is None]
+            for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
+                found[keys[at]] = arrays
+                self._write(keys[at], arrays)
+            self._last = {key: arrays for key, arrays in found.items() if arrays is not None}
+            return [self._last[key] for key in keys]
+
+    def _read(self, key: str) -> Arrays | None:
         if self._folder is None:
-            return make()
+            return None
         path = self._folder / "prepared" / f"{key}.npz"
         with contextlib.suppress(OSError, ValueError, KeyError, BadZipFile), np.load(path) as file:
             return {name: file[name] for name in file.files}
-        arrays = make()
+        return None
+
+    def _write(self, key: str, arrays: Arrays) -> None:
+        if self._folder is None:
+            return
+        path = self._folder / "prepared" / f"{key}.npz"
         # A folder that cannot be written keeps nothing.
         with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as stream:
             np.savez(stream, **dict(arrays))  # type: ignore[arg-type]
-        return arrays

@@ -74,11 +74,16 @@ GRADIENT_DOT, GRADIENT_COS, TRACIN = GradientDot(), GradientCos(), TracIn()
 
 def gradient_of(scored: ScoredPrediction, aim: Aim) -> Numbers:
     """The gradient of what is explained, as a vector of all parameters."""
-    scorer, slopes = scored.trained.scorer, aim.slopes(scored)
+    return scored.trained.scorer.scale * pull_scores(scored, aim.slopes(scored))
+
+
+def pull_scores(scored: ScoredPrediction, slopes: Numbers) -> Numbers:
+    """The gradient of a weighted sum of the candidates' scores, as a vector of all parameters."""
+    scorer = scored.trained.scorer
     given, relation = np.array([scored.prediction.given]), np.array([scored.relation_row])
     out = np.zeros(scorer.entity_rows.size + scorer.relation_rows.size)
     size = float(np.abs(slopes).max(initial=0)) or 1.0
     # In single precision, the slope of a small probability may be rounded to 0.
     weights = (slopes / size).astype(scorer.entity_rows.dtype)[None, :]
     Jacobian(scorer, scored.candidates.ids, given, relation).pull(weights, as_rows(out, scorer))
-    return size * scorer.scale * out
+    return size * out

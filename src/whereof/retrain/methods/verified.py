@@ -30,6 +30,7 @@ class Verified(Method):
     )
     needs = frozenset({"recipe", "retraining"})
     can = frozenset({"contrast", "standings", "non-adjacent facts", "budget"})
+    ranks_all = True
 
     def check(self, trained: Trained) -> None:
         super().check(trained)
@@ -124,11 +125,9 @@ class Nominations:
         if method.same_answer:
             fact_ids = with_same_answer(trained, asked, fact_ids)
         fact_ids = np.sort(fact_ids)
-        context = replace(
-            context,
-            top=None if context.top is None else most,
-            prepared=prepare(method, trained, [asked], events),
-        )
+        context = replace(context, top=None if context.top is None else most)
+        prepared = prepare(method, trained, [asked], context, events)[asked]
+        context = replace(context, prepared=prepared)
         ranked = method.rank(scored, Sets.each(fact_ids), context)
         chosen = fact_ids[ranked.chosen]
         return cls(

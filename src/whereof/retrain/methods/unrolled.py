@@ -1,0 +1,220 @@
+"""The derivative through training: each fact's steps, carried forward to the trained model."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Advanced, Events, Note
+from whereof.explain.losses import as_rows
+from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, rank_influences
+from whereof.explain.methods.gradient import pull_scores
+from whereof.predict.prediction import Prediction
+from whereof.predict.scored import STANDING, ScoredPrediction, Trained
+from whereof.run.files import Arrays
+from whereof.training.problem import Problem
+from whereof.training.sweep import Adjoint, Sweep
+from whereof.types import FactIds, Numbers
+
+N_RIVALS = 3
+"""Number of other answers whose margins are swept, to estimate which one would win."""
+_GIGABYTE = 1 << 30
+
+
+class Unrolled(Method):
+    """One sweep backwards through training gives the influence of every fact.
+
+    The sweep carries the derivative of the prediction with respect to the state (rows and moments)
+    from the end of training to the start. The influence of a fact is the sum, over its steps, of
+    this derivative times the change that the step made.
+    """
+
+    name = "unrolled"
+    title = "Derivative through training"
+    citation = "Ilyas and Engstrom, MAGIC: Near-Optimal Data Attribution for Deep Learning, 2025"
+    needs = frozenset({"recipe"})
+    can = frozenset({"groups", "contrast", "standings", "non-adjacent facts", "sweep"})
+    prepares = "predictions"
+    ranks_all = True
+
+    def check(self, trained: Trained) -> None:
+        super().check(trained)
+        if trained.n_trained is None:
+            raise WhereofError(
+                "method unrolled replays training, and how this run was trained is not known; "
+                "train one with whereof, or choose another method"
+            )
+        if trained.config.optimizer == "adam":
+            raise WhereofError(
+                "method unrolled does not support optimizer adam; train with adagrad, sgd or "
+                "adam-lazy, or choose another method"
+            )
+
+    def prepare(
+        self, trained: Trained, predictions: Sequence[Prediction], events: Events, context: Context
+    ) -> Arrays:
+        """Changes of what is explained, of the standing and of the margins to rivals, by fact."""
+        scored = [trained.score(prediction) for prediction in predictions]
+        rivals = [find_rivals(each) if context.standings else [] for each in scored]
+        n_rivals = min(map(len, rivals))
+        columns = [
+            (each, slopes)
+            for each, others in zip(scored, rivals, strict=True)
+            for slopes in (
+                quantity_slopes(each, context.aim),
+                *((quantity_slopes(each, Aim("probability")),) if context.standings else ()),
+                *(quantity_slopes(each, Aim("log_ratio", other)) for other in others[:n_rivals]),
+            )
+        ]
+        found, differs = _sweep(trained, columns, events, context)
+        changes = found.reshape(len(scored), -1, found.shape[-1])
+        return {
+            "changes": changes.astype(np.float32),
+            "rivals": np.array([others[:n_rivals] for others in rivals], np.int64),
+            "differs": np.full(len(scored), differs),
+        }
+
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        return self._influences(scored, Sets.each(fact_ids), context)
+
+    def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
+        every = scored.trained.everyone[scored.prediction.asks].ids
+        if not np.array_equal(scored.candidates.ids, every):
+            what = f"method unrolled requires all {scored.prediction.asks}s as candidates"
+            raise WhereofError(f"{what}; leave out candidates")
+        if len(context.prepared["changes"]) > 1:
+            return super().rank(scored, sets, context)
+        return rank_influences(self._influences(scored, sets, context), context)
+
+    def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
+        """The effect of removing each set: the changes of its facts add up in the log-odds."""
+        changes, rivals = context.prepared["changes"], context.prepared["rivals"]
+        without = np.zeros(len(sets), STANDING)
+        falls = _sums(changes[1], sets)
+        without["probability"] = 1 / (1 + np.exp(falls - log_odds(scored)))
+        without["score"] = np.nan
+        if scored.trained.config.rated:
+            without["score"] = scored.scores[scored.place] - falls * scored.trained.scorer.scale
+        places = scored.candidates.places[rivals]
+        margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
+        margins = margins[:, None] - np.array([_sums(each, sets) for each in changes[2:]])
+        above = scored.contenders > scored.plain_scores[scored.place]
+        above[places] = False
+        without["rank"] = 1 + above.sum() + (margins < 0).sum(axis=0)
+        without["top"] = scored.target
+        if len(rivals):
+            strongest = margins.argmin(axis=0)
+            lost = margins[strongest, np.arange(len(sets))] < 0
+            without["top"] = np.where(lost, rivals[strongest], scored.target)
+        without["top_released"] = without["top"]
+        return Removed(self._influences(scored, sets, context), without)
+
+    def _influences(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Numbers:
+        """(n_sets,) change of what is explained, from the changes that were swept."""
+        falls, aim = _sums(context.prepared["changes"][0], sets), context.aim
+        if is_linear(scored, aim):
+            return falls * scored.trained.scorer.scale
+        if aim.of == "loss" and scored.trained.config.loss == "sigmoid":
+            score = scored.plain_scores[scored.place]
+            return np.asarray(np.logaddexp(0, falls - score) - np.logaddexp(0, -score))
+        odds = log_odds(scored)
+        if aim.of == "loss":
+            return np.asarray(np.logaddexp(0, falls - odds) - np.logaddexp(0, -odds))
+        return np.asarray(1 / (1 + np.exp(-odds)) - 1 / (1 + np.exp(falls - odds)))
+
+
+UNROLLED = Unrolled()
+
+
+def is_linear(scored: ScoredPrediction, aim: Aim) -> bool:
+    """Whether what is explained is a score, or a difference of scores."""
+    return scored.trained.config.rated or aim.rival is not None or aim.of == "score"
+
+
+def quantity_slopes(scored: ScoredPrediction, aim: Aim) -> Numbers:
+    """(n_candidates,) derivative by every score of what is swept for an aim.
+
+    It is linear in the scores, or the log-odds of the answer: training changes it more evenly than
+    a probability, which is then computed from it.
+    """
+    place, slopes = scored.place, np.zeros(len(scored.scores))
+    slopes[place] = 1
+    if aim.rival is not None:
+        slopes[scored.candidates.places[aim.rival]] -= 1
+    elif not (
+        is_linear(scored, aim) or (aim.of == "loss" and scored.trained.config.loss == "sigmoid")
+    ):
+        others = np.delete(scored.plain_scores, place)
+        shares = np.exp(others - others.max())
+        slopes -= np.insert(shares / shares.sum(), place, 0.0)
+    return slopes
+
+
+def log_odds(scored: ScoredPrediction) -> float:
+    """log p / (1 - p) of the answer."""
+    others = np.delete(scored.plain_scores, scored.place)
+    top = others.max()
+    return float(scored.plain_scores[scored.place] - top - np.log(np.exp(others - top).sum()))
+
+
+def find_rivals(scored: ScoredPrediction) -> list[int]:
+    """The strongest new answers other than the prediction."""
+    contenders = scored.contenders.copy()
+    contenders[scored.place] = -np.inf
+    order = np.argsort(-contenders, kind="stable")[:N_RIVALS]
+    found: list[int] = scored.candidates.ids[order[np.isfinite(contenders[order])]].tolist()
+    return found
+
+
+def _sums(changes: NDArray[np.float32], sets: Sets) -> Numbers:
+    """(n_sets,) sum of the changes of every set's facts."""
+    numbers = np.repeat(np.arange(len(sets)), np.diff(sets.bounds))
+    found = np.bincount(numbers, changes[sets.fact_ids], minlength=len(sets))
+    return np.asarray(found, np.float64)
+
+
+def _sweep(
+    trained: Trained,
+    columns: Sequence[tuple[ScoredPrediction, Numbers]],
+    events: Events,
+    context: Context,
+) -> tuple[Numbers, bool]:
+    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
+    assert trained.n_trained is not None
+    problem, scorer, n_facts = Problem.of(trained.dataset, trained.config), trained.scorer, 0
+    epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
+    n_swept = None if epochs is None else min(epochs * len(problem.facts), trained.n_trained)
+    sweep = Sweep(problem, trained.n_trained, n_swept, memory=memory, threads=os.cpu_count() or 1)
+    at_once = max(memory // (2 * problem.row_bytes), 1)
+    n_rounds = -(-len(columns) // at_once)
+    n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
+    found, differs = [], False
+
+    def advanced(n_more: int) -> None:
+        nonlocal n_facts
+        n_facts += n_more
+        events.emit(Advanced(min(n_facts, n_total), n_total, "facts swept"))
+        if events.should_stop():
+            raise Interrupted("interrupted; nothing of the sweep is kept")
+
+    for part in np.array_split(np.arange(len(columns)), n_rounds):
+        rows = [as_rows(pull_scores(*columns[at]), scorer) for at in part]
+        final = Adjoint(
+            np.stack([each.entity_rows for each in rows]),
+            np.stack([each.relation_rows for each in rows]),
+        )
+        influence, replayed = sweep.run(final, advanced)
+        same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
+        differs = differs or not all(same)
+        found.append(influence)
+    if differs:
+        events.emit(Note(_DIFFERS))
+    return np.concatenate(found), differs
+
+
+_DIFFERS = (
+    "replaying the training gives other rows than the stored run, for example because the "
+    "processor is another; influences are those of the replay"
+)

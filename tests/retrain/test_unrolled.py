@@ -1,0 +1,149 @@
+"""Method unrolled: its numbers are close to those of retraining where training is steady."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whereof
+from whereof.evaluate.statistics import spearman
+from whereof.explain.explain import find_scored
+from whereof.explain.method import Aim, Context, Sets, get_method, prepare
+from whereof.explain.options import ExplainOptions
+from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
+
+STEADY = {"model": "distmult", "dim": 10, "accumulator": 0.1, "optimizer": "adagrad", "rate": 0.1}
+FACT = ("brazil", "commonbloc1", "israel")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    out = tmp_path_factory.mktemp("unrolled") / "run"
+    return whereof.train("nations", out=out, **STEADY, epochs=3, precision="float64", init=0.3)
+
+
+def test_influences_are_those_of_retraining(run: whereof.Run) -> None:
+    fact_ids = np.arange(0, run.dataset.n_facts, 40)
+    scored = find_scored(run._trained, FACT, ExplainOptions())
+    method, context = get_method("unrolled"), Context(Aim("probability"))
+    prepared = prepare(method, run._trained, [scored.prediction], context)[scored.prediction]
+    context = replace(context, prepared=prepared)
+    estimated = method.estimate(scored, fact_ids, context)
+    control, *without = run.retrain([[fact] for fact in fact_ids], [FACT])
+    before = control.standings[0].probability
+    true = np.array([before - each.standings[0].probability for each in without])
+    assert spearman(estimated, true) > 0.97
+    strongest = np.abs(true) > 0.2 * np.abs(true).max()
+    assert np.median(estimated[strongest] / true[strongest]) == pytest.approx(1, abs=0.15)
+
+
+def test_explanations_list_facts_that_are_not_adjacent(run: whereof.Run) -> None:
+    found = run.explain(*FACT, method="unrolled", top=None)
+    assert len(found.facts) == run.dataset.n_facts > found.n_adjacent
+    distant = [fact for fact in found.facts if fact.role == "none"]
+    assert len(distant) == run.dataset.n_facts - found.n_adjacent
+    assert any(fact.influence for fact in distant)
+    first = found.facts[0]
+    before = found.prediction.probability
+    assert first.probability_without == pytest.approx(before - first.influence)
+
+
+def test_a_second_question_reads_what_was_swept(run: whereof.Run) -> None:
+    asked = ("uk", "embassy", "usa")
+    first = run.explain(*asked, method="unrolled")
+    again = whereof.Run.open(run.path)
+    stored = {file: file.stat().st_mtime_ns for file in (run.path / "prepared").iterdir()}
+    assert again.explain(*asked, method="unrolled").facts == first.facts
+    assert stored == {file: file.stat().st_mtime_ns for file in (run.path / "prepared").iterdir()}
+
+
+def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:
+    asked = [("uk", "embassy", "usa"), ("china", "embassy", "ussr")]
+    many = list(run.explain_many(asked, method="unrolled", top=5))
+    for names, found in zip(asked, many, strict=True):
+        alone = run.explain(*names, method="unrolled", top=5)
+        assert [fact.fact_id for fact in alone.facts] == [fact.fact_id for fact in found.facts]
+
+
+def test_changes_of_a_set_add_up_in_the_log_odds(run: whereof.Run) -> None:
+    found = run.explain(*FACT, method="unrolled", top=3, stability=True)
+    assert found.stability is not None
+    single, three = found.stability[0], found.stability[1]
+    assert single.influence == pytest.approx(found.facts[0].influence)
+    scored = find_scored(run._trained, FACT, ExplainOptions())
+    odds = log_odds(scored)
+    falls = [odds - np.log(p / (1 - p)) for p in (it.probability_without for it in found.facts)]
+    assert three.probability == pytest.approx(1 / (1 + np.exp(sum(falls) - odds)))
+
+
+def test_the_winner_comes_from_the_margins(run: whereof.Run) -> None:
+    """A set that closes the margin to the strongest rival hands it the top answer."""
+    scored = find_scored(run._trained, (*FACT[:2], None), ExplainOptions())
+    method, context = get_method("unrolled"), Context(Aim("probability"))
+    prepared = prepare(method, run._trained, [scored.prediction], context)[scored.prediction]
+    context, rival = replace(context, prepared=prepared), find_rivals(scored)[0]
+    margins = prepared["changes"][2]
+    strongest = np.argsort(-margins)
+    places = scored.candidates.places
+    margin = scored.plain_scores[scored.place] - scored.plain_scores[places[rival]]
+    n = int(np.searchsorted(np.cumsum(margins[strongest]), margin)) + 1
+    sets = Sets.of([np.sort(strongest[: n + 3]), strongest[:0]])
+    without = method.remove(scored, sets, context).standings
+    assert without["top"][0] != scored.target
+    assert without["top"][1] == scored.target
+    assert without["rank"].tolist()[1] == 1
+    assert without["probability"][1] == pytest.approx(scored.probability)
+
+
+@pytest.mark.parametrize("of", ["probability", "loss", "score"])
+def test_slopes_are_those_of_the_quantity(run: whereof.Run, of: str) -> None:
+    scored = find_scored(run._trained, FACT, ExplainOptions())
+    slopes, step = quantity_slopes(scored, Aim(of)), 1e-6
+
+    def quantity(scores: np.ndarray) -> float:
+        if of == "score":
+            return float(scores[scored.place])
+        others = np.delete(scores, scored.place)
+        return float(scores[scored.place] - np.log(np.exp(others).sum()))
+
+    for place in range(len(slopes)):
+        change = step * (np.arange(len(slopes)) == place)
+        sides = [quantity(scored.plain_scores + sign * change) for sign in (1, -1)]
+        assert (sides[0] - sides[1]) / (2 * step) == pytest.approx(slopes[place], abs=1e-6)
+
+
+def test_the_last_epochs_are_a_screen(run: whereof.Run) -> None:
+    whole = run.explain(*FACT, method="unrolled", top=None)
+    last = run.explain(*FACT, method="unrolled", top=None, sweep_epochs=1)
+    assert last.facts[0].fact_id in {fact.fact_id for fact in whole.facts[:10]}
+    assert [fact.influence for fact in last.facts] != [fact.influence for fact in whole.facts]
+
+
+def test_a_run_whose_training_is_unknown_is_refused(run: whereof.Run) -> None:
+    unknown = replace(run._trained, n_trained=None)
+    with pytest.raises(whereof.WhereofError, match="how this run was trained is not known"):
+        get_method("unrolled").check(unknown)
+
+
+def test_candidates_must_be_complete(run: whereof.Run) -> None:
+    with pytest.raises(whereof.WhereofError, match="requires all objects as candidates"):
+        run.explain(*FACT, method="unrolled", candidates="israel,usa")
+
+
+def test_ratings(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = [
+        f"u{u}\ti{i}\t{rng.integers(1, 6)}" for u in range(12) for i in range(8) if (u + i) % 3
+    ]
+    data = tmp_path / "ratings.tsv"
+    data.write_text("user\titem\trating\n" + "\n".join(lines))
+    run = whereof.train(
+        data, out=tmp_path / "run", dim=4, epochs=20, rate=0.05, precision="float64"
+    )
+    found = run.explain("u0", "i1", method="unrolled", top=None)
+    first = max(found.facts, key=lambda fact: abs(fact.influence))
+    verdict = run.verify("u0", "i1", facts=[first.fact_id], method="unrolled")
+    actual = verdict.before.score - verdict.actual.score
+    assert np.sign(first.influence) == np.sign(actual)
+    assert first.score_without == pytest.approx(found.prediction.score - first.influence)
