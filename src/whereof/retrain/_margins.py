@@ -1,6 +1,7 @@
 """Predicted margins of an answer over its rivals after facts are removed together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,12 +34,11 @@ class Margins:
         self, scored: ScoredPrediction, method: Method, rivals: Sequence[int], events: Events
     ) -> None:
         self._scored, self._method = scored, method
+        contexts = [Context(Aim("log_ratio", rival)) for rival in rivals]
+        asked = scored.prediction
+        prepared = [prepare(method, scored.trained, [asked], it, events)[asked] for it in contexts]
         self._contexts = [
-            Context(
-                Aim("log_ratio", rival),
-                prepared=prepare(method, scored.trained, [scored.prediction], events),
-            )
-            for rival in rivals
+            replace(it, prepared=each) for it, each in zip(contexts, prepared, strict=True)
         ]
         self.fact_ids = self._pool(rivals)
         self._estimates = np.zeros((scored.trained.dataset.n_facts, len(rivals)))
