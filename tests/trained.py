@@ -4,6 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import whereof
 
 FAST: dict[str, Any] = {
@@ -33,6 +35,31 @@ def train_ratings(folder: Path, epochs: int) -> whereof.Run:
     (folder / "ratings.tsv").write_text("".join(lines))
     settings = {"columns": "1,2", "rating": "3", "model": "mf-biased", "dim": 1, "l2": 0}
     return whereof.train(folder / "ratings.tsv", out=folder / "run", epochs=epochs, **settings)
+
+
+def train_copies(folder: Path) -> whereof.Run:
+    """Four relations that say the same. Of the first, one fact is missing: e0 r0 e5."""
+    rng = np.random.default_rng(5)
+    pairs = [(s, o) for s in range(12) for o in range(12) if s != o and rng.random() < 0.2]
+    facts = [f"e{s}\tr{r}\te{o}\n" for s, o in pairs for r in range(4)]
+    facts.remove("e0\tr0\te5\n")
+    (folder / "facts.tsv").write_text("".join(facts))
+    return whereof.train(
+        folder / "facts.tsv",
+        out=folder / "run",
+        model="complex",
+        dim=16,
+        inverse=True,
+        n3=0.0,
+        optimizer="adagrad",
+        rate=0.1,
+        accumulator=0.0,
+        epochs=20,
+        valid_fraction=0,
+        test_fraction=0,
+        validate_every=0,
+        patience=0,
+    )
 
 
 def outcome(run: Path) -> dict[str, str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trained import train
+from trained import train, train_copies
 
 import whereof
 from explain.helpers import check_close, names_of, random_asks, random_run
@@ -192,3 +192,18 @@ def test_ratings_are_without_probabilities_here_too(tmp_path: Path) -> None:
     assert found.without.probability is None
     assert {joint.probability for joint in found.stability} <= {None}
     assert {path.probability_without for path in found.graph.paths} <= {None}
+
+
+def test_listed_facts_between_the_same_entities_are_removed_together(tmp_path: Path) -> None:
+    run = train_copies(tmp_path)
+    found = run.explain("e0", "r0", "e5", of="score", top=4)
+    alone = {fact.fact_id: fact.influence for fact in found.facts}
+    copies = [fact for fact in found.facts if (fact.subject, fact.object) == ("e0", "e5")]
+    assert len(copies) == 3
+    (group,) = found.groups
+    assert group.fact_ids == tuple(fact.fact_id for fact in copies)
+    same = run.explain("e0", "r0", "e5", of="score", without=list(group.fact_ids)).without
+    assert same == group
+    assert group.influence > 1.5 * max(alone[fact] for fact in group.fact_ids)
+    assert "3 facts are between e0 and e5" in found._repr_html_()
+    assert run.explain("e0", "r0", "e5", of="score", opposing=True).groups == ()

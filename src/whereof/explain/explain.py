@@ -1,6 +1,7 @@
 """Explain predictions: rank their facts and name them."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +32,10 @@ PARTS = ("subject", "relation", "object", "rival")
 """Parts of a prediction that a fact can share; the rival is the other answer of a contrast."""
 _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
+_GROUPED, _MOST_GROUPS = 20, 2
+"""Number of listed facts, and of groups between the same two entities, that are looked at."""
+_MUCH_MORE = 1.5
+"""Facts may hide each other if together they do this many times what the strongest does alone."""
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
@@ -102,22 +107,43 @@ class Explainer:
         ranked = self._rank(only, top=top)
         if any(getattr(options, name) is not None for name in _FILTERS):
             ranked = replace(ranked, totals=None)  # others support the prediction too
+        facts = self.name_facts(ranked)
         return Explanation(
             prediction=name_prediction(self.scored),
             method=options.method,
             of=self.aim.of,
             n_adjacent=len(adjacent),
-            facts=self.name_facts(ranked),
+            facts=facts,
             contrast=self._contrast(),
             without=self._remove(group) if len(group) else None,
             stability=self._stability() if options.stability else None,
             graph=find_graph(self.scored, self.method, self.context, self.name_facts)
             if options.graph
             else None,
+            groups=self._groups(facts[:_GROUPED]),
             estimate=not self.method.retrains,
             notes=(*self._notes(), *ranked.notes),
             seconds=time.perf_counter() - start,
         )
+
+    def _groups(self, facts: Sequence[ExplainedFact]) -> tuple[records.Joint, ...]:
+        """Listed facts between the same two entities that do much more together than alone."""
+        if self.options.without is not None or self.options.opposing:
+            return ()
+        try:
+            self.remover.check(self.trained)
+        except WhereofError:
+            return ()
+        between = defaultdict[frozenset[str], list[ExplainedFact]](list)
+        for fact in facts:
+            between[frozenset([fact.subject, fact.object])].append(fact)
+        groups = sorted((each for each in between.values() if len(each) > 1), key=len, reverse=True)
+        found = []
+        for group in groups[:_MOST_GROUPS]:
+            joint = self._remove(np.array([fact.fact_id for fact in group], np.int64))
+            if joint.influence > _MUCH_MORE * max(fact.influence for fact in group):
+                found.append(joint)
+        return tuple(found)
 
     def ranking(self) -> method.Ranked:
         """The ids of the facts, without their names, which take longer than ranking."""

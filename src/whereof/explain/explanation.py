@@ -148,6 +148,8 @@ class Explanation:
     stability: tuple[Joint, ...] | None = None
     """The prediction without its 1, 3 and 10 strongest supporting facts, as far as they exist."""
     graph: Graph | None = None
+    groups: tuple[Joint, ...] = ()
+    """Listed facts between the same two entities, which may replace each other, together."""
     estimate: bool = True
     """Whether the influences are estimates, which no retraining has confirmed."""
     seeds: SeedAgreement | None = None

@@ -43,7 +43,7 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
             verb, remedy = "opposes", "leave out --opposing for those that support"
         n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
         show(out, f"no fact {verb} it, of {n_adjacent}; {remedy}")
-    show(out, *explanation.notes)
+    show(out, *explanation.notes, *groups_text(explanation))
     if explanation.seeds is not None:
         show(out, agreement_text(explanation))
     for table in _joint_tables(explanation, page=False):
@@ -56,7 +56,7 @@ def explanation_html(explanation: Explanation) -> str:
     """A heading and a table of the facts, for notebooks."""
     facts = replace(facts_table(explanation, ids=False), most=50)
     parts = [
-        ("paragraphs", explanation.notes),
+        ("paragraphs", [*explanation.notes, *groups_text(explanation)]),
         ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
     ]
     return html.page(parts, title=names.prediction_text(explanation), template="notebook")
@@ -69,6 +69,7 @@ def explanation_page(explanation: Explanation) -> str:
         ("paragraphs", [names.stands_text(explanation), *filter(None, [said])]),
         ("items", list(_about(explanation))),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
+        ("paragraphs", [*groups_text(explanation)]),
         ("paragraphs", [agreement_text(explanation)] if explanation.seeds else []),
         ("heading", "Graph"),
         ("drawing", explanation_svg(explanation)),
@@ -274,6 +275,22 @@ def first_fact_text(explanation: Explanation) -> str:
         change = "is estimated to change" if explanation.estimate else "changes"
         said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
     return f"Without the first fact, {said}."
+
+
+def groups_text(explanation: Explanation) -> Iterator[str]:
+    """Listed facts between the same two entities, which may hide each other."""
+    by_id = {fact.fact_id: fact for fact in explanation.facts}
+    for group in explanation.groups:
+        facts = [by_id[fact_id] for fact_id in group.fact_ids]
+        ends = [names.label_of(facts[0], place) for place in ("subject", "object")]
+        together, alone = group.influence, max(fact.influence for fact in facts)
+        yield (
+            f"{len(facts)} facts are between {' and '.join(ends)} (ids "
+            f"{', '.join(map(str, group.fact_ids))}): estimated influence "
+            f"{units.show(together, 'influence')} together, at most "
+            f"{units.show(alone, 'influence')} alone. Each may hide what the others do; "
+            "`whereof smallest` checks this by retraining."
+        )
 
 
 def confirmation_text(explanation: Explanation) -> str:
