@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from whereof.training.trainer import Trainer
 from whereof.types import Numbers
 
 _PHASE_REACH = 1e-5
-"""Queries are quadratic, so that a central difference is exact over any distance; angles are not:
-they are swept in double precision, over a short distance."""
 
 
 @dataclass(frozen=True)
@@ -61,40 +59,68 @@ class Sweep:
         n_predictions, replayed = len(final.entities), _Replay(self)
         shares = np.array_split(np.arange(n_predictions), min(self.threads, n_predictions))
         hands = [_Hand(self, replayed, final, slice(it[0], it[-1] + 1)) for it in shares]
-        segments, trained = replayed.segments(), list[Parameters]()
-        if self.n_swept is not None:
-            first = len(segments)
-            while first and sum(segments[first:]) < self.n_swept:
-                first -= 1
-            for n_facts in segments[:first]:
-                replayed.advance(n_facts)
-            segments = segments[first:]
+        trained = list[Parameters]()
         with ThreadPoolExecutor(len(hands)) as pool:
 
-            def back(segments: list[int]) -> None:
-                """Sweep over the segments that follow the current state, the last one first."""
-                if len(segments) == 1:
-                    replayed.log_segment(segments[0])
-                    if not trained:
-                        trained.append(replayed.parameters())
-                    list(pool.map(_Hand.sweep, hands))
-                    advanced(segments[0])
-                    return
-                size = math.ceil(len(segments) / replayed.n_kept)
-                groups = [segments[at : at + size] for at in range(0, len(segments), size)]
-                kept = []
-                for group in groups:
-                    state = replayed.snapshot()
-                    kept.append({name: np.array(array) for name, array in state.items()})
-                    for n_facts in group if group is not groups[-1] else ():
-                        replayed.advance(n_facts)
-                for group in reversed(groups):
-                    replayed.restore(kept.pop())
-                    back(group)
+            def sweep(n_facts: int) -> None:
+                replayed.log_segment(n_facts)
+                if not trained:
+                    trained.append(replayed.parameters())
+                list(pool.map(_Hand.sweep, hands))
+                advanced(n_facts)
 
-            back(segments)
+            go_back(replayed, self.n_swept, sweep)
         influence = np.concatenate([hand.influence for hand in hands], axis=1)
         return np.ascontiguousarray(influence.T), trained[0]
+
+
+class Replay(Protocol):
+    """Training that is done again, in segments."""
+
+    n_kept: int
+    """Number of states that memory has room for."""
+
+    def segments(self) -> list[int]:
+        """The facts of each segment of training, in order."""
+
+    def advance(self, n_facts: int) -> int:
+        """Train on a segment."""
+
+    def keep(self) -> dict[str, Any]:
+        """A copy of the current state."""
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Continue from a kept state."""
+
+
+def go_back(replayed: Replay, n_swept: int | None, sweep: Callable[[int], None]) -> None:
+    """Call `sweep` with the facts of each segment, the last one first, at the state before it.
+
+    n_swept: facts to sweep over at least, from the end of training; None for all.
+    """
+    segments = replayed.segments()
+    first = 0 if n_swept is None else len(segments)
+    while first and sum(segments[first:]) < (n_swept or 0):
+        first -= 1
+    for n_facts in segments[:first]:
+        replayed.advance(n_facts)
+
+    def back(segments: list[int]) -> None:
+        if len(segments) == 1:
+            sweep(segments[0])
+            return
+        size = math.ceil(len(segments) / replayed.n_kept)
+        groups = [segments[at : at + size] for at in range(0, len(segments), size)]
+        kept = []
+        for group in groups:
+            kept.append(replayed.keep())
+            for n_facts in group if group is not groups[-1] else ():
+                replayed.advance(n_facts)
+        for group in reversed(groups):
+            replayed.restore(kept.pop())
+            back(group)
+
+    back(segments[first:])
 
 
 class _Replay(Trainer):
@@ -137,6 +163,9 @@ class _Replay(Trainer):
             left -= epoch
         return found
 
+    def keep(self) -> dict[str, Any]:
+        return {name: np.array(array) for name, array in self.snapshot().items()}
+
     def log_segment(self, n_facts: int) -> None:
         """Train on a segment and log it."""
         self.log.size[0] = 0
@@ -156,7 +185,7 @@ class _Hand:
     """Sweeps for a share of the predictions, in a thread of its own."""
 
     def __init__(self, sweep: Sweep, replayed: _Replay, final: Adjoint, share: slice) -> None:
-        problem, tables, real = sweep.problem, replayed.tables, _precision(sweep.problem)
+        problem, tables, real = sweep.problem, replayed.tables, difference_of(sweep.problem)[0]
         self._replay, self._finite = replayed, sweep.finite
         self._model = (
             row_function(problem.model.query, 3, real.name),
@@ -180,8 +209,15 @@ class _Hand:
         sweep_back(self._model, work, done._block, at, done.log, adjoint, self._finite, influence)
 
 
-def _precision(problem: Problem) -> np.dtype[Any]:
-    return np.dtype("float64" if problem.model.relation_phases else problem.config.precision)
+def difference_of(problem: Problem) -> tuple[np.dtype[Any], float]:
+    """Precision of a sweep, and how far its central differences reach, as a share of the vectors.
+
+    Queries are quadratic, so that a central difference is exact over any distance; angles are not:
+    they are swept in double precision, over a short distance.
+    """
+    if problem.model.relation_phases:
+        return np.dtype("float64"), _PHASE_REACH
+    return np.dtype(problem.config.precision), 1.0
 
 
 def _state_adjoint(rows: Numbers, state_width: int, real: Any) -> Numbers:
@@ -194,7 +230,7 @@ def _state_adjoint(rows: Numbers, state_width: int, real: Any) -> Numbers:
 
 def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepScratch:
     """Allocate working memory for an update."""
-    rule, draw, real = problem.rule, problem.draw, _precision(problem)
+    rule, draw, (real, reach) = problem.rule, problem.draw, difference_of(problem)
     batch, n_candidates = rule.batch_size, 1 + max(draw.objects[2], draw.subjects[2])
 
     def slots(side: Side, most: int) -> Slots:
@@ -242,5 +278,5 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
         ds=np.zeros((2, widths[0]), real),
         dr=np.zeros((2, widths[1]), real),
         along=np.zeros(max(widths), real),
-        reach=_PHASE_REACH if problem.model.relation_phases else 1.0,
+        reach=reach,
     )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from whereof.retrain.cuda.card import Card, Grid, Limits
 
-_KERNELS = ("draw", "train", "settle")
+_KERNELS = ("draw", "train", "settle", "prepare", "sweep")
 MARKERS = """
 #define ON_CPU
 #include <pthread.h>
@@ -72,6 +72,10 @@ static void *work(void *given) {
   if (w.kernel == 0) draw(fleet, (int)w.a[1]);
   if (w.kernel == 1) train(fleet, (int)w.a[1], (int)w.a[2]);
   if (w.kernel == 2) settle(fleet);
+#ifdef SWEPT
+  if (w.kernel == 3) prepare(fleet, (int)w.a[1], (int)w.a[2]);
+  if (w.kernel == 4) sweep(fleet, (int)w.a[1], (int)w.a[2]);
+#endif
   return 0;
 }
 

@@ -67,6 +67,7 @@ class Fleet:
         removed: Sequence[FactIds],
         *,
         tracked: bool = False,
+        log: Sizes | None = None,
         layout: Layout | None = None,
         prefix: NDArray[np.int64] | None = None,
         state: PrefixState | None = None,
@@ -75,7 +76,7 @@ class Fleet:
         self.sizes = Sizes.of(problem)
         holds = not (tracked and problem.rule.deferred)  # held rows are not booked as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
-        self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked))
+        self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked, log=log))
         self.timeline = problem.timeline()
         self._epoch, self.chunk = -1, range(0)
         self._prefix, self._n_split = prefix, self.n_models if prefix is None else 1
@@ -107,13 +108,13 @@ class Fleet:
         self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
         self.arrays |= {"first": start, "epoch": epoch if self.problem.config.redraw else 0}
         block = (_DRAW_THREADS, draw_bytes(self.problem))
-        self._launch("draw", min(n_steps, 1 << 16), np.int32(n_steps), block=block)
+        self.launch("draw", min(n_steps, 1 << 16), np.int32(n_steps), block=block)
 
     def advance(self, start: int, stop: int) -> None:
         """Train all models that have split on the facts at positions of the entered chunk."""
         n_directions, first = self.problem.n_directions, self.chunk.start
         span = (np.int32((at - first) * n_directions) for at in (start, stop))
-        self._launch("train", self._n_split, *span)
+        self.launch("train", self._n_split, *span)
 
     def train(self, n_facts: int, seconds: float) -> Iterator[tuple[int, float]]:
         """Train on `n_facts` facts, over all epochs, in stretches of about `seconds`.
@@ -158,7 +159,7 @@ class Fleet:
     def settle(self) -> None:
         """Apply pending drift to all rows after training."""
         if self.problem.rule.deferred:
-            self._launch("settle", self.n_models)
+            self.launch("settle", self.n_models)
 
     def rows(self, model: int) -> Parameters:
         """The rows of a model, after `settle`."""
@@ -174,14 +175,22 @@ class Fleet:
         found: NDArray[Any] = array.get(order="C") if hasattr(array, "get") else array.copy()
         return np.ascontiguousarray(found)
 
-    def _launch(
-        self, name: str, blocks: int, *arguments: Any, block: tuple[int, int] | None = None
+    def launch(
+        self,
+        name: str,
+        blocks: int,
+        *arguments: Any,
+        block: tuple[int, int] | None = None,
+        kernels: Any = None,
     ) -> None:
-        """Start a kernel; block: threads and bytes of shared memory, else those of the layout."""
+        """Start a kernel of the fleet, or of others that read the same arrays.
+
+        block: threads and bytes of shared memory, else those of the layout.
+        """
         threads, shared = block or (self.layout.threads, self.layout.shared_bytes)
         card, found = self.card, (0 if it is None else it for it in self.arrays.values())
         fields = [it if isinstance(it, int) else card.address(it) for it in found]
         # The record must live as long as the launch that reads it.
         self._record = card.xp.asarray(np.array(fields, np.uint64))
         first = np.uint64(card.address(self._record))
-        card.launch(self.kernels, name, (blocks, threads, shared), (first, *arguments))
+        card.launch(kernels or self.kernels, name, (blocks, threads, shared), (first, *arguments))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whereof.errors import WhereofError
 from whereof.retrain.cuda.card import Limits, unfit
 from whereof.training.optimizers import MOMENTS
 from whereof.training.problem import Problem
@@ -65,6 +66,10 @@ class Sizes:
         return _padded(self.most * each, _PACK_BYTES)
 
     @property
+    def padded_most(self) -> int:
+        return _padded(self.most, self.pack)
+
+    @property
     def own(self) -> int:
         """Total width of the rows that a fact owns."""
         return 2 * self.row + self.relation_row
@@ -114,6 +119,32 @@ def plan_layout(
     return share_memory(shape, sizes, limits, holds=holds)
 
 
+def plan_sweep(sizes: Sizes, limits: Limits) -> Layout:
+    """Choose a layout for going back over training, one block per prediction."""
+    shape = plan_layout(sizes, limits, holds=False)
+    n_warps, pair = shape.threads // limits.lanes, sizes.row + sizes.relation_row
+    # See `sweep` and `prepare` in kernels/sweep.cu.
+    swept = (4 + n_warps) * sizes.query_row + sizes.own + 2 * pair + 3 * n_warps
+    prepared = 2 * sizes.own + (2 + n_warps) * sizes.query_row + 3 * n_warps + 1
+    base = _padded(max(swept, prepared), sizes.pack) * sizes.item
+    blocks, kept = shape.blocks, sizes.most * (3 * sizes.item + 4)
+    while blocks > 1 and base > _room(limits, blocks):
+        blocks //= 2
+    if base > _room(limits, blocks):
+        raise _too_wide(sizes)
+    shared = base + kept <= _room(limits, blocks)
+    scored = max(_PACKS_AT_ONCE // (shape.packs * sizes.parts), 1)
+    moved = max(_PACKS_AT_ONCE // shape.packs, 1)
+    shape = replace(shape, blocks=blocks, turns=1, scored=scored, moved=moved)
+    return replace(shape, room_shared=shared, shared_bytes=base + kept * shared)
+
+
+def _too_wide(sizes: Sizes) -> WhereofError:
+    width = max(sizes.row, sizes.relation_row)
+    what = f"rows of {width} numbers are too wide for the GPU's shared memory"
+    return unfit(f"{what}; choose a lower dim")
+
+
 def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = True) -> Layout:
     """Distribute the shared memory of a layout; use fewer blocks if there is too little."""
     base, kept = _base_bytes(sizes, shape, limits), sizes.room
@@ -123,9 +154,7 @@ def share_memory(shape: Layout, sizes: Sizes, limits: Limits, *, holds: bool = T
         blocks //= 2
     room = _room(limits, blocks)
     if base > room:
-        width = max(sizes.row, sizes.relation_row)
-        what = f"rows of {width} numbers are too wide for the GPU's shared memory"
-        raise unfit(f"{what}; choose a lower dim")
+        raise _too_wide(sizes)
     room_shared = base + kept <= room
     used = base + kept * room_shared
     n_groups = shape.threads // shape.group

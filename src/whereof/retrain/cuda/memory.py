@@ -19,6 +19,7 @@ COPIED = ("entities", "relations", *LEDGERS, *(f"{name}_relations" for name in L
 """Arrays that a trainer copies before it reads rows with pending drift."""
 _CHUNK_BYTES = 1 << 27  # bytes for the candidates of the steps that are drawn at a time
 _C_TYPES = {"i4": "int", "u4": "unsigned", "i8": "long long", "f8": "double", "u1": "char"}
+_C_TYPES["kept"] = "Kept"  # of logged rows
 
 
 class _Array(NamedTuple):
@@ -69,6 +70,18 @@ def _fields(
         **{f"{name}_relations": of_relations for name in LEDGERS},
         "meter": _Array("f8", (5,), tracked),  # loss, facts, two norms, slope
         "room": _Array("u1", (n_models, sizes.room), crowded),
+        # What a sweep places; see kernels/sweep.cu.
+        "log": _Array("kept", (), False),
+        "marks": _Array("i4", (), False),  # count after each step, place of its subject or -1
+        "common": _Array(real, (), False),
+        "adjoint": _Array(real, (), False),
+        "adjoint_relations": _Array(real, (), False),
+        "adjoint_counts": _Array("f8", (), False),
+        "tangents": _Array(real, (), False),
+        "influence": _Array("f8", (), False),
+        "n_facts": n_facts,
+        "log_first": 0,  # the first step in the log
+        "logs": 0,  # whether training logs its steps
         "n_entities": n_entities,
         "n_relations": n_relations,
         "n_words": n_words,

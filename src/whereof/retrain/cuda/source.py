@@ -1,5 +1,6 @@
 """The source of the kernels for one problem: its numbers as macros, and its model."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
@@ -12,16 +13,37 @@ from whereof.retrain.cuda.memory import fleet_struct
 from whereof.training.problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
-_FILES = ("draw.cu", "candidates.cu", "step.cu")
+_FILES = ("draw.cu", "candidates.cu", "log.cu", "step.cu")
 
 
-def make_source(problem: Problem, layout: Layout, *, tracked: bool) -> str:
-    """Kernel source for a problem; `tracked` adds a trace, ledgers and a meter."""
-    macros = _macros(problem, layout, tracked=tracked)
+def make_source(
+    problem: Problem, layout: Layout, *, tracked: bool = False, log: Sizes | None = None
+) -> str:
+    """Kernel source for a problem.
+
+    tracked: with a trace, ledgers and a meter; log: the widths of rows that `train` can log.
+    """
+    found = _macros(problem, layout, tracked=tracked)
+    return _source(problem, found, log or Sizes.of(problem), _FILES, logged=log is not None)
+
+
+def make_sweep_source(problem: Problem, layout: Layout, *, finite: bool, reach: float) -> str:
+    """Source of the kernels that go back over training; see `Sweep` for the CPU."""
+    found = _macros(problem, layout, tracked=False) | {"FINITE": int(finite), "REACH": reach}
+    return _source(problem, found | {"SWEPT": 1}, Sizes.of(problem), (*_FILES, "sweep.cu"))
+
+
+def _source(
+    problem: Problem, macros: dict[str, Any], log: Sizes, files: Sequence[str], logged: bool = False
+) -> str:
+    widths = ("row", "state", "relation_row", "relation_state")
+    macros |= {f"KEPT_{name.upper()}": getattr(log, name) for name in widths}
+    macros |= {"LOGGED": int(logged)}
     lines = [f"#define {name} {value}" for name, value in macros.items()]
-    real = "double" if Sizes.of(problem).item == 8 else "float"
-    parts = [*lines, f"typedef {real} real, Number;", fleet_struct(problem), _text("fleet.h")]
-    return "\n".join([*parts, model_source(problem.model), *map(_text, _FILES)])
+    real, kept = ("double" if it.item == 8 else "float" for it in (Sizes.of(problem), log))
+    lines += [f"typedef {real} real, Number;", f"typedef {kept} Kept;"]
+    parts = [*lines, fleet_struct(problem), _text("fleet.h"), model_source(problem.model)]
+    return "\n".join([*parts, *map(_text, files)])
 
 
 def model_source(model: Model) -> str:

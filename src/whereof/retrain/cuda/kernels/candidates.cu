@@ -64,11 +64,16 @@ DEVICE real slope(real q, real row, real weight, real distance) {
   return distance > 0 ? weight / distance * (q - row) : 0;
 }
 
-// The factor by which projection scales a row, from the sum of its squares.
-DEVICE real projection_of(real squares) {
+// The factor by which projection scales a row, from the sum of its squares; 0 if it leaves the row.
+DEVICE real factor_of(real squares) {
   real length = sqrt(squares), bound = CONSTRAINT == UNIT ? 1 : (real)MAX_NORM;
-  if (length == 0 || (length <= bound && CONSTRAINT != UNIT)) return 1;
+  if (length == 0 || (length <= bound && CONSTRAINT != UNIT)) return 0;
   return bound / length;
+}
+
+DEVICE real projection_of(real squares) {
+  real factor = factor_of(squares);
+  return factor > 0 ? factor : 1;
 }
 
 // The candidates of a step: scored in the first pass, updated in the second.

@@ -272,6 +272,7 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
     const int *step = fleet->steps + 5ll * index;
     int fact = step[0];
     if (fleet->n_words && removed[fact >> 5] >> (fact & 31) & 1) continue;
+    if (LOGGED && fleet->logs) keep_rows(fleet, model, index, step, (int)count);
     if (AHEAD && index + 1 < stop) fetch_ahead(fleet, model, index + 1);
     take_step(fleet, model, index, step, (int)count, at);
     BARRIER();
