@@ -232,7 +232,7 @@ class Run(ArrayRun):
         """Explanations of many predictions, in order, computed as you iterate.
 
         Predictions and `options` are what `explain` takes. `threads` is the number of threads, by
-        default one per core. With `device` cuda, rollback scores candidates on the GPU. A
+        default one per core. With `device` cuda, rollback and unrolled run on the GPU. A
         prediction that cannot be explained becomes a `whereof.Failed` with its number (`line`,
         from 1) and a `message`.
         """

@@ -38,7 +38,7 @@ class _BulkOptions(Settings):
     split: str = choice("test", "split for top and true", "In bulk", "test valid train")
     limit: int | None = number(None, "number of predictions, from the first on", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
-    device: str = choice("cpu", "where rollback runs", "In bulk", "cpu cuda")
+    device: str = choice("cpu", "where rollback and unrolled run", "In bulk", "cpu cuda")
     resume: bool = choice(False, "continue interrupted work; an error without any", "In bulk")
 
 

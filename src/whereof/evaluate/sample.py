@@ -184,8 +184,8 @@ class Sample:
             self._ids(numbers[:1], method, top)  # loads kernels
         start = time.perf_counter()
         found = self._ids(numbers, method, top)
-        on_device = self.case.trained.backing is not None  # one thread at a time uses it
-        workers = 1 if on_device else min(self.threads or os.cpu_count() or 1, len(numbers))
+        on_card = self.case.trained.on_card  # one thread at a time uses it
+        workers = 1 if on_card else min(self.threads or os.cpu_count() or 1, len(numbers))
         took = (time.perf_counter() - start) * workers / len(numbers)
         self.seconds.setdefault(method, took)
         if isinstance(top, int):

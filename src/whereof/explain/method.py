@@ -88,7 +88,7 @@ class Context:
     sweep_epochs: int | None = None
     """Epochs to sweep, from the end of training, for a method with the ability `sweep`."""
     sweep_memory: float = 1.0
-    """Gigabytes for the sweep."""
+    """Gigabytes for a sweep on the CPU; on a GPU it uses half of the free memory."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ class ExplainOptions(Settings):
     sweep_epochs: int | None = number(
         None, "sweep only the last N epochs: a quick screen  [default: all]", "Method", 1
     )
-    sweep_memory: float = number(1.0, "gigabytes of memory for a sweep", "Method", above=0)
+    sweep_memory: float = number(1.0, "gigabytes for a sweep on the CPU", "Method", above=0)
 
     top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")

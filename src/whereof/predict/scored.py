@@ -108,6 +108,11 @@ class Trained:
             )
 
     @property
+    def on_card(self) -> bool:
+        """Whether methods with the ability `device` compute on a GPU."""
+        return self.backing is not None
+
+    @property
     def parameters(self) -> Parameters:
         return Parameters(self.scorer.entity_rows, self.scorer.relation_rows)
 

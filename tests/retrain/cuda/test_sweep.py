@@ -1,15 +1,19 @@
 """The sweep of a GPU equals the sweep of the cores."""
 
+import shutil
 from dataclasses import replace
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import trained
 from numpy.typing import NDArray
 from training.helpers import N_FACTS, make_problem
 from training.test_sweep import make_adjoint
 
+import whereof
 from retrain.cuda.conftest import MakeCard
 from whereof.errors import WhereofError
 from whereof.models import MODELS
@@ -140,6 +144,23 @@ def test_lanes_that_share_rows(
 ) -> None:
     problem = make_problem(**settings, epochs=1)
     check(cpu_card(lanes=lanes, threads=threads), problem)
+
+
+def test_unrolled_runs_on_a_card(
+    card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("rollback", "sweep"):
+        monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda task: card)
+    steady = {"optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1, "precision": "float64"}
+    trained.train(tmp_path / "run", **steady, epochs=1)
+    names = [("brazil", "commonbloc1", "israel"), ("uk", "embassy", "usa")]
+    found = {}
+    for device in ("cuda", "cpu"):
+        run = whereof.Run.open(tmp_path / "run")
+        explained = list(run.explain_many(names, method="unrolled", device=device))
+        found[device] = [[fact.influence for fact in each.facts] for each in explained]
+        shutil.rmtree(tmp_path / "run" / "prepared")
+    np.testing.assert_allclose(found["cuda"], found["cpu"], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

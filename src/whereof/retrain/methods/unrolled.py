@@ -13,6 +13,7 @@ from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, 
 from whereof.explain.methods.gradient import pull_scores
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
+from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.run.files import Arrays
 from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep
@@ -21,6 +22,7 @@ from whereof.types import FactIds, Numbers
 N_RIVALS = 3
 """Number of other answers whose margins are swept, to estimate which one would win."""
 _GIGABYTE = 1 << 30
+_CARD_MEMORY = 16 * _GIGABYTE  # for derivatives on their way to the GPU
 
 
 class Unrolled(Method):
@@ -35,7 +37,7 @@ class Unrolled(Method):
     title = "Derivative through training"
     citation = "Ilyas and Engstrom, MAGIC: Near-Optimal Data Attribution for Deep Learning, 2025"
     needs = frozenset({"recipe"})
-    can = frozenset({"groups", "contrast", "standings", "non-adjacent facts", "sweep"})
+    can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
 
@@ -186,7 +188,12 @@ def _sweep(
     problem, scorer, n_facts = Problem.of(trained.dataset, trained.config), trained.scorer, 0
     epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
     n_swept = None if epochs is None else min(epochs * len(problem.facts), trained.n_trained)
-    sweep = Sweep(problem, trained.n_trained, n_swept, memory=memory, threads=os.cpu_count() or 1)
+    sweep: Sweep | CudaSweep
+    if trained.on_card:
+        sweep, memory = CudaSweep(problem, trained.n_trained, n_swept), _CARD_MEMORY
+    else:
+        threads = os.cpu_count() or 1
+        sweep = Sweep(problem, trained.n_trained, n_swept, memory=memory, threads=threads)
     at_once = max(memory // (2 * problem.row_bytes), 1)
     n_rounds = -(-len(columns) // at_once)
     n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
