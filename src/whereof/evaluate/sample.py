@@ -258,11 +258,13 @@ class Task:
         for job, found, facts, output in zip_longest(jobs, outcomes.jobs, sets, predicted):
             removed = tuple((job.removed if facts is None else facts).tolist())
             output = None if trained.config.rated else output
-            named, released = name_standings(trained, found), found["top_released"].tolist()
-            for number, after, top in zip(job.which, named, released, strict=True):
+            named = name_standings(trained, found)
+            arrays = found["score"].tolist(), found["top_released"].tolist()
+            for number, after, score, top in zip(job.which, named, *arrays, strict=True):
                 before, names = control[number], sample.name(number)
                 probabilities = before.probability, output, after.probability
-                scores, ranks = (before.score, after.score), (before.rank, after.rank)
+                scores = float(outcomes.control["score"][number]), score
+                ranks = before.rank, after.rank
                 tops = before.top_answer, after.top_answer, trained.dataset.entities.name(top)
                 row = Retraining(*about, *names, removed, *probabilities, *scores, *ranks, *tops)
                 self.retrainings.append(row)

@@ -176,7 +176,7 @@ class Explainer:
             fields["labels"]["top_answer_without"] = None if stands is None else stands.top_label
             if after is not None and stands is not None:
                 fields["probability_without"] = stands.probability
-                fields["score_without"] = None if np.isnan(stands.score) else stands.score
+                fields["score_without"] = stands.score
                 fields["top_answer_without"] = stands.top_answer
                 fields["top_answer_changes"] = bool(after["top"][index] != top)
             if ranked.predicted is not None and np.isfinite(ranked.predicted[index]):
@@ -244,12 +244,12 @@ class Explainer:
         rival, entities = self.aim.rival, self.trained.dataset.entities
         if rival is None:
             return None
-        stands = self.scored.answered(rival).standing
+        mine, other = self.scored, self.scored.answered(rival)
         return records.Contrast(
-            **vars(stands),
+            **vars(other.standing),
             answer=entities.name(rival),
             label=entities.label(rival),
-            log_ratio=self.scored.standing.score - stands.score,
+            log_ratio=float(mine.scores[mine.place] - other.scores[other.place]),
         )
 
     def _notes(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Every probability comes from the kernels in `models.scoring`, in double precisio
 agree on a prediction to the last bit.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -174,7 +175,8 @@ class Standing:
 
     probability: float | None
     """None for a rating model: its score is the rating."""
-    score: float
+    score: float | None
+    """None in an estimate that does not have it."""
     rank: int
     """Skips answers known from training and validation, except this one."""
     top_answer: str
@@ -190,7 +192,9 @@ class Standing:
     @property
     def value(self) -> float:
         """The probability; for a model of ratings, the rating."""
-        return self.score if self.probability is None else self.probability
+        value = self.score if self.probability is None else self.probability
+        assert value is not None, "a model of ratings always has a score"
+        return value
 
 
 def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ...]:
@@ -198,7 +202,8 @@ def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ..
     entities, found = trained.dataset.entities, []
     for probability, score, rank, top, _ in standings.tolist():
         shown, labels = None if trained.config.rated else probability, entities.label(top)
-        found.append(Standing(shown, score, rank, entities.name(top), {"top_answer": labels}))
+        known = None if math.isnan(score) else score
+        found.append(Standing(shown, known, rank, entities.name(top), {"top_answer": labels}))
     return tuple(found)
 
 

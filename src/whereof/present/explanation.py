@@ -169,8 +169,9 @@ def _without(
     explanation: Explanation, item: ExplainedFact | GraphPath, falls: bool
 ) -> Cell | float | None:
     """The prediction without a fact: its score, its ratio or its probability."""
-    if explanation.of == "score" and falls:
-        return Cell(explanation.prediction.score - item.influence, unit="score")
+    score = explanation.prediction.score
+    if explanation.of == "score" and falls and score is not None:
+        return Cell(score - item.influence, unit="score")
     if explanation.contrast and falls:
         return Cell(explanation.contrast.log_ratio - item.influence, unit="influence")
     return item.probability_without

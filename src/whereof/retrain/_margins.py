@@ -7,11 +7,10 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.explain.explain import find_adjacent
 from whereof.explain.method import Aim, Context, Method, Sets, prepare
 from whereof.predict.scored import ScoredPrediction
 from whereof.retrain.methods.verified import Nominations
-from whereof.types import FactIds, Numbers
+from whereof.types import Numbers
 
 FactSet = frozenset[int]
 
@@ -33,30 +32,23 @@ class Margins:
     def __init__(
         self, scored: ScoredPrediction, method: Method, rivals: Sequence[int], events: Events
     ) -> None:
-        self._scored, self._method = scored, method
-        contexts = [Context(Aim("log_ratio", rival)) for rival in rivals]
-        asked = scored.prediction
-        prepared = [prepare(method, scored.trained, [asked], it, events)[asked] for it in contexts]
-        self._contexts = [
-            replace(it, prepared=each) for it, each in zip(contexts, prepared, strict=True)
-        ]
-        self.fact_ids = self._pool(rivals)
-        self._estimates = np.zeros((scored.trained.dataset.n_facts, len(rivals)))
-        for number, context in enumerate(self._contexts):
-            found = Nominations.of(method, scored, self.fact_ids, context, None, events)
-            self._estimates[found.fact_ids, number] = [*found.estimates.values()]
+        self._method, context = method, Context(Aim("score"), standings=False)
+        self._scored = [scored, *map(scored.answered, rivals)]
+        asked = [each.prediction for each in self._scored]
+        prepared = prepare(method, scored.trained, asked, context, events)  # in one sweep, if any
+        self._contexts = [replace(context, prepared=prepared[each]) for each in asked]
+        scores = np.zeros((scored.trained.dataset.n_facts, len(asked)))
+        every, known = np.arange(len(scores)), np.zeros(len(scores), np.bool_)
+        for number, (each, its) in enumerate(zip(self._scored, self._contexts, strict=True)):
+            found = Nominations.of(method, each, every, its, None, events)
+            scores[found.fact_ids, number] = [*found.estimates.values()]
+            known[found.fact_ids] = True
+        if not known.any():
+            raise WhereofError("no training fact shares an entity or the relation with it")
+        self.fact_ids = np.flatnonzero(known)  # (n_pool,) those with an estimate
+        self._estimates = _margins(scores)
         self._sets, self._measured = list[FactSet](), list[Numbers]()
         self._factor, self._corrections = 1.0, np.zeros_like(self._estimates)
-
-    def _pool(self, rivals: Sequence[int]) -> FactIds:
-        """(n_pool,) the facts that the method has an estimate for."""
-        trained, asked = self._scored.trained, self._scored.prediction
-        if "non-adjacent facts" in self._method.can:
-            return np.arange(trained.dataset.n_facts)
-        near = [find_adjacent(trained, asked, rival) for rival in rivals]
-        if not any(map(len, near)):
-            raise WhereofError("no training fact shares an entity or the relation with it")
-        return np.unique(np.concatenate(near))
 
     def effects(self) -> Numbers:
         """(n_pool, n_rivals) how far each fact alone lowers each margin."""
@@ -90,5 +82,13 @@ class Margins:
         if "groups" not in self._method.can:
             return np.array([self._estimates[[*each]].sum(axis=0) for each in sets])
         whole = Sets.of(np.array(sorted(each), np.int64) for each in sets)
-        columns = [self._method.remove(self._scored, whole, it).influences for it in self._contexts]
-        return np.stack(columns, axis=1)
+        scores = np.empty((len(sets), len(self._scored)))
+        for number, (each, its) in enumerate(zip(self._scored, self._contexts, strict=True)):
+            ranked = self._method.rank(each, whole, its)
+            scores[ranked.chosen, number] = ranked.influences
+        return _margins(scores)
+
+
+def _margins(scores: Numbers) -> Numbers:
+    """(n, n_rivals) changes of the margins, from changes of the scores of the answer and rivals."""
+    return np.asarray(scores[:, :1] - scores[:, 1:])

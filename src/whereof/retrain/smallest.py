@@ -147,7 +147,7 @@ def _find_method(trained: Trained, name: str | None) -> Method:
     nominators = find_nominators(trained)
     method = get_method(name) if name else find_predictor(nominators) or nominators[0]
     method.check(trained)
-    if method.draws or method.retrains or "contrast" not in method.can:
+    if method.draws or method.retrains:
         allowed = ", ".join(each.name for each in nominators)
         raise WhereofError(f"method {name} cannot rank facts to try; choose from {allowed}")
     return method
