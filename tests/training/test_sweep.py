@@ -14,7 +14,7 @@ from whereof.training.sweep import Adjoint, Sweep
 from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
 
-N_PREDICTIONS, STEP = 3, 1e-5
+N_PREDICTIONS, STEP = 3, 1e-6
 CLOSE = 1e-4
 """Largest error, as a share of a prediction's largest influence."""
 OPTIMIZERS = (
@@ -22,6 +22,7 @@ OPTIMIZERS = (
     {"optimizer": "adagrad"},
     {"optimizer": "adagrad", "accumulator": 0.1},
     {"optimizer": "adam-lazy"},
+    {"optimizer": "adam"},
 )
 OTHERS = (
     {},

@@ -16,7 +16,16 @@ from whereof._jit import inlined, kernel
 from whereof.models.match import DOT, L1, add_query_gradients, add_row_gradient, score_rows
 from whereof.training._update import UNIT, norm, regularise
 from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
-from whereof.training.optimizers import ADAGRAD, ADAM, SGD, add, move, pace_of
+from whereof.training.optimizers import (
+    ADAGRAD,
+    ADAM,
+    SGD,
+    add,
+    catch_up,
+    move,
+    pace_of,
+    series_of,
+)
 from whereof.training.step import draw_candidates, gather, update
 
 
@@ -28,6 +37,8 @@ class Log(NamedTuple):
     starts: Any  # (updates + 1, 2) where the rows of an update start
     updates: Any  # (updates, 3) first position in the block, direction, count after the update
     size: Any  # (1,) number of updates
+    entity_times: Any  # (n, 1 + 4) `touched` and `tails` of the rows; only for `adam`
+    relation_times: Any
 
 
 class Slots(NamedTuple):
@@ -48,6 +59,14 @@ class Slots(NamedTuple):
     own: Any  # (capacity, width) the part of one fact
     slopes: Any  # (capacity, 4, width) coefficients of the optimizer
     pull: Any  # (capacity, predictions, width)
+    table: Any  # RowTable whose state is `before`; the others are only for `adam`
+    missed: Any  # (capacity,) updates that the row missed
+    drift: Any  # (capacity, 2, width) derivatives of its drift by its two moments
+    drifted: Any  # (capacity, width) the row after its drift, before the constraint
+    drift_factor: Any  # (capacity,) by which the constraint scales it; 0 if it does not
+    fades: Any  # (capacity, 2) decay of its moments
+    latest: Any  # (state width,) change of the state in the last update that it missed
+    pending: Any  # (n_rows, predictions) effect of that change, until the row was touched before
     change: Any  # (2, state width) with a fact, and without it
 
 
@@ -90,8 +109,10 @@ def replay(model, work, block, clock, span, at, log):
                 continue
             _list_rows(n_live, direction, work, block, at)
             starts, after = log.starts[n_updates], log.starts[n_updates + 1]
-            after[0] = _keep(at.entities, work.entities.table.state, starts[0], log.entities)
-            after[1] = _keep(at.relations, work.relations.table.state, starts[1], log.relations)
+            after[0] = starts[0] + at.entities.n[0]
+            after[1] = starts[1] + at.relations.n[0]
+            _keep(at.entities, work.entities.table, starts[0], log.entities, log.entity_times)
+            _keep(at.relations, work.relations.table, starts[1], log.relations, log.relation_times)
             rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
             update(model, n_live, direction, work, block, clock, rate)
             log.updates[n_updates, 0], log.updates[n_updates, 1] = first, direction
@@ -101,10 +122,13 @@ def replay(model, work, block, clock, span, at, log):
 
 
 @inlined
-def _keep(slots, state, start, logged):
+def _keep(slots, table, start, logged, times):
     for slot in range(slots.n[0]):
-        _copy(state[slots.ids[slot]], logged[start + slot])
-    return start + slots.n[0]
+        row = slots.ids[slot]
+        _copy(table.state[row], logged[start + slot])
+        if times.shape[0] > 0:
+            times[start + slot, 0] = table.touched[row]
+            _copy(table.tails[row], times[start + slot, 1:])
 
 
 @inlined
@@ -142,17 +166,19 @@ def _slot(slots, row, f):
 def sweep_back(model, work, block, at, log, adjoint, finite, influence):
     """Go back over the logged updates of one block.
 
-    adjoint: entities (n, predictions, state width), relations and the optimizer's count
-    (predictions,); influence: (n_facts, predictions), to which the facts' parts are added.
+    adjoint: entities (n, predictions, state width), relations, the optimizer's count (predictions,)
+    and the drift of rows that an update does not touch (predictions,); influence: (n_facts,
+    predictions), to which the facts' parts are added.
     """
-    rule, scratch, counts = work.rule, work.scratch, adjoint[2]
+    rule, scratch, counts, drifts = work.rule, work.scratch, adjoint[2], adjoint[3]
     for number in range(log.size[0] - 1, -1, -1):
         first, direction, count = log.updates[number]
         last = min(first + rule.batch_size, block.order.shape[0])
         n_live = gather(block.order[first:last], direction, work)
         _list_rows(n_live, direction, work, block, at)
-        _load(at.entities, log.entities, log.starts[number, 0])
-        _load(at.relations, log.relations, log.starts[number, 1])
+        starts, before = log.starts[number], count - 1
+        _load(at.entities, log.entities, log.entity_times, starts[0], rule, block, before)
+        _load(at.relations, log.relations, log.relation_times, starts[1], rule, block, before)
         rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
         pace = pace_of(rule, rate, count, at.entities.gradient)
         earlier = pace_of(rule, rate, max(count - 1, 1), at.entities.gradient)
@@ -164,11 +190,15 @@ def sweep_back(model, work, block, at, log, adjoint, finite, influence):
                     add(slots.gradient[slot], slots.own[slot])
         for slots in (at.entities, at.relations):
             _move(slots, rule, pace, earlier)
+        if rule.deferred:
+            for slots in (at.entities, at.relations):
+                _end_drift(slots, drifts)
         for f in range(n_live if finite else 0):
             if n_live > 1:
                 _fill_own(model, f, work, at)
             else:
                 add(influence[scratch.fact_ids[f]], counts)
+                add(influence[scratch.fact_ids[f]], drifts)
             for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
                 _credit_change(slots, rows, rule, pace, influence[scratch.fact_ids[f]])
         for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
@@ -180,13 +210,112 @@ def sweep_back(model, work, block, at, log, adjoint, finite, influence):
                 for slots in (at.entities, at.relations):
                     _credit_slope(slots, scratch.weights[f], influence[scratch.fact_ids[f]])
             _add_curvature(model, f, work, at, adjoint)
+        if rule.deferred:
+            for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
+                _undo_drift(slots, rows, rule, earlier, drifts)
+
+
+@kernel
+def settle(work, block, count, at, adjoint):
+    """Go back from rows that are read at `count` to those that training left, for `adam`."""
+    rule, drifts = work.rule, adjoint[3]
+    pace = pace_of(rule, block.rates[-1], max(count, 1), at.entities.gradient)
+    for slots, table, rows in (
+        (at.entities, work.entities.table, adjoint[0]),
+        (at.relations, work.relations.table, adjoint[1]),
+    ):
+        for row in range(table.state.shape[0]):
+            slots.ids[0], slots.n[0] = row, 1
+            _copy(table.state[row], slots.before[0])
+            _catch_up(slots, 0, table.touched[row], table.tails[row], rule, block, count)
+            _undo_drift(slots, rows, rule, pace, drifts)
 
 
 @inlined
-def _load(slots, logged, start):
+def _load(slots, logged, times, start, rule, block, count):
+    """The rows as the update read them."""
     for slot in range(slots.n[0]):
         _copy(logged[start + slot], slots.before[slot])
         slots.gradient[slot] = 0
+        if rule.deferred:
+            touched, tails = int(times[start + slot, 0]), times[start + slot, 1:]
+            _catch_up(slots, slot, touched, tails, rule, block, count)
+
+
+@inlined
+def _catch_up(slots, slot, touched, tails, rule, block, count):
+    """Apply the drift of a row up to `count`; keep its derivatives for the way back."""
+    table, width = slots.table, slots.width
+    slots.missed[slot], slots.drift_factor[slot] = count - touched, 0
+    if touched >= count:
+        return
+    table.touched[slot] = touched
+    _copy(tails, table.tails[slot])
+    state, missed = table.state[slot], count - touched
+    series = series_of(tails, block.tails[count - block.first_count], missed, block.powers)
+    _fill_drift(state, series, rule.epsilon, slots.drift[slot])
+    last = block.powers.shape[0] - 1
+    slots.fades[slot, 0] = block.powers[min(missed, last), 0]
+    slots.fades[slot, 1] = block.fades[missed] if missed <= last else rule.beta2**missed
+    catch_up(table, slot, slots.change[0, :width], rule, block, count)
+    _copy(state[:width], slots.drifted[slot])
+    slots.drift_factor[slot] = _factor(slots, state, rule)
+    _constrained(slots.drift_factor[slot], width, state, state)
+
+
+@kernel
+def _fill_drift(state, series, epsilon, slopes):
+    """Derivatives of the drift -m part (t0 + t1 x + t2 x^2 + t3 x^3) by m and by v.
+
+    With u = sqrt(v), part = 1 / (u + epsilon) and x = u part.
+    """
+    width, real = slopes.shape[1], state.dtype.type
+    t0, t1, t2, t3 = real(series[0]), real(series[1]), real(series[2]), real(series[3])
+    epsilon, tiny = real(epsilon), real(1e-12)
+    for k in range(width):
+        root = math.sqrt(state[2 * width + k])
+        part = 1 / (root + epsilon)
+        x = root * part
+        total = t0 + x * (t1 + x * (t2 + x * t3))
+        bent = (t1 + x * (2 * t2 + x * (3 * t3))) * epsilon * part - total
+        slopes[0, k] = -part * total
+        slopes[1, k] = -state[width + k] * part * part * bent / (2 * max(root, tiny))
+
+
+@inlined
+def _undo_drift(slots, rows, rule, pace, drifts):
+    """Take the drift of the rows back, and add the effect of the last update that they missed."""
+    width, latest = slots.width, slots.latest
+    for slot in range(slots.n[0]):
+        if slots.missed[slot] <= 0:
+            continue
+        row, state = slots.ids[slot], slots.before[slot]
+        for k in range(width):
+            mean, square = state[width + k], state[2 * width + k]
+            latest[k] = -pace.step * mean / (math.sqrt(square) + pace.epsilon)
+            latest[width + k] = mean - mean / pace.beta1
+            latest[2 * width + k] = square - square / pace.beta2
+        fade1, fade2 = slots.fades[slot]
+        for p in range(drifts.shape[0]):
+            adjoint = rows[row, p]
+            slots.pending[row, p] = _dot(adjoint, latest)
+            drifts[p] += slots.pending[row, p]
+            _undo_constraint(adjoint[:width], slots.drifted[slot], slots.drift_factor[slot])
+            means, squares = adjoint[width : 2 * width], adjoint[2 * width :]
+            _scaled(fade1, means, means)
+            _scaled(fade2, squares, squares)
+            _add_product(means, slots.drift[slot, 0], adjoint)
+            _add_product(squares, slots.drift[slot, 1], adjoint)
+
+
+@inlined
+def _end_drift(slots, drifts):
+    """At the update that touched a row before, its drift has not begun yet."""
+    for slot in range(slots.n[0]):
+        row = slots.ids[slot]
+        for p in range(drifts.shape[0]):
+            drifts[p] -= slots.pending[row, p]
+            slots.pending[row, p] = 0
 
 
 @inlined
@@ -343,15 +472,10 @@ def _undo(slots, rows, rule, pace, counts):
     width = slots.width
     for slot in range(slots.n[0]):
         slope, factor = slots.slopes[slot], slots.factor[slot]
-        moved = slots.after[slot, :width]
-        size = norm(moved)
         for p in range(counts.shape[0]):
             adjoint, pull = rows[slots.ids[slot], p], slots.pull[slot, p]
             row = adjoint[:width]
-            if factor > 0:
-                along = _dot(row, moved) / (size * size)
-                for k in range(width):
-                    row[k] = factor * (row[k] - along * moved[k])
+            _undo_constraint(row, slots.after[slot], factor)
             if rule.optimizer == SGD:
                 for k in range(width):
                     pull[k] = -pace.rate * row[k]
@@ -372,6 +496,18 @@ def _undo(slots, rows, rule, pace, counts):
                     means[k] *= pace.beta1
                 for k in range(width):
                     squares[k] *= pace.beta2
+
+
+@kernel
+def _undo_constraint(adjoint, moved, factor):
+    """From the adjoint of a row that the constraint scaled by a factor to the one before."""
+    if factor > 0:
+        width = adjoint.shape[0]
+        size = norm(moved[:width])
+        along = _dot(moved, adjoint) / (size * size)
+        factor = adjoint.dtype.type(factor)
+        for k in range(width):
+            adjoint[k] = factor * (adjoint[k] - along * moved[k])
 
 
 @inlined

@@ -153,7 +153,7 @@ def catch_up(table, row, change, rule, block, count):
     """
     missed = count - table.touched[row]
     here = block.tails[count - block.first_count]
-    series = _series(table.tails[row], here, missed, block.powers)
+    series = series_of(table.tails[row], here, missed, block.powers)
     fade1 = block.powers[min(missed, block.powers.shape[0] - 1), 0]
     fade2 = block.fades[missed] if missed < block.fades.shape[0] else rule.beta2**missed
     _drift(table.state[row], series, fade1, fade2, rule.epsilon, change)
@@ -188,7 +188,7 @@ def add(total, vector):
 
 
 @kernel
-def _series(tails, here, missed, powers):
+def series_of(tails, here, missed, powers):
     """T_0..T_3 from the tails S_i at the last touch and at this count."""
     n = min(missed, powers.shape[0] - 1)
     s0 = tails[0] - powers[n, 0] * here[0]

@@ -14,12 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from whereof._jit import row_function
-from whereof.training._sweep_kernels import Log, Slots, SweepScratch, replay, sweep_back
+from whereof.training._sweep_kernels import Log, Slots, SweepScratch, replay, settle, sweep_back
+from whereof.training.optimizers import N_TAILS
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.tables import Ledgers, Side, allocate_work
+from whereof.training.tables import Ledgers, RowTable, Side, allocate_work
 from whereof.training.trainer import Trainer
-from whereof.types import Numbers
+from whereof.types import Numbers, Rows
 
 _PHASE_REACH = 1e-5
 
@@ -66,6 +67,7 @@ class Sweep:
                 replayed.log_segment(n_facts)
                 if not trained:
                     trained.append(replayed.parameters())
+                    list(pool.map(_Hand.settle, hands))
                 list(pool.map(_Hand.sweep, hands))
                 advanced(n_facts)
 
@@ -145,7 +147,9 @@ class _Replay(Trainer):
             for n, each in zip(n_rows, states, strict=True)
         )
         starts, updates = np.zeros((n_updates + 1, 2), np.int64), np.zeros((n_updates, 3), np.int64)
-        self.log = Log(entities, relations, starts, updates, np.zeros(1, np.int64))
+        deferred = self.rule.deferred
+        times = (np.zeros((len(it) * deferred, 1 + N_TAILS)) for it in (entities, relations))
+        self.log = Log(entities, relations, starts, updates, np.zeros(1, np.int64), *times)
         self._logs = False
 
     def segments(self) -> list[int]:
@@ -200,7 +204,15 @@ class _Hand:
             _state_adjoint(rows[share], width, real)
             for rows, width in zip((final.entities, final.relations), widths, strict=True)
         )
-        self._adjoint = entities, relations, np.zeros(n_predictions)
+        counts, drifts = np.zeros((2, n_predictions))
+        self._adjoint = entities, relations, counts, drifts
+
+    def settle(self) -> None:
+        """Start from the rows as training left them: some drift until they are read."""
+        done = self._replay
+        if done.rule.deferred:
+            count = int(done.count[0])
+            settle(self._work, done._block, count, self._scratch, self._adjoint)
 
     def sweep(self) -> None:
         """Go back over the logged segment."""
@@ -228,6 +240,13 @@ def _state_adjoint(rows: Numbers, state_width: int, real: Any) -> Numbers:
     return found
 
 
+def _row_table(state: Rows, n_deferred: int, width: int) -> RowTable:
+    """A table without ledgers."""
+    none = np.zeros((0, width), state.dtype)
+    touched, tails = np.zeros(n_deferred, np.int64), np.zeros((n_deferred, N_TAILS))
+    return RowTable(state, touched, tails, none, none, none, none)
+
+
 def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepScratch:
     """Allocate working memory for an update."""
     rule, draw, (real, reach) = problem.rule, problem.draw, difference_of(problem)
@@ -236,6 +255,7 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
     def slots(side: Side, most: int) -> Slots:
         n_rows, states = side.table.state.shape
         capacity = min(batch * most, n_rows)
+        before = np.zeros((capacity, states), real)
         return Slots(
             slot_of=np.full(n_rows, -1, np.int32),
             ids=np.zeros(capacity, np.int64),
@@ -245,7 +265,7 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
             width=side.width,
             parts=side.parts,
             constrained=side.constrained,
-            before=np.zeros((capacity, states), real),
+            before=before,
             after=np.zeros((capacity, states), real),
             factor=np.zeros(capacity, real),
             gradient=np.zeros((capacity, side.width), real),
@@ -253,6 +273,14 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
             slopes=np.zeros((capacity, 4, side.width), real),
             pull=np.zeros((capacity, n_predictions, side.width), real),
             change=np.zeros((2, states), real),
+            table=_row_table(before, capacity * rule.deferred, side.width),
+            missed=np.zeros(capacity * rule.deferred, np.int64),
+            drift=np.zeros((capacity * rule.deferred, 2, side.width), real),
+            drifted=np.zeros((capacity * rule.deferred, side.width), real),
+            drift_factor=np.zeros(capacity * rule.deferred, real),
+            fades=np.zeros((capacity * rule.deferred, 2), real),
+            latest=np.zeros(states, real),
+            pending=np.zeros((n_rows * rule.deferred, n_predictions)),
         )
 
     work, widths = trainer._work, (rule.entity_width, rule.relation_width)

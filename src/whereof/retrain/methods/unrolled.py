@@ -48,11 +48,6 @@ class Unrolled(Method):
                 "method unrolled replays training, and how this run was trained is not known; "
                 "train one with whereof, or choose another method"
             )
-        if trained.config.optimizer == "adam":
-            raise WhereofError(
-                "method unrolled does not support optimizer adam; train with adagrad, sgd or "
-                "adam-lazy, or choose another method"
-            )
 
     def prepare(
         self, trained: Trained, predictions: Sequence[Prediction], events: Events, context: Context
