@@ -1,5 +1,6 @@
 """The sweep equals differences of training itself."""
 
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
@@ -153,3 +154,19 @@ def test_a_sweep_over_the_last_part_credits_its_steps_only() -> None:
     last, _ = Sweep(problem, N_FACTS, n_swept=10, memory=1).run(adjoint)
     assert np.array_equal(last[:, -10:], whole[:, -10:])
     assert not last[:, :-10].any()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adam-lazy"])
+def test_removing_an_update_moves_the_count_and_the_drift(optimizer: str) -> None:
+    """A fact of hardly any weight changes no row, but its update counts, and other rows drift."""
+    problem = make_problem(optimizer=optimizer, epochs=1, order="file", negatives=2, rate=0.01)
+    adjoint = make_adjoint(problem)
+    for fact, close in ((N_FACTS - 1, 1e-6), (20, 0.25)):
+        weights = np.ones(N_FACTS)
+        weights[fact] = 1e-9
+        weighted = replace(problem, weights=weights)
+        found, _ = Sweep(weighted, N_FACTS).run(adjoint)
+        without = weighted.weights_without(np.array([fact]))
+        true = outputs(adjoint, Trainer(weighted, ledgers=Ledgers.NONE))
+        true -= outputs(adjoint, Trainer(weighted, weights=without, ledgers=Ledgers.NONE))
+        assert np.abs(found[:, fact] - true).max() <= close * np.abs(true).max()
