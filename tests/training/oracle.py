@@ -1,8 +1,8 @@
 """The training step in plain NumPy and float64: short, slow and written from the contract.
 
-It shares with the program only the initial rows, the order of the facts and the negatives drawn.
-Tables are dense here: every gradient has the shape of its table, and published Adam moves every
-row at every update.
+It shares with the program only the initial rows, the order of the facts, the negatives and signs
+drawn and, for the curvature of queries, the models' own functions. Tables are dense here: every
+gradient has the shape of its table, and published Adam moves every row at every update.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from whereof.training.config import TrainConfig
 from whereof.training.problem import Problem
-from whereof.training.sampling import OBJECT_STREAM, SUBJECT_STREAM, draw_negatives, key_of
+from whereof.training.sampling import (
+    BEND_STREAM,
+    OBJECT_STREAM,
+    SUBJECT_STREAM,
+    draw_negatives,
+    key_of,
+    mix,
+)
 from whereof.training.timeline import Timeline
 
 Array = NDArray[np.float64]
+EVERY = 8
+"""One step in 8, drawn at random, shrinks the traces, as much as 8 steps would."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Step:
     o: int
     candidates: NDArray[np.int32]
     gradients: tuple[Array, Array]
+    bends: tuple[Array, Array]
 
 
 class Rows:
@@ -76,10 +86,18 @@ class Rows:
 
     def credit(self, row: int, own: Vector, n_owners: int, rate: float, t: int) -> Vector:
         """A fact's share of the row's last update, by its own gradient."""
-        if self.config.credit == "source" and self.config.optimizer.startswith("adam"):
+        if self.config.credit != "step" and self.config.optimizer.startswith("adam"):
             corrected = self.square[row] / (1 - self.config.beta2**t)
             return -rate * own / (np.sqrt(corrected) + self.config.epsilon)
         return self.carried[row] / n_owners - self.scale[row] * own
+
+    def shrink(self, row: int, bend: Vector, rate: float, t: int) -> Vector:
+        """The factors by which the last update shrinks an earlier change of a row."""
+        root = np.sqrt(self.square[row]) if self.config.optimizer != "sgd" else np.ones_like(bend)
+        if self.config.optimizer.startswith("adam"):
+            root = root / np.sqrt(1 - self.config.beta2**t)
+        epsilon = self.config.epsilon if self.config.optimizer != "sgd" else 0.0
+        return np.maximum(1 - rate / (root + epsilon) * bend, 0.5) ** EVERY
 
     def project(self, touched: set[int]) -> None:
         bound = self.config.max_norm
@@ -131,10 +149,14 @@ class Oracle:
         used = {r for _, r, _, _ in turned}
         if self.config.optimizer == "adam":  # rows that drifted are projected when they are read
             self._project(read, used)
-        steps = [self._step(i, *rest) for i, rest in zip(batch, turned, strict=True)]
+        steps = [
+            self._step(i, epoch, direction, *rest) for i, rest in zip(batch, turned, strict=True)
+        ]
         self.count += 1
         self.entities.update(sum(x.gradients[0] for x in steps), read, rate, self.count)
         self.relations.update(sum(x.gradients[1] for x in steps), used, rate, self.count)
+        if self.config.credit == "forget":
+            self._forget(steps, read, used, rate)
         self._credit(steps, direction, rate)
         self._project(read, used)
 
@@ -156,7 +178,16 @@ class Oracle:
         draw_negatives(np.uint64(key), distinct, o, answers.start, len(answers), candidates)
         return s, r, o, candidates
 
-    def _step(self, fact: int, s: int, r: int, o: int, candidates: NDArray[np.int32]) -> Step:
+    def _step(
+        self,
+        fact: int,
+        epoch: int,
+        direction: int,
+        s: int,
+        r: int,
+        o: int,
+        candidates: NDArray[np.int32],
+    ) -> Step:
         """Loss and gradients of one fact, in the shape of both tables."""
         E, R = self.entities.rows, self.relations.rows
         matches = [self.formula(E[s], R[r], E[c]) for c in candidates]
@@ -176,7 +207,79 @@ class Oracle:
         norms = [np.linalg.norm(x) for x in (E[s], E[o], R[r], *matches[0][1])]
         self.meter[:2] += loss, 1
         self.meter[2:] = np.maximum(self.meter[2:], [max(norms[:2]), norms[2], max(norms[3:])])
-        return Step(fact, s, r, o, candidates, (d_entities, d_relations))
+        bends = (np.zeros_like(E), np.zeros_like(R))
+        key = int(
+            key_of(
+                np.uint64(self.config.seed),
+                BEND_STREAM,
+                np.uint64(fact),
+                np.uint64(2 * epoch + direction),
+            )
+        )
+        if self.config.credit == "forget" and key % EVERY == 0:
+            signs = signs_of(key, self.problem.widths.query)
+            slopes = weights / self.weights[fact]
+            self._bend(bends, s, r, candidates, slopes, [d for _, (_, _, d) in matches], signs)
+            for row in (s, o):
+                bends[0][row] += self._penalty_bend(E[row], model.entity_parts)
+            if not model.relation_phases:
+                bends[1][r] += self._penalty_bend(R[r], model.relation_parts)
+        bends = (self.weights[fact] * bends[0], self.weights[fact] * bends[1])
+        return Step(fact, s, r, o, candidates, (d_entities, d_relations), bends)
+
+    def _bend(
+        self,
+        bends: tuple[Array, Array],
+        s: int,
+        r: int,
+        candidates: NDArray[np.int32],
+        slopes: Vector,
+        d_objects: list[Vector],
+        signs: Vector,
+    ) -> None:
+        """Add the diagonal of the loss's curvature along the rows of one fact."""
+        problem, n, loss = self.problem, len(candidates), self.config.loss
+        E, R = self.entities.rows, self.relations.rows
+        rows, at = np.unique(candidates, return_inverse=True)
+        by_row = np.zeros(len(rows))
+        np.add.at(by_row, at.reshape(-1), slopes)
+        for row, slope in zip(rows, by_row, strict=True):
+            d_object = d_objects[int(np.flatnonzero(candidates == row)[0])]
+            bends[0][row] += bend(loss, slope, n) * d_object**2
+        shares = np.array([bend(loss, slope, n) for slope in slopes])
+        if loss == "softmax":
+            shares = slopes + (np.arange(n) == 0)
+            shares[shares * n < 0.1] = 0
+        q, model = np.zeros(problem.widths.query), problem.model
+        model.query(E[s], R[r], q)
+        d_queries = np.array([query_slope(model.match, q, E[c]) for c in candidates])
+        spread = shares @ d_queries**2
+        if loss == "softmax":
+            spread -= (shares @ d_queries) ** 2 / shares.sum()
+        d_s, d_r = np.zeros(E.shape[1]), np.zeros(R.shape[1])
+        model.query_vjp(E[s], R[r], signs * np.sqrt(np.maximum(spread, 0)), d_s, d_r)
+        bends[0][s] += d_s**2
+        bends[1][r] += d_r**2
+
+    def _penalty_bend(self, row: Vector, parts: int) -> Vector:
+        modulus = np.tile(np.sqrt(np.sum(row.reshape(parts, -1) ** 2, axis=0)), parts)
+        return self.config.l2 + self.config.n3 * (modulus + row**2 / np.maximum(modulus, 1e-30))
+
+    def _forget(self, steps: list[Step], read: set[int], used: set[int], rate: float) -> None:
+        """Shrink the traces of all facts by the curvature of the facts of the batch but itself."""
+        width, r_width = self.problem.widths.entity, self.problem.widths.relation
+        half = self.problem.n_relation_rows // 2
+        for i, (s, r, o) in enumerate(self.problem.facts):
+            others = [x for x in steps if x.fact != i]
+            slots = [(0, self.entities, 0, s, read), (width, self.relations, 1, r, used)]
+            slots.append((width + r_width, self.entities, 0, o, read))
+            if self.problem.config.inverse:
+                slots.append((2 * width + r_width, self.relations, 1, r + half, used))
+            for start, table, side, row, touched in slots:
+                bends = sum((x.bends[side][row] for x in others), np.zeros(table.rows.shape[1]))
+                if row in touched:
+                    factors = table.shrink(row, bends, rate, self.count)
+                    self.trace[i, start : start + len(factors)] *= factors
 
     def _loss(self, fact: int, scores: Vector) -> tuple[float, Vector]:
         if self.config.loss != "squared":
@@ -219,6 +322,32 @@ def rate_of(config: TrainConfig, update: int) -> float:
     if config.schedule == "exponential":
         return config.rate * config.decay ** (update / config.decay_steps)
     return config.rate / (update + 1) if config.schedule == "inverse" else config.rate
+
+
+def bend(loss: str, slope: float, n: int) -> float:
+    """Second derivative of the loss in a score, from the first; 0 for the least probable."""
+    if loss == "squared":
+        return 1.0
+    if loss == "softmax":
+        return 0.0 if abs(slope) * n < 0.1 else abs(slope) * (1 - abs(slope))
+    return max(abs(slope) * (1 - n * abs(slope)), 0.0)
+
+
+def query_slope(match: str, q: Vector, row: Vector) -> Vector:
+    """d score / d query."""
+    if match == "dot":
+        return np.concatenate([row, np.ones(len(q) - len(row))])
+    if match == "l1":
+        return np.sign(row - q)
+    distance = np.linalg.norm(q - row)
+    return (row - q) / distance if distance > 0 else np.zeros_like(q)
+
+
+def signs_of(key: int, n: int) -> Vector:
+    """The random signs of a step, one for every number of its query."""
+    places = range(n)
+    words = [int(mix(np.uint64((key + k // 64) % 2**64))) for k in places]
+    return np.array([1.0 if word >> k % 64 & 1 else -1.0 for k, word in enumerate(words)])
 
 
 def softmax(scores: Vector) -> tuple[float, Vector]:

@@ -45,7 +45,7 @@ BAD = [
     ("epochs", 0, "epochs is 0; it must be 1 or more"),
     ("keep_checkpoints", -1, "keep_checkpoints is -1; it must be 0 or more"),
     ("negatives_from", "x", "unknown negatives_from 'x'; choose from objects, entities"),
-    ("credit", "both", "unknown credit 'both'; choose from step, source"),
+    ("credit", "both", "unknown credit 'both'; choose from step, source, forget"),
     ("trace_precision", "int8", "unknown trace_precision 'int8'; choose from float16, float32, "
      "float64"),
 ]  # fmt: skip

@@ -125,7 +125,7 @@ COMBINATIONS = st.fixed_dictionaries(
         "optimizer": st.sampled_from(OPTIMIZERS),
         "constraint": st.sampled_from(["none", "unit", "max:0.5"]),
         "batch_size": st.sampled_from([1, 2, 3, 7, 100]),
-        "credit": st.sampled_from(["step", "source"]),
+        "credit": st.sampled_from(["step", "source", "forget"]),
         "inverse": st.booleans(),
         "sampling": st.sampled_from(["distinct", "independent"]),
         "negatives": st.sampled_from([1, 3, "all"]),

@@ -75,7 +75,7 @@ class TrainKeywords(MachineKeywords, total=False):
     time_budget: float | str | None
     keep_checkpoints: int
     trace: bool
-    credit: Literal["step", "source"]
+    credit: Literal["step", "source", "forget"]
     trace_precision: Literal["float16", "float32", "float64"] | None
 
 

@@ -3,8 +3,17 @@
 import math
 
 from whereof._jit import inlined, kernel
-from whereof.models.match import add_row_gradient
-from whereof.training.optimizers import add, mark, move_rows, prepare, share_by_source
+from whereof.models.match import DOT, add_row_gradient
+from whereof.training._forget import (
+    add_bend,
+    add_penalty_bend,
+    divide,
+    forget_negatives,
+    shrink,
+    undo_own,
+)
+from whereof.training.losses import bend_of
+from whereof.training.optimizers import add, fill_reach, mark, move_rows, prepare, share_by_source
 from whereof.training.tables import NEGATIVE, OWN_OBJECT, OWN_VECTOR, is_plain
 
 CONSTRAINT_IDS = {"none": 0, "unit": 1, "max": 2}
@@ -18,15 +27,19 @@ def update_rows(side, starts, direction, work, pace, block, count):
     starts: where a fact's trace records its subject and its object, or twice its relation.
     """
     table, touched, rule, scratch = side.table, side.touched, work.rule, work.scratch
-    keeps_negatives = table.negatives.shape[0] > 0
-    if not keeps_negatives:
+    forgets = table.retained.shape[0] > 0
+    one_by_one = table.negatives.shape[0] > 0 or (forgets and rule.match != DOT)
+    n_candidates = 1 + (work.draw.subjects[2] if direction else work.draw.objects[2])
+    if not one_by_one:
         gradient = scratch.gradient[: side.width]
         move_rows(rule, pace, table.state, touched, scratch.query, gradient)
+        if forgets:
+            forget_negatives(side, rule, pace, n_candidates, scratch)
     for slot in range(touched.sizes[0]):
         row = touched.ids[slot]
         touched.slot_of[row] = -1
-        if keeps_negatives or not is_plain(touched, slot):
-            _update_row(side, slot, starts, direction, rule, pace, scratch)
+        if one_by_one or not is_plain(touched, slot):
+            _update_row(side, slot, starts, direction, n_candidates, rule, pace, scratch)
         if side.constrained:
             project(table, row, side.width, rule)
         if rule.deferred:
@@ -35,16 +48,24 @@ def update_rows(side, starts, direction, work, pace, block, count):
 
 
 @inlined
-def _update_row(side, slot, starts, direction, rule, pace, scratch):
+def _update_row(side, slot, starts, direction, n_candidates, rule, pace, scratch):
     """Update one row in two stages, between which its change can be split among facts."""
     row, width = side.touched.ids[slot], side.width
     state, gradient = side.table.state[row], scratch.gradient[:width]
     scale, carry, share = scratch.scale[:width], scratch.carry[:width], scratch.share[:width]
     n_owners = _gradient(side, slot, -1, rule, scratch, gradient)
     prepare(rule.optimizer, pace, state, gradient, scale, carry)
+    bent = False
+    if side.table.retained.shape[0] > 0:
+        retained, reach = side.table.retained[row], scratch.reach[:width]
+        bent = _fill_bend(side, slot, -1, n_candidates, rule, scratch, scratch.bend[:width])
+        if bent:
+            _copy(retained, scratch.before)
+            fill_reach(rule.optimizer, pace, state, reach)
+            shrink(retained, reach, scratch.bend, rule.least_retained)
     if side.table.owned.shape[0] > 0:
         _copy(gradient, scratch.rest)
-        _credit(side, slot, n_owners, starts, direction, rule, pace, scratch)
+        _credit(side, slot, n_owners, starts, direction, n_candidates, bent, rule, pace, scratch)
     if side.table.negatives.shape[0] > 0:
         _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
         add(side.table.negatives[row], share)
@@ -76,6 +97,30 @@ def _gradient(side, slot, only, rule, scratch, gradient):
 
 
 @inlined
+def _fill_bend(side, slot, only, n_candidates, rule, scratch, bend):
+    """Sum the curvature along a row over the facts that touch it, or for fact `only`.
+
+    Only facts whose step was drawn have one; returns whether there is one.
+    """
+    touched, state = side.touched, side.table.state[side.touched.ids[slot]]
+    bend[:] = 0
+    touch, bent = slot, False
+    while touch >= 0:
+        f, kind = touched.fact[touch], touched.kind[touch]
+        if scratch.bent[f] and (only < 0 or only == f):
+            weight, bent = scratch.weights[f], True
+            if kind == OWN_VECTOR:
+                add(bend, side.bends[f])
+            else:
+                share = weight * bend_of(rule.loss, touched.weight[touch] / weight, n_candidates)
+                add_bend(rule.match, scratch.query[f], state, share, scratch, bend)
+            if kind != NEGATIVE and side.parts > 0 and (rule.l2 > 0 or rule.n3 > 0):
+                add_penalty_bend(state, weight * rule.l2, weight * rule.n3, side.parts, bend)
+        touch = touched.following[touch]
+    return bent
+
+
+@inlined
 def _owns(touched, slot, touch, scratch):
     """1 if this touch makes its fact an owner of the row; a self-loop owns its row once."""
     kind = touched.kind[touch]
@@ -85,7 +130,7 @@ def _owns(touched, slot, touch, scratch):
 
 
 @inlined
-def _credit(side, slot, n_owners, starts, direction, rule, pace, scratch):
+def _credit(side, slot, n_owners, starts, direction, n_candidates, bent, rule, pace, scratch):
     """Split a row's change among its owners, before any projection.
 
     An owner's share is its own gradient through the common preconditioner, plus an equal part of
@@ -108,6 +153,15 @@ def _credit(side, slot, n_owners, starts, direction, rule, pace, scratch):
                 share_by_source(rule.optimizer, pace, side.table.state[row], own, share)
             is_subject = scratch.facts[f, 2 * direction] == row
             start = starts[0] if is_subject else starts[1]
+            if side.table.retained.shape[0] > 0:
+                retained, undone = side.table.retained[row], scratch.undone[f, start:]
+                divide(share, retained)
+                if bent:
+                    own[:] = 0
+                    if rule.batch_size > 1:
+                        _fill_bend(side, slot, f, n_candidates, rule, scratch, own)
+                        _subtract_from(scratch.bend, own)
+                    undo_own(own, scratch.reach, scratch.before, retained, undone)
             add(scratch.credits[f, start:], share)
         touch = touched.following[touch]
 
@@ -125,6 +179,12 @@ def _copy(vector, to):
 def _subtract(total, vector):
     for k in range(vector.shape[0]):
         total[k] -= vector[k]
+
+
+@kernel
+def _subtract_from(total, vector):
+    for k in range(vector.shape[0]):
+        vector[k] = total[k] - vector[k]
 
 
 @kernel

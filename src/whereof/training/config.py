@@ -89,9 +89,10 @@ class TrainConfig(Settings):
     trace: bool = choice(True, "record what each fact changes; rollback requires it", "Trace")
     credit: str = choice(
         "source",
-        "credit a fact with its own step, or (source) with all that its gradient changes",
+        "credit a fact with its own step, with all that its gradient changes (source), or with "
+        "what later steps left of that (forget)",
         "Trace",
-        "step source",
+        "step source forget",
     )
     trace_precision: str | None = choice(
         None,
@@ -147,6 +148,11 @@ class TrainConfig(Settings):
         raise WhereofError(
             f"constraint is {self.constraint!r}; choose from none, unit, max:C with C above 0"
         )
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the trace shrinks as later steps undo what a fact changed."""
+        return self.trace and self.credit == "forget"
 
     @property
     def trace_dtype(self) -> str:

@@ -218,6 +218,7 @@ class _Fit:
     def _keep_best(self, epoch: int) -> None:
         self.progress.best_epoch, self.progress.best_facts = epoch, self._done()
         trainer = self.trainer
+        trainer.fold_trace()
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None
         before = time.monotonic()

@@ -10,6 +10,8 @@ from whereof._jit import kernel
 
 LOSS_IDS = {"softmax": 0, "sigmoid": 1, "squared": 2}
 SOFTMAX, SIGMOID, SQUARED = LOSS_IDS.values()
+LEAST_PROBABILITY = 0.1
+"""Relative to 1 / number of candidates."""
 
 
 @kernel
@@ -43,6 +45,21 @@ def sigmoid_loss(scores):
         probability = 1 / (1 + fade) if scores[j] >= 0 else fade / (1 + fade)
         scores[j] = (probability - (j == 0)) / n
     return loss / n
+
+
+@kernel
+def bend_of(loss, slope, n_candidates):
+    """The second derivative of the loss in one score, from the first.
+
+    Softmax candidates of nearly no probability count as 0: there are many, and they bend little.
+    """
+    if loss == SQUARED:
+        return 1.0
+    n = n_candidates if loss == SIGMOID else 1
+    size = abs(slope) * n  # the probability, or 1 minus that of the true object
+    if loss == SOFTMAX and size * n_candidates < LEAST_PROBABILITY:
+        return 0.0
+    return max(size * (1 - size), 0.0) / n
 
 
 @kernel

@@ -141,6 +141,22 @@ def share_by_source(optimizer, pace, state, own, share):
             share[k] = -pace.rate * own[k] / (root + pace.epsilon)
 
 
+@kernel
+def fill_reach(optimizer, pace, state, reach):
+    """Fill `reach` with how far a gradient of 1 moves each number of a row over time."""
+    width = reach.shape[0]
+    if optimizer == SGD:
+        reach[:] = pace.rate
+    elif optimizer == ADAGRAD:
+        squares = state[width:]
+        for k in range(width):
+            reach[k] = pace.rate / (math.sqrt(squares[k]) + pace.epsilon)
+    else:
+        squares = state[2 * width :]
+        for k in range(width):
+            reach[k] = pace.rate / (math.sqrt(squares[k]) / pace.correction + pace.epsilon)
+
+
 @inlined
 def catch_up(table, row, change, rule, block, count):
     r"""Apply the drift of an untouched row up to `count`, as in Adam as published.

@@ -11,6 +11,7 @@ from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.models import Model, Widths, find_model
 from whereof.models.match import MATCH_IDS
+from whereof.training._forget import LEAST_RETAINED
 from whereof.training._update import CONSTRAINT_IDS, project
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 from whereof.training.losses import LOSS_IDS
@@ -113,7 +114,7 @@ class Problem:
     def row_bytes(self) -> int:
         """Bytes of all rows, with their moments and ledgers."""
         rows = self.n_entities * self.widths.entity + self.n_relation_rows * self.widths.relation
-        copies = 2 + MOMENTS[self.config.optimizer]
+        copies = 2 + MOMENTS[self.config.optimizer] + self.config.forgets
         return rows * copies * np.dtype(self.config.precision).itemsize
 
     @property
@@ -142,7 +143,8 @@ class Problem:
             max_norm=config.max_norm or math.inf,
             l2=float(config.l2),
             n3=float(config.n3),
-            source_credit=config.credit == "source",
+            source_credit=config.credit != "step",
+            least_retained=LEAST_RETAINED[config.trace_dtype],
             batch_size=config.batch_size,
             n_directions=self.n_directions,
             entity_width=widths.entity,
@@ -226,7 +228,9 @@ class Problem:
             negatives=ledger(Ledgers.ALL),
             drift=ledger(Ledgers.SHARES, rule.deferred),
             projection=ledger(Ledgers.SHARES, rule.constrained),
+            retained=ledger(Ledgers.SHARES, self.config.forgets),
         )
+        table.retained[:] = 1
         fill_uniform(np.uint64(self.config.seed), stream, float(bound), width, table.state)
         if self.config.optimizer == "adagrad":
             table.state[:, width:] = self.config.accumulator

@@ -32,8 +32,9 @@ class Bookkeeping:
     """What moved the parameters, as shares of final minus initial parameters; they add up to 1.
 
     Each part is projected onto the whole change. With credit=step the remainder is rounding. With
-    credit=source it is the momentum that the steps of facts carried over from each other. Without
-    a trace it is everything that the steps of facts did.
+    credit=source it is the momentum that the steps of facts carried over from each other, and with
+    credit=forget also what later steps undid. Without a trace it is everything that the steps of
+    facts did.
     """
 
     trace: float

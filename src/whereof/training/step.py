@@ -15,6 +15,7 @@ from whereof.models.match import (
     prefetch_ahead,
     score_rows,
 )
+from whereof.training._forget import fill_bends, record_retained
 from whereof.training._trace import record
 from whereof.training._update import norm, project, update_rows
 from whereof.training.losses import SOFTMAX, SQUARED, sigmoid_loss, softmax_loss, squared_loss
@@ -41,6 +42,7 @@ def run_steps(model, work, block, trace, clock, span):
     (1,) and a meter, see METER, which may lack the norms.
     """
     rule, scratch = work.rule, work.scratch
+    forgets = work.entities.table.retained.shape[0] > 0
     for first in range(span[0], span[1], rule.batch_size):
         last = min(first + rule.batch_size, block.order.shape[0])
         for direction in range(rule.n_directions):
@@ -49,8 +51,11 @@ def run_steps(model, work, block, trace, clock, span):
                 continue
             rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
             update(model, n_live, direction, work, block, clock, rate)
-            if trace.shape[0] > 0:
-                for f in range(n_live):
+            for f in range(n_live if trace.shape[0] > 0 else 0):
+                if forgets:
+                    fact = scratch.fact_ids[f]
+                    record_retained(trace[fact], scratch.credits[f], scratch.undone[f])
+                else:
                     record(trace[scratch.fact_ids[f]], scratch.credits[f])
 
 
@@ -64,6 +69,7 @@ def update(model, n_live, direction, work, block, clock, rate):
     count[0] += 1
     pace = pace_of(rule, rate, count[0], scratch.gradient)
     scratch.credits[:n_live] = 0
+    scratch.undone[:n_live] = 1
     across = rule.entity_width + rule.relation_width
     update_rows(work.entities, (0, across), direction, work, pace, block, count[0])
     start = rule.entity_width + direction * across
@@ -113,6 +119,9 @@ def _score(model, f, direction, work, block, count, meter):
     scratch.d_query[:] = 0
     add_query_gradients(rule.match, q, rows, candidates, scores, width, scratch.d_query)
     query_vjp(subject, relation, scratch.d_query, entities.vectors[f], relations.vectors[f])
+    if entities.table.retained.shape[0] > 0:
+        vjp, epoch = query_vjp, block.epoch
+        fill_bends(vjp, f, direction, subject, relation, candidates, scores, work, epoch)
     touch_rows(entities.touched, candidates[:1], f, OWN_OBJECT, scores)
     touch_rows(entities.touched, candidates[1:], f, NEGATIVE, scores[1:])
     touch_rows(entities.touched, scratch.facts[f, :1], f, OWN_VECTOR, scores)

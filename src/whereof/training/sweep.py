@@ -244,7 +244,7 @@ def _row_table(state: Rows, n_deferred: int, width: int) -> RowTable:
     """A table without ledgers."""
     none = np.zeros((0, width), state.dtype)
     touched, tails = np.zeros(n_deferred, np.int64), np.zeros((n_deferred, N_TAILS))
-    return RowTable(state, touched, tails, none, none, none, none)
+    return RowTable(state, touched, tails, none, none, none, none, none)
 
 
 def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepScratch:

@@ -27,7 +27,7 @@ class Ledgers(IntEnum):
 class RowTable(NamedTuple):
     """The rows of all entities or of all relations, with the optimizer's state for each.
 
-    The four ledgers sum up, row by row, what changed the rows, separately for each cause. A ledger
+    Four ledgers sum up, row by row, what changed the rows, separately for each cause. A ledger
     that is not kept has no rows.
     """
 
@@ -38,6 +38,7 @@ class RowTable(NamedTuple):
     negatives: Any  # (n, width) changes in steps in which the row was only a negative
     drift: Any  # (n, width) momentum drift in steps that did not touch the row
     projection: Any  # (n, width) changes by the norm constraint
+    retained: Any  # (n, width) share of earlier changes that steps have left; see `_forget`
 
 
 class Rule(NamedTuple):
@@ -55,6 +56,7 @@ class Rule(NamedTuple):
     l2: float
     n3: float
     source_credit: bool
+    least_retained: float
     batch_size: int
     n_directions: int
     entity_width: int
@@ -94,6 +96,7 @@ class Side(NamedTuple):
     table: RowTable
     touched: Any
     vectors: Any  # (batch, width) gradients with respect to the facts' subject or relation rows
+    bends: Any  # (batch, width) curvature of the facts' losses along these rows
     width: int
     parts: int
     constrained: bool
@@ -114,8 +117,8 @@ class Work(NamedTuple):
 
 _Scratch = namedtuple(
     "_Scratch",
-    "facts fact_ids weights query candidates scores d_query credits "
-    "gradient own rest share scale carry",
+    "facts fact_ids weights bent query candidates scores d_query spread mean credits undone "
+    "gradient own rest share scale carry bend reach before",
 )
 _Touched = namedtuple("_Touched", "sizes slot_of ids following fact kind weight")
 
@@ -125,22 +128,27 @@ def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], weights
     rule, draw, dtype = problem.rule, problem.draw, np.dtype(problem.config.precision)
     batch, n_candidates = rule.batch_size, 1 + max(draw.objects[2], draw.subjects[2])
     widest = max(rule.entity_width, rule.relation_width)
-    vectors = ("gradient", "own", "rest", "share", "scale", "carry")
+    vectors = ("gradient", "own", "rest", "share", "scale", "carry", "bend", "reach", "before")
     scratch = _Scratch(
         facts=np.zeros((batch, 3), np.int64),  # subject, relation, object in the current direction
         fact_ids=np.zeros(batch, np.int64),
         weights=np.ones(batch, dtype),
+        bent=np.zeros(batch, np.bool_),
         query=np.zeros((batch, rule.query_width), dtype),
         candidates=np.zeros(n_candidates, np.int32),
         scores=np.zeros(n_candidates, dtype),
         d_query=np.zeros(rule.query_width, dtype),
+        spread=np.zeros(rule.query_width, dtype),
+        mean=np.zeros(rule.query_width, dtype),
         credits=np.zeros((batch, problem.trace_width), dtype),
+        undone=np.ones((batch, problem.trace_width), dtype),
         **{name: np.zeros(widest, dtype) for name in vectors},
     )
 
     def side(table: RowTable, most: int, width: int, parts: int, constrained: bool) -> Side:
         touched = _allocate_touched(len(table.state), batch * most, dtype)
-        return Side(table, touched, np.zeros((batch, width), dtype), width, parts, constrained)
+        vectors, bends = np.zeros((2, batch, width), dtype)
+        return Side(table, touched, vectors, bends, width, parts, constrained)
 
     entities, relations = (
         side(tables[0], n_candidates + 1, rule.entity_width, rule.entity_parts, rule.constrained),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from whereof._jit import row_function
 from whereof.errors import WhereofError
+from whereof.training._forget import fold
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
@@ -38,6 +39,9 @@ class Training(ABC):
     @property
     def epoch_ended(self) -> bool:
         return self.position >= len(self.problem.facts)
+
+    def fold_trace(self) -> None:  # noqa: B027 - only credit=forget has something to fold
+        """Make the trace that of this moment: with credit=forget it is, when an epoch ends."""
 
     def warm_up(self) -> None:  # noqa: B027 - nothing to do where kernels are compiled already
         """Compile or load the kernels without training."""
@@ -123,15 +127,27 @@ class Trainer(Training):
         stop = min(start + max(n_facts // batch, 1) * batch, len(self._block.order))
         self._run(start, stop)
         self.position = self._block_start + stop
+        if self.epoch_ended:
+            self.fold_trace()
         return stop - start
+
+    def fold_trace(self) -> None:
+        entities, relations = (table.retained for table in self.tables)
+        if len(entities):
+            fold(self._trace_bits, self.problem.facts, entities, relations, self.rule.n_directions)
+            entities[:], relations[:] = 1, 1
 
     def warm_up(self) -> None:
         self._run(0, 0)
 
     def _run(self, start: int, stop: int) -> None:
-        trace = self.trace.view(np.uint16) if self.trace.dtype == np.float16 else self.trace
         clock = self.count, self.meter
-        run_steps(self._model, self._work, self._block, trace, clock, (start, stop))
+        run_steps(self._model, self._work, self._block, self._trace_bits, clock, (start, stop))
+
+    @property
+    def _trace_bits(self) -> NDArray[Any]:
+        """The trace for kernels, which take half-precision numbers as bits."""
+        return self.trace.view(np.uint16) if self.trace.dtype == np.float16 else self.trace
 
     def read(self) -> tuple[RowTable, RowTable]:
         """The tables themselves, or up-to-date copies if rows have pending drift."""

@@ -29,6 +29,8 @@ def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> Non
     if config.batch_size > 1:
         what = f"batch_size {config.batch_size} does not run on CUDA, which trains fact by fact"
         raise unfit(f"{what}; choose batch_size 1")
+    if tracked and config.forgets:
+        raise unfit("credit forget does not run on CUDA; choose credit source")
     if config.optimizer == "adam" and config.schedule != "constant":
         what = f"optimizer adam with schedule {config.schedule} does not run on CUDA"
         raise unfit(f"{what}; choose schedule constant or optimizer adam-lazy")

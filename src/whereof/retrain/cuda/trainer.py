@@ -75,7 +75,7 @@ class CudaTrainer(Training):
             owned, drift, projection = (host(arrays[f"{each}{end}"]) for each in LEDGERS)
             none = owned[:0]
             kept = (drift if rule.deferred else none, projection if rule.constrained else none)
-            found.append(RowTable(state, touched, tails, owned, none, *kept))
+            found.append(RowTable(state, touched, tails, owned, none, *kept, none))
         return found[0], found[1]
 
     def _parts(self, name: str) -> list[tuple[slice, slice]]:
