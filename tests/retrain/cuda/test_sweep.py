@@ -20,7 +20,7 @@ from whereof.models import MODELS
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.training.problem import Problem
-from whereof.training.sweep import Sweep
+from whereof.training.sweep import Adjoint, Sweep
 
 OPTIMIZERS = (
     {"optimizer": "sgd"},
@@ -113,10 +113,13 @@ def test_predictions_that_do_not_fit_are_swept_in_turn(cpu_card: MakeCard) -> No
     problem, n_facts = small_problem(), 3 * N_FACTS
     adjoint = make_adjoint(problem)
     wanted, _ = CudaSweep(problem, n_facts, card=cpu_card()).run(adjoint)
+    many = Adjoint(
+        np.repeat(adjoint.entities, 20, axis=0), np.repeat(adjoint.relations, 20, axis=0)
+    )
     told: list[int] = []
-    few = CudaSweep(problem, n_facts, memory=1, card=cpu_card(free=8000))
-    found, _ = few.run(adjoint, told.append)
-    assert np.array_equal(found, wanted)
+    sweep = CudaSweep(problem, n_facts, memory=1, card=cpu_card(free=1 << 15))
+    found, _ = sweep.run(many, told.append)
+    assert np.array_equal(found, np.repeat(wanted, 20, axis=0))
     assert sum(told) > n_facts
 
 

@@ -119,9 +119,9 @@ def plan_layout(
     return share_memory(shape, sizes, limits, holds=holds)
 
 
-def plan_sweep(sizes: Sizes, limits: Limits) -> Layout:
+def plan_sweep(sizes: Sizes, limits: Limits, n_predictions: int) -> Layout:
     """Choose a layout for going back over training, one block per prediction."""
-    shape = plan_layout(sizes, limits, holds=False)
+    shape = plan_layout(sizes, limits, n_predictions, holds=False)
     n_warps, pair = shape.threads // limits.lanes, sizes.row + sizes.relation_row
     # See `sweep` and `prepare` in kernels/sweep.cu.
     swept = (4 + n_warps) * sizes.query_row + sizes.own + 2 * pair + 3 * n_warps

@@ -13,7 +13,7 @@ from whereof.retrain.cuda.memory import fleet_struct
 from whereof.training.problem import Problem
 
 _FOLDER = Path(__file__).parent / "kernels"
-_FILES = ("draw.cu", "candidates.cu", "log.cu", "step.cu")
+_FILES = ("draw.cu", "rows.cu", "log.cu", "candidates.cu", "step.cu")
 
 
 def make_source(

@@ -28,7 +28,7 @@ def check_sweep(problem: Problem, card: Card) -> None:
     check_problem(problem, card)
     if problem.rule.deferred:
         raise unfit("optimizer adam cannot be swept on CUDA; choose optimizer adam-lazy")
-    plan_sweep(Sizes.of(_swept(problem)), card.limits)
+    plan_sweep(Sizes.of(_swept(problem)), card.limits, 1)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class _Back:
     def __init__(self, sweep: CudaSweep, replayed: _Replay, final: Adjoint) -> None:
         self._replay, self._fleet, sizes = replayed, replayed.fleet, replayed.sizes
         problem, card = _swept(sweep.problem), self._fleet.card
-        self._layout = layout = plan_sweep(sizes, card.limits)
+        self._layout = layout = plan_sweep(sizes, card.limits, len(final.entities))
         reach = difference_of(problem)[1]
         source = make_sweep_source(problem, layout, finite=sweep.finite, reach=reach)
         self._kernels, self._n = card.compile(source), len(final.entities)

@@ -16,7 +16,7 @@ from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.run.files import Arrays
 from whereof.training.problem import Problem
-from whereof.training.sweep import Adjoint, Sweep
+from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
 
 N_RIVALS = 3
@@ -56,19 +56,22 @@ class Unrolled(Method):
         scored = [trained.score(prediction) for prediction in predictions]
         rivals = [find_rivals(each) if context.standings else [] for each in scored]
         n_rivals = min(map(len, rivals))
+        aims, standing = [context.aim], Aim("probability")
+        slopes = [quantity_slopes(scored[0], aim) for aim in (context.aim, standing)]
+        is_twice = np.array_equal(slopes[0], slopes[1])
+        if context.standings and not is_twice:
+            aims.append(standing)
         columns = [
-            (each, slopes)
+            (each, quantity_slopes(each, aim))
             for each, others in zip(scored, rivals, strict=True)
-            for slopes in (
-                quantity_slopes(each, context.aim),
-                *((quantity_slopes(each, Aim("probability")),) if context.standings else ()),
-                *(quantity_slopes(each, Aim("log_ratio", other)) for other in others[:n_rivals]),
-            )
+            for aim in (*aims, *(Aim("log_ratio", other) for other in others[:n_rivals]))
         ]
         found, differs = _sweep(trained, columns, events, context)
-        changes = found.reshape(len(scored), -1, found.shape[-1])
+        changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
+        if context.standings and is_twice:  # swept once
+            changes = np.concatenate([changes[:, :1], changes], axis=1)
         return {
-            "changes": changes.astype(np.float32),
+            "changes": changes,
             "rivals": np.array([others[:n_rivals] for others in rivals], np.int64),
             "differs": np.full(len(scored), differs),
         }
@@ -202,11 +205,11 @@ def _sweep(
             raise Interrupted("interrupted; nothing of the sweep is kept")
 
     for part in np.array_split(np.arange(len(columns)), n_rounds):
-        rows = [as_rows(pull_scores(*columns[at]), scorer) for at in part]
-        final = Adjoint(
-            np.stack([each.entity_rows for each in rows]),
-            np.stack([each.relation_rows for each in rows]),
-        )
+        real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
+        final = Adjoint(*(np.empty((len(part), *shape), real) for shape in shapes))
+        for place, at in enumerate(part):
+            rows = as_rows(pull_scores(*columns[at]), scorer)
+            final.entities[place], final.relations[place] = rows.entity_rows, rows.relation_rows
         influence, replayed = sweep.run(final, advanced)
         same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
         differs = differs or not all(same)

@@ -202,6 +202,8 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   const int *times = fleet->repeats + index * fleet->most;
   Pace pace = pace_of(fleet, index, count + 1);
   Own own = own_of(fleet, model, subject, relation, object);
+  Kept *log = LOGGED && fleet->logs ? logged_rows(fleet, index) : 0;
+  if (log) keep_pair(fleet, index, own.state[0], own.state[1], n, count);
   list_candidates(fleet, touched, ids, n, subject, count, at);
   read_own(fleet, &own, count, at);
   BARRIER();
@@ -213,7 +215,7 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   score_candidates(fleet, entities, n, at);
   BARRIER();
   Contest contest = contest_of(fleet, fact, direction, at.scores, times, n);
-  move_candidates(fleet, entities, times, n, subject, contest, pace, at);
+  move_candidates(fleet, entities, times, n, subject, contest, pace, log, at);
   BARRIER();
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
     real total = 0;
@@ -272,7 +274,6 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
     const int *step = fleet->steps + 5ll * index;
     int fact = step[0];
     if (fleet->n_words && removed[fact >> 5] >> (fact & 31) & 1) continue;
-    if (LOGGED && fleet->logs) keep_rows(fleet, model, index, step, (int)count);
     if (AHEAD && index + 1 < stop) fetch_ahead(fleet, model, index + 1);
     take_step(fleet, model, index, step, (int)count, at);
     BARRIER();
