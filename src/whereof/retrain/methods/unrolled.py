@@ -22,7 +22,7 @@ from whereof.types import FactIds, Numbers
 N_RIVALS = 3
 """Number of other answers whose margins are swept, to estimate which one would win."""
 _GIGABYTE = 1 << 30
-_CARD_MEMORY = 16 * _GIGABYTE  # for derivatives on their way to the GPU
+_CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
 
 
 class Unrolled(Method):
@@ -188,12 +188,13 @@ def _sweep(
     n_swept = None if epochs is None else min(epochs * len(problem.facts), trained.n_trained)
     sweep: Sweep | CudaSweep
     if trained.on_card:
-        sweep, memory = CudaSweep(problem, trained.n_trained, n_swept), _CARD_MEMORY
+        sweep = CudaSweep(problem, trained.n_trained, n_swept)
+        at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
     else:
         threads = os.cpu_count() or 1
         sweep = Sweep(problem, trained.n_trained, n_swept, memory=memory, threads=threads)
-    at_once = max(memory // (2 * problem.row_bytes), 1)
-    n_rounds = -(-len(columns) // at_once)
+        at_once = memory // (2 * problem.row_bytes)
+    n_rounds = -(-len(columns) // max(at_once, 1))
     n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
     found, differs = [], False
 
