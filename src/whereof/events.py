@@ -1,5 +1,6 @@
 """Progress of long work as events: subclass `Events` to show progress or to stop the work."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -114,6 +115,16 @@ class Events:
     def should_stop(self) -> bool:
         """Called often. If it returns True, the work saves what it has and raises `Interrupted`."""
         return False
+
+
+class Limited(Events):
+    """Ignores all events, and stops the work after some seconds, or when another asks for it."""
+
+    def __init__(self, events: Events, seconds: float) -> None:
+        self._events, self._end = events, time.monotonic() + seconds
+
+    def should_stop(self) -> bool:
+        return time.monotonic() > self._end or self._events.should_stop()
 
 
 class Without(Events):

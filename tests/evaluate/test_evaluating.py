@@ -51,7 +51,8 @@ def test_every_retraining_is_counted_once_and_done_once(run: whereof.Run) -> Non
     keys = journal(run.path)
     assert len(keys) == len(set(keys)) == first.n_retrainings == sum(events.n_planned)
     rows = {row.removed for row in first.retrainings}
-    assert first.n_retrainings == len(rows | {()})  # the control, too
+    # The control, too. Linearity and claims have no rows.
+    assert len(rows | {()}) < first.n_retrainings
     again = run.evaluate(**SMALL)
     assert again.n_known == again.n_retrainings == first.n_retrainings
     assert figures(again) == figures(first)

@@ -305,6 +305,9 @@ class Run(ArrayRun):
             found = evaluate(open_seeds, asked, names, where.threads)
             try:
                 files.save_evaluation(self.file(""), found.to_dict(), found.arrays())
+                if found.steadiness is not None:
+                    record = found.steadiness.linearity, found.steadiness.claims
+                    self.reliability.updated(*record).write(self.file(""))
             except (OSError, WhereofError) as error:
                 (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
         return found

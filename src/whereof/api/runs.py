@@ -4,9 +4,10 @@ Siblings of a run have another seed or other settings. They are trained once and
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,7 +17,7 @@ from whereof.api.run import Run, make_scorer
 from whereof.data.dataset import Dataset, ratings_as_objects
 from whereof.data.options import ReadOptions
 from whereof.errors import Interrupted, WhereofError
-from whereof.events import Events, Note, TrainingStarted, Validated, Without
+from whereof.events import Events, Limited, Note, TrainingStarted, Validated, Without
 from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
 from whereof.run.folder import Manifest
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from whereof.training.problem import Problem
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
+
+_MEASURED_SHARE, _LEAST_SECONDS = 0.1, 0.5
+"""The share of the training time for measuring reliability, and its least seconds."""
 
 
 def train(
@@ -75,7 +79,32 @@ def train(
         data = ratings_as_objects(data)
     config = choose_config(data, preset, given)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
-    return _train(path, data, config, events, machine, start)
+    run = _train(path, data, config, events, machine, start)
+    measure_reliability(run, machine, _MEASURED_SHARE * (time.monotonic() - start), events)
+    return run
+
+
+def measure_reliability(run: Run, machine: MachineOptions, seconds: float, events: Events) -> None:
+    """Measure how reliable estimates are, and keep it in the run, if it fits into these seconds.
+
+    Nothing is measured in less time than loading the code takes, or after training on a GPU.
+    """
+    each, at_once = run.retraining_seconds, machine.threads or os.cpu_count() or 1
+    if machine.device != "cpu" or seconds < _LEAST_SECONDS or not each:
+        return
+    from whereof.evaluate.reliability import LEAST, MOST, measure, n_retrainings
+    from whereof.retrain.engine import LocalEngine
+    from whereof.retrain.journal import Journal
+    from whereof.retrain.retrainer import Case, Retrainer
+
+    n_fitting = int(seconds / each) * at_once
+    sizes = [n for n in range(LEAST, MOST + 1) if n_retrainings(n) <= n_fitting]
+    if sizes:
+        limited = Limited(events, seconds)
+        retrainer = Retrainer(run._recipe, LocalEngine(at_once), Journal(), limited)
+        with suppress(Interrupted, WhereofError, OSError):
+            found = measure(Case(run._trained, retrainer, run.manifest.result), sizes[-1])
+            found.write(run.file(""))
 
 
 def resume(

@@ -55,4 +55,5 @@ def _show(run: Any) -> None:
     work = f"{count(info.steps, 'step')} in {time}; {ending(info)}"
     title = f"{run.model.title} on {info.dataset}: {sizes}; {work}"
     tables = [metrics_table(metrics, two_way=info.two_way)] if any(metrics.values()) else []
-    show(console(), title, *tables, f"run: {run.path}")
+    said = info.reliability.sentences(info.run)
+    show(console(), title, *tables, *said, f"run: {run.path}")

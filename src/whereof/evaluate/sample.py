@@ -71,6 +71,7 @@ class Sample:
         self.trained: set[str] = set()  # keys of those that were not in the journal
         self._ranked: dict[tuple[str, bool], tuple[int, Sequence[FactIds]]] = {}  # see `rank`
         self._influences: dict[str, Numbers] = {}
+        self._firsts: dict[tuple[str, int], Sequence[Ranked]] = {}
         self._unit = "score" if case.trained.config.rated else "probability"
 
     @cached_property
@@ -112,8 +113,9 @@ class Sample:
         retrainer, places = self.case.retrainer, self.arrays.places
         every = [Job.control(len(self)), *jobs]
         self.asked.update(job.key for job in every)
-        new = (job for job in every if retrainer.journal.lacks(job.removed, places[job.which]))
-        self.trained.update(job.key for job in new)
+        for job in every:
+            if retrainer.journal.lacks(job.removed, places[job.which], job.factor):
+                self.trained.add(job.key)
         return retrainer.ask(self.arrays, jobs)
 
     def outputs(self, standings: Standings) -> Numbers:
@@ -193,6 +195,12 @@ class Sample:
             for number, ids in zip(short, self._ids(short, method, None), strict=True):
                 found[number] = ids[:top]
         return found
+
+    def firsts(self, method: str, most: int) -> Sequence[Ranked]:
+        """The first fact of a method, for the first `most` predictions; computed once."""
+        if (method, most) not in self._firsts:
+            self._firsts[method, most] = [*self._found(range(len(self))[:most], method, 1)]
+        return self._firsts[method, most]
 
     def influences(self, method: str) -> Numbers:
         """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""

@@ -70,6 +70,7 @@ def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]
         measured = f"{metric.title} of {units.show(value, metric.unit)} on the {split} facts"
         said.append(f"{info.model} has an {measured} of {info.dataset}{alone}.")
     said += [sentence for each in evaluations for sentence in each.headlines()]
+    said += info.reliability.sentences(info.run)
     if not evaluations:
         said.append(
             "This run has not been evaluated: we do not know whether retraining confirms its "

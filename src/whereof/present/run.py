@@ -72,6 +72,8 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
     show(out, heading("Run"), _pairs(_about(info, model)))
     if any(info.metrics.values()):
         show(out, "", metrics.metrics_table(info.metrics, two_way=info.two_way))
+    if info.finished:
+        show(out, heading("Reliability of estimates"), *info.reliability.sentences(info.run))
     if info.finished and info.bookkeeping:
         title = "What moved the parameters from their first to their last values"
         more = "A share exceeds 100% if others moved the parameters back."

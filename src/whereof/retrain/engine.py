@@ -51,9 +51,14 @@ class Recipe:
     problem: Problem
     n_facts: int
 
-    def retrain(self, removed: FactIds, should_stop: Stop = lambda: False) -> Parameters:
-        """Train rows from scratch without some facts, with the same seed, negatives and order."""
-        trainer, done = self._trainer(removed), 0
+    def retrain(
+        self, removed: FactIds, should_stop: Stop = lambda: False, factor: float = 0.0
+    ) -> Parameters:
+        """Train rows from scratch without some facts, with the same seed, negatives and order.
+
+        factor: of the weights of these facts, if they are not to be removed.
+        """
+        trainer, done = self._trainer(removed, factor), 0
         while done < self.n_facts:
             if should_stop():
                 raise Interrupted("retraining was interrupted")
@@ -74,8 +79,8 @@ class Recipe:
             spent = time.perf_counter() - before
         return spent * self.n_facts / done
 
-    def _trainer(self, removed: FactIds) -> Trainer:
-        weights = self.problem.weights_without(removed)
+    def _trainer(self, removed: FactIds, factor: float = 0.0) -> Trainer:
+        weights = self.problem.weights_without(removed, factor)
         return Trainer(self.problem, weights=weights, ledgers=Ledgers.NONE)
 
 
@@ -84,9 +89,11 @@ def diverged(removed: FactIds) -> Diverged:
     return Diverged(f"training without {len(removed)} facts diverged; choose a lower rate")
 
 
-def removed_key(removed: FactIds) -> str:
-    """A hash that identifies a set of removed facts."""
-    return blake2b(np.sort(removed).astype("<i8").tobytes(), digest_size=16).hexdigest()
+def removed_key(removed: FactIds, factor: float = 0.0) -> str:
+    """A hash that identifies a set of removed facts, or of facts with other weights."""
+    weighed = np.float64(factor).tobytes() if factor else b""
+    facts = np.sort(removed).astype("<i8").tobytes()
+    return blake2b(facts + weighed, digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +102,11 @@ class Job:
 
     removed: FactIds  # ids of the removed facts, distinct and ascending; empty for the control
     which: NDArray[np.int64]  # (n,) positions in the list of predictions
+    factor: float = 0.0  # of the weights of these facts, if they are not removed
 
     @classmethod
-    def of(cls, removed: ArrayLike, which: ArrayLike) -> "Job":
-        return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64))
+    def of(cls, removed: ArrayLike, which: ArrayLike, factor: float = 0.0) -> "Job":
+        return cls(np.unique(np.asarray(removed, np.int64)), np.asarray(which, np.int64), factor)
 
     @classmethod
     def control(cls, n_predictions: int) -> "Job":
@@ -107,13 +115,13 @@ class Job:
 
     @property
     def key(self) -> str:
-        return removed_key(self.removed)
+        return removed_key(self.removed, self.factor)
 
     def result(self, rows: Parameters, predictions: Predictions | None) -> Result:
         """The result of the job: standings of its predictions or, with None, the rows."""
         if predictions is None:
             return rows
-        return predictions.stand(rows, self.which, self.removed)
+        return predictions.stand(rows, self.which, None if self.factor else self.removed)
 
 
 class Engine(ABC):
@@ -121,6 +129,7 @@ class Engine(ABC):
 
     device = "cpu"  # where to train and to explain with this engine: cpu or cuda
     at_once: int  # number of retrainings that run at the same time
+    weighs = True  # whether it runs jobs with a factor
 
     @property
     @abstractmethod
@@ -213,7 +222,8 @@ class LocalEngine(Engine):
         running = dict[Any, int]()
 
         def train(job: Job) -> Result:
-            return job.result(recipe.retrain(job.removed, stopped.is_set), predictions)
+            rows = recipe.retrain(job.removed, stopped.is_set, job.factor)
+            return job.result(rows, predictions)
 
         try:
             for number, future in run_jobs(

@@ -59,19 +59,25 @@ class Journal:
         """The number of known retrainings."""
         return len(self._found)
 
-    def lacks(self, removed: FactIds, keys: NDArray[np.int64]) -> list[int]:
+    def lacks(self, removed: FactIds, keys: NDArray[np.int64], factor: float = 0.0) -> list[int]:
         """Which of these predictions, (n, 3), have no result without these facts."""
-        known = self._found.get(removed_key(removed), {})
+        known = self._found.get(removed_key(removed, factor), {})
         return [number for number, each in enumerate(keys.tolist()) if tuple(each) not in known]
 
-    def get(self, removed: FactIds, keys: NDArray[np.int64]) -> Standings:
+    def get(self, removed: FactIds, keys: NDArray[np.int64], factor: float = 0.0) -> Standings:
         """Standings of predictions, (n, 3), without these facts."""
-        known = self._found.get(removed_key(removed), {})
+        known = self._found.get(removed_key(removed, factor), {})
         return np.array([known[tuple(each)] for each in keys.tolist()], STANDING)
 
-    def add(self, removed: FactIds, keys: NDArray[np.int64], standings: Standings) -> None:
+    def add(
+        self,
+        removed: FactIds,
+        keys: NDArray[np.int64],
+        standings: Standings,
+        factor: float = 0.0,
+    ) -> None:
         """Add a retraining; it is on disk afterwards, unless OSError is raised."""
-        key = removed_key(removed)
+        key = removed_key(removed, factor)
         record = {"removed": key, "spots": keys.tolist(), "standings": standings.tolist()}
         self._remember(record)
         if self.file is not None:

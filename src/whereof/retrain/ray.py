@@ -126,7 +126,7 @@ def _retrain(shared: list[Any], job: Job, machine: str) -> Result:
             "of whereof"
         )
     recipe, predictions = _shared(shared[0])
-    return job.result(recipe.retrain(job.removed), predictions)
+    return job.result(recipe.retrain(job.removed, factor=job.factor), predictions)
 
 
 @lru_cache(maxsize=1)

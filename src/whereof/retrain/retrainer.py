@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,16 +50,18 @@ class Retrainer:
         self._check(jobs)
         merged = _merge([control, *jobs])
         lacking = [
-            Job(job.removed, job.which[missing])
+            replace(job, which=job.which[missing])
             for job in merged
-            if (missing := self.journal.lacks(job.removed, keys[job.which]))
+            if (missing := self.journal.lacks(job.removed, keys[job.which], job.factor))
         ]
         n_known = len(merged) - len(lacking)
         for number, standings in self._retrain(lacking, predictions, n_known):
             assert not isinstance(standings, Parameters)
             self._keep(lacking[number], predictions, standings)
         self.counts.update(retrained=len(lacking), known=n_known)
-        found = [self.journal.get(job.removed, keys[job.which]) for job in [control, *jobs]]
+        found = [
+            self.journal.get(job.removed, keys[job.which], job.factor) for job in [control, *jobs]
+        ]
         return Outcomes(found[0], tuple(found[1:]), len(lacking), n_known)
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[Parameters]:
@@ -96,18 +98,20 @@ class Retrainer:
 
     def _keep(self, job: Job, predictions: Predictions, standings: Standings) -> None:
         try:
-            self.journal.add(job.removed, predictions.places[job.which], standings)
+            places = predictions.places[job.which]
+            self.journal.add(job.removed, places, standings, job.factor)
         except OSError as error:
             self.journal.file = None
             self.events.emit(Note(f"retrainings are no longer kept: {error.strerror}"))
 
     def _check(self, jobs: Sequence[Job]) -> None:
         n_facts = len(self.recipe.problem.facts)
-        for removed in (job.removed for job in jobs):
+        for job in jobs:
+            removed = job.removed
             bad = removed[(removed < 0) | (removed >= n_facts)]
             if len(bad):
                 raise WhereofError(f"no fact {bad[0]} to remove; choose from 0 to {n_facts - 1}")
-            if len(removed) == n_facts:
+            if len(removed) == n_facts and not job.factor:
                 what = f"without all {n_facts} facts nothing is left to train on"
                 raise WhereofError(f"{what}; remove fewer, by a smaller k or top")
 
@@ -116,8 +120,8 @@ def _merge(jobs: Sequence[Job]) -> list[Job]:
     """Merge jobs that remove the same facts into one with all their predictions."""
     merged: dict[str, Job] = {}
     for job in jobs:
-        before = merged.get(job.key, Job(job.removed, job.which[:0]))
-        merged[job.key] = Job(job.removed, np.union1d(before.which, job.which))
+        before = merged.get(job.key, job)
+        merged[job.key] = replace(job, which=np.union1d(before.which, job.which))
     return list(merged.values())
 
 

@@ -24,6 +24,7 @@ from whereof.models import find_model
 from whereof.run import files
 from whereof.run.dataset import read_adjacency, read_dataset, write_labels
 from whereof.run.files import read_json, write_json
+from whereof.run.reliability import Reliability, read_reliability
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters, Progress
 from whereof.types import Rows
@@ -96,7 +97,7 @@ def _digest(values: dict[str, Any]) -> str:
 class RunInfo:
     """What is known of a run without reading its arrays; None is not known.
 
-    `whereof info --json` prints all fields, `whereof train --json` those up to metrics.
+    `whereof info --json` prints all fields, `whereof train --json` those up to reliability.
     """
 
     run: str | None = None
@@ -118,6 +119,8 @@ class RunInfo:
     norms: dict[str, float] | None = None
     bookkeeping: dict[str, float] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
+    reliability: Reliability = field(default_factory=Reliability)
+    """How reliable estimates are, as far as it was measured."""
     format: int = FORMAT
     whereof: str = ""
     """The version that wrote it."""
@@ -139,8 +142,9 @@ class RunInfo:
 
     def to_dict(self, *, summary: bool = False) -> dict[str, Any]:
         names = [item.name for item in fields(self)]
-        shown = names[: names.index("metrics") + 1] if summary else names
-        return {name: value for name in shown if (value := getattr(self, name)) is not None}
+        shown = names[: names.index("reliability") + 1] if summary else names
+        found = {name: value for name in shown if (value := getattr(self, name)) is not None}
+        return found | {"reliability": self.reliability.to_dict()}
 
 
 class RunFolder:
@@ -218,6 +222,17 @@ class RunFolder:
         return self._progress.history
 
     @property
+    def retraining_seconds(self) -> float | None:
+        """Estimated seconds of one retraining on one core; None if it is not known."""
+        facts, speed = (self.manifest.result.get(n) for n in ("best_facts", "facts_per_second"))
+        return facts / speed if facts and speed else None
+
+    @property
+    def reliability(self) -> Reliability:
+        """How reliable estimates are, as far as it was measured; later measurements are read."""
+        return read_reliability(self.path)
+
+    @property
     def fingerprint(self) -> str:
         """A hash of the content of all files or arrays."""
         files = {name: about["sha256"] for name, about in self.manifest.files.items()}
@@ -248,6 +263,7 @@ class RunFolder:
             "model": self.config.model,
             "metrics": self.metrics,
             "history": self.history,
+            "reliability": self.reliability.to_dict(),
         }
         return msgspec.convert(data | result | vars(manifest) | own, RunInfo)
 

@@ -186,12 +186,12 @@ class Problem:
         widths = self.widths
         return entities.state[:, : widths.entity], relations.state[:, : widths.relation]
 
-    def weights_without(self, removed: FactIds) -> Numbers:
-        """The weights, with 0 for removed facts."""
+    def weights_without(self, removed: FactIds, factor: float = 0.0) -> Numbers:
+        """The weights, with those of some facts multiplied by a factor; 0 removes them."""
         if not len(removed):
             return self.weights
         weights = np.array(self.weights) if len(self.weights) else np.ones(len(self.facts))
-        weights[removed] = 0
+        weights[removed] *= factor
         return weights
 
     def timeline(self, weights: Numbers | None = None) -> Timeline:

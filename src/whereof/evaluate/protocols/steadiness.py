@@ -1,7 +1,7 @@
 """Steadiness: how much removing one random fact changes predictions."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,10 +9,21 @@ import numpy as np
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import Protocol, Retrainings, SampleSize
+from whereof.evaluate.reliability import (
+    claims_jobs,
+    linearity_jobs,
+    measure_claims,
+    measure_linearity,
+)
 from whereof.evaluate.sample import Sample, Task, draws_at_random
 from whereof.evaluate.statistics import Interval, measured, seeds_mean
+from whereof.explain.options import ExplainOptions
 from whereof.retrain.engine import Job
+from whereof.run.reliability import Claims, Linearity
 from whereof.units import count, is_number, show
+
+_MOST_WEIGHED, _MOST_CLAIMS = 10, 50
+"""Maximum number of facts for linearity, and of predictions for claims."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,10 @@ class Steadiness:
     """Share of (removal, prediction) pairs with another top answer."""
     interval: Interval | None
     mean_change: float
+    linearity: Linearity | None = None
+    """None if the engine cannot change the weights of facts."""
+    claims: Claims | None = None
+    """Of the default method; None if the run lacks what the method needs."""
 
 
 class SteadinessProtocol(Protocol):
@@ -35,25 +50,38 @@ class SteadinessProtocol(Protocol):
     options = ("removals",)
 
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
-        return Retrainings(single=min(options.removals, size.n_facts))
+        n_removals = min(options.removals, size.n_facts)
+        n_weighed, n_claims = (min(size.n_predictions, n) for n in (_MOST_WEIGHED, _MOST_CLAIMS))
+        return Retrainings(n_claims + n_weighed, n_removals, 2 * n_weighed + 1)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
+        return [
+            *self._removals(sample, options),
+            *linearity_jobs(sample, _MOST_WEIGHED, options.seed),
+            *claims_jobs(sample, ExplainOptions.method, _MOST_CLAIMS),
+        ]
+
+    def _removals(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
         """Random facts, each alone; every prediction is looked at."""
+        every = np.arange(len(sample))
         random = np.random.default_rng([options.seed, sample.case.seed])
         n_removals = min(options.removals, sample.n_facts)
         fact_ids = random.choice(sample.n_facts, n_removals, replace=False)
-        return [Job.of([fact_id], np.arange(len(sample))) for fact_id in fact_ids]
+        return [Job.of([fact_id], every) for fact_id in fact_ids]
 
     def run(self, task: Task) -> Mapping[str, Any]:
         """The interval draws seeds, and removals within each."""
         changed, moved = [], []
         for sample in task.seeds:
-            outcomes = task.retrain(sample, self.jobs(sample, task.options), "random", 1)
+            outcomes = task.retrain(sample, self._removals(sample, task.options), "random", 1)
             after, control = np.stack(outcomes.jobs), outcomes.control  # (n_removals, n)
             changed.append((after["top"] != control["top"]).mean(axis=1))
             moved.append(np.abs(sample.outputs(after) - sample.outputs(control)).mean(axis=1))
         share = measured(changed, task.options.seed)[:2]
-        return {"steadiness": Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))}
+        found = Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))
+        linearity = measure_linearity(task.seeds, _MOST_WEIGHED, task.options.seed)
+        claims = measure_claims(task.seeds, ExplainOptions.method, _MOST_CLAIMS)
+        return {"steadiness": replace(found, linearity=linearity, claims=claims)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         row = found.steadiness
@@ -65,6 +93,9 @@ class SteadinessProtocol(Protocol):
             f"{count(row.n_removals, 'removal')}) and the {found.quantity} by "
             f"{show(row.mean_change, 'number')} on average. This is the floor of TC."
         )
+        for record in (row.linearity, row.claims):
+            if record is not None:
+                yield str(record)
         high = row.interval[1] if row.interval else np.nan
         for other in found.results.get("removal", ()):
             if other.k == 1 and not draws_at_random(other.method) and is_number(other.tc):

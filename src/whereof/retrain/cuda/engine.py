@@ -50,6 +50,7 @@ class CudaEngine(Engine):
     """One GPU; models that do not fit into its memory together run in waves."""
 
     device = "cuda"
+    weighs = False
 
     def __init__(self, card: Card | None = None) -> None:
         self._card = open_card() if card is None else card

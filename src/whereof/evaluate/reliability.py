@@ -1,0 +1,146 @@
+"""Measure by retraining how reliable the estimates of a run are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.sample import Sample, pick
+from whereof.evaluate.statistics import pearson, spearman
+from whereof.explain.method import Ranked, get_method
+from whereof.explain.options import ExplainOptions
+from whereof.predict.scored import Standings
+from whereof.retrain.engine import Job
+from whereof.retrain.retrainer import Case
+from whereof.run.reliability import Claims, Linearity, Reliability
+from whereof.types import FactIds, Numbers
+
+LEAST, MOST = 5, 50
+"""The least and the largest size of `measure`."""
+_MOST_PREDICTIONS = 100
+_UP, _DOWN = 1.1, 0.9
+_NUDGE = 1 + 1e-6
+"""A change of the weight that only rounding can see."""
+_ABOVE = 3
+"""Pairs count if they change by this many times the noise of a slope."""
+_LARGEST = 10
+"""The ratio is measured on the largest tenth of the removals."""
+
+
+def n_retrainings(n: int) -> int:
+    """The largest number of retrainings of `measure`."""
+    return 1 + 3 * n + 1 + n
+
+
+def measure(case: Case, n: int) -> Reliability:
+    """The reliability of a run by n facts, and the first facts of n predictions."""
+    data = case.trained.dataset
+    split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
+    asked = EvaluateOptions(predictions="top", split=split, limit=_MOST_PREDICTIONS)
+    sample, method = pick(case, asked), ExplainOptions.method
+    jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, method, n)]
+    sample.ask(jobs)  # all in one go
+    linearity = measure_linearity([sample], n, asked.seed)
+    return Reliability().updated(linearity, measure_claims([sample], method, n))
+
+
+def linearity_jobs(sample: Sample, n_facts: int, seed: int) -> list[Job]:
+    """Retrainings without facts, then with their weights up and down, and one nudge.
+
+    None if the engine cannot change weights.
+    """
+    if not sample.case.retrainer.engine.weighs:
+        return []
+    fact_ids = _draw_near(sample, n_facts, seed).tolist()
+    factors = [(fact, factor) for factor in (0.0, _UP, _DOWN) for fact in fact_ids]
+    every = np.arange(len(sample))
+    return [Job.of([fact], every, factor) for fact, factor in [*factors, (fact_ids[0], _NUDGE)]]
+
+
+def measure_linearity(samples: Sequence[Sample], n_facts: int, seed: int) -> Linearity | None:
+    """Compare removals with slopes, in all samples together; None without retrainings for it."""
+    pairs, noises = [], []
+    for sample in samples:
+        if jobs := linearity_jobs(sample, n_facts, seed):
+            found, rated = sample.ask(jobs), sample.case.trained.config.rated
+            before, after = _quantity(found.control, rated), _quantity(np.stack(found.jobs), rated)
+            gone, up, down = np.split(after[:-1], 3)  # each (n_facts, n_predictions)
+            pairs.append([before - gone, (up - down) / (_UP - _DOWN)])
+            noises.append(np.abs(after[-1] - before))
+    if not pairs:
+        return None
+    removals, slopes = np.concatenate([np.reshape(each, (2, -1)) for each in pairs], axis=1)
+    noise = float(np.median(noises))
+    seen = np.maximum(np.abs(removals), np.abs(slopes)) > _ABOVE * noise / (_UP - _DOWN)
+    removals, slopes = removals[seen], slopes[seen]
+    largest = np.argsort(-np.abs(removals), kind="stable")[: -(-len(removals) // _LARGEST)]
+    largest = largest[removals[largest] != 0]
+    return Linearity(
+        n_pairs=len(removals),
+        spearman=_known(spearman(slopes, removals)),
+        pearson=_known(pearson(slopes, removals)),
+        ratio=float(np.median(slopes[largest] / removals[largest])) if len(largest) else None,
+        noise=noise,
+    )
+
+
+def claims_jobs(sample: Sample, method: str, most: int) -> list[Job]:
+    """Retrainings without the first fact of predictions, at most some; none without claims."""
+    firsts = enumerate(_firsts(sample, method, most))
+    return [Job.of(each.chosen[:1], [number]) for number, each in firsts if len(each.chosen)]
+
+
+def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims | None:
+    """Compare what a method says about its first facts with retraining, in all samples."""
+    parts = []
+    for sample in samples:
+        if jobs := claims_jobs(sample, method, most):
+            found = sample.ask(jobs)
+            before = found.control[[int(job.which[0]) for job in jobs]]
+            firsts = (each.standings for each in _firsts(sample, method, most))
+            said = np.concatenate([each[:1] for each in firsts if each is not None])
+            parts.append((before, said, np.concatenate(found.jobs)))
+    if not parts:
+        return None
+    before, said, after = (np.concatenate(each) for each in zip(*parts, strict=True))
+    outputs = samples[0].outputs
+    fall, real = (float(np.median(outputs(before) - outputs(each))) for each in (said, after))
+    announced = said["top"] != before["top"]
+    return Claims(
+        method=method,
+        n_predictions=len(before),
+        size_ratio=fall / real if real > 0 else None,
+        n_announced=int(announced.sum()),
+        n_true=int((announced & (after["top"] == said["top"])).sum()),
+    )
+
+
+def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
+    """The first fact of predictions by a method; none if it says nothing about removal here."""
+    chosen, trained = get_method(method), sample.case.trained
+    traced = "trace" not in chosen.needs or trained.trace is not None
+    able = traced and "standings" in chosen.can and not chosen.retrains
+    return sample.firsts(method, most) if able else ()
+
+
+def _draw_near(sample: Sample, n: int, seed: int) -> FactIds:
+    """One random fact of the entities of each of n predictions; fewer if some are the same."""
+    random = np.random.default_rng([seed, sample.case.seed])
+    near, found = sample.case.trained.adjacency.facts_of_entity, []
+    for number in random.permutation(len(sample))[:n]:
+        prediction = sample.predictions[number]
+        ends = [end for end in (prediction.subject, prediction.object) if end is not None]
+        found.append(random.choice(np.unique(np.concatenate([*map(near, ends)]))))
+    return np.unique(np.array(found, np.int64))
+
+
+def _quantity(standings: Standings, rated: bool) -> Numbers:
+    """The log-odds of the predictions, or their ratings."""
+    if rated:
+        return np.asarray(standings["score"], np.float64)
+    p = np.clip(standings["probability"], 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

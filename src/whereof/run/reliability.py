@@ -1,0 +1,137 @@
+"""How reliable the estimates of a run are, as far as retraining has measured it."""
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whereof.errors import WhereofError
+from whereof.run.files import read_json, write_json
+from whereof.units import count
+
+NAME = "reliability.json"
+_CORRELATED, _CLOSE = 0.9, (0.67, 1.5)
+"""The rank correlation and the ratios of sizes that count as close."""
+_LEAST, _SHARE = 5, 0.8
+"""Announced changes are believed if this number of them is known, and this share came true."""
+
+
+@dataclass(frozen=True)
+class Linearity:
+    """Removal of a fact, compared with a small change of its weight.
+
+    f is the log-odds of a prediction, or its rating, as a function of the weight of one fact. The
+    removal f(1) - f(0) is compared with the slope (f(1.1) - f(0.9)) / 0.2. If training responds
+    linearly to a fact, both are equal.
+    """
+
+    n_pairs: int
+    """Number of pairs of a fact and a prediction, without those that only have noise."""
+    spearman: float | None
+    pearson: float | None
+    ratio: float | None
+    """Median of slope over removal, for the tenth of the pairs with the largest removals."""
+    noise: float
+    """Median change of f if the weight of a fact changes by a millionth: rounding, amplified."""
+
+    @property
+    def is_close(self) -> bool:
+        """Whether training responds to one fact almost linearly."""
+        if self.spearman is None or self.ratio is None:
+            return False
+        return self.spearman >= _CORRELATED and _CLOSE[0] <= self.ratio <= _CLOSE[1]
+
+    def __str__(self) -> str:
+        """The figures in words."""
+        if self.spearman is None or self.ratio is None:
+            return "Linearity is unknown: the removals of facts change nothing but noise."
+        pairs = count(self.n_pairs, "pair")
+        kind = "responds almost linearly" if self.is_close else "does not respond linearly"
+        return (
+            f"Training {kind} to a fact. A small change of its weight predicts its removal with a "
+            f"rank correlation of {self.spearman:.2f} and {self.ratio:.2f} times the size ({pairs} "
+            "of fact and prediction)."
+        )
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a method says about the fact that it ranks first, compared with retraining."""
+
+    method: str
+    n_predictions: int
+    size_ratio: float | None
+    """Median estimated fall over median actual fall; None if the median does not fall."""
+    n_announced: int
+    """Number of announced changes of the top answer."""
+    n_true: int
+    """Of these, the number that came true, with the announced answer."""
+
+    @property
+    def believable(self) -> bool:
+        """Whether at least four of five announced changes come true."""
+        return self.n_announced >= _LEAST and self.n_true >= _SHARE * self.n_announced
+
+    @property
+    def is_close(self) -> bool:
+        """Whether estimated falls have about the size of the actual ones."""
+        return self.size_ratio is not None and _CLOSE[0] <= self.size_ratio <= _CLOSE[1]
+
+    def __str__(self) -> str:
+        """The figures in words."""
+        size = "the actual ones are mostly no falls"
+        if self.size_ratio is not None:
+            size = f"they are {self.size_ratio:.2g} times the actual ones (medians)"
+        changes = f"{self.n_true} of {self.n_announced} announced changes of the top answer"
+        return (
+            f"Estimated falls by {self.method}, for the first fact of "
+            f"{count(self.n_predictions, 'prediction')}: {size}; {changes} came true."
+        )
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The reliability of a run's estimates; empty if it was not measured."""
+
+    linearity: Linearity | None = None
+    claims: tuple[Claims, ...] = ()
+    """At most one record per method."""
+
+    def of(self, method: str) -> Claims | None:
+        """The claims of a method."""
+        return next((each for each in self.claims if each.method == method), None)
+
+    def updated(self, linearity: Linearity | None, claims: Claims | None) -> "Reliability":
+        """The record with new measurements, which replace earlier ones of at most their size."""
+        found = self
+        if linearity is not None and (
+            found.linearity is None or linearity.n_pairs >= found.linearity.n_pairs
+        ):
+            found = replace(found, linearity=linearity)
+        before = None if claims is None else found.of(claims.method)
+        if claims is not None and (before is None or claims.n_predictions >= before.n_predictions):
+            others = (each for each in found.claims if each is not before)
+            found = replace(found, claims=(*others, claims))
+        return found
+
+    def sentences(self, run: str | None) -> list[str]:
+        """What is known, in words; `run` is the folder, to say how to measure it."""
+        known = [*filter(None, [self.linearity]), *self.claims]
+        command = f"run `whereof evaluate {run or 'RUN'} --protocols steadiness`"
+        return [*map(str, known)] or [f"The reliability of estimates is not measured: {command}."]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def write(self, folder: Path) -> None:
+        write_json(folder / NAME, self.to_dict())
+
+
+def read_reliability(folder: Path | None) -> Reliability:
+    """The record in a run's folder; an empty one if there is none that can be read."""
+    with suppress(WhereofError, msgspec.ValidationError):
+        if folder is not None and (folder / NAME).is_file():
+            return msgspec.convert(read_json(folder / NAME), Reliability)
+    return Reliability()

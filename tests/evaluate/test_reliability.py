@@ -1,0 +1,146 @@
+"""Reliability of estimates: linearity and claims against plain loops, and where they are kept."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.helpers import whereof as command
+
+import whereof
+from evaluate.small import names_of, probabilities, sampled, spearman, train
+from whereof.api import runs
+from whereof.evaluate import reliability
+from whereof.events import Events
+from whereof.retrain.engine import Job
+from whereof.retrain.journal import open_journal
+from whereof.run.reliability import Claims, Linearity, Reliability
+from whereof.training.config import MachineOptions
+from whereof.training.trainer import Trainer
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    return train(tmp_path_factory.mktemp("reliability"))
+
+
+def test_linearity_is_that_of_a_plain_loop(run: whereof.Run) -> None:
+    with sampled(run) as sample:
+        found = reliability.measure_linearity([sample], 4, 7)
+        jobs = reliability.linearity_jobs(sample, 4, 7)
+        recipe = sample.case.retrainer.recipe
+
+        def log_odds(fact: int, weight: float) -> np.ndarray:
+            weights = np.ones(run.dataset.n_facts)
+            weights[fact] = weight
+            trainer, done = Trainer(recipe.problem, weights=weights), 0
+            while done < recipe.n_facts:
+                done += trainer.advance(recipe.n_facts - done)
+            p = probabilities(sample, trainer.parameters())
+            return np.log(p / (1 - p))
+
+        facts = sorted({int(job.removed[0]) for job in jobs})
+        removals, slopes = [], []
+        for fact in facts:
+            removals.append(log_odds(fact, 1) - log_odds(fact, 0))
+            slopes.append((log_odds(fact, 1.1) - log_odds(fact, 0.9)) / 0.2)
+    assert found is not None
+    assert found.noise < 1e-4
+    assert found.n_pairs <= len(facts) * len(sample)
+    pairs = np.array([np.concatenate(removals), np.concatenate(slopes)])
+    pairs = pairs[:, np.abs(pairs).max(axis=0) > 15 * found.noise]
+    assert found.n_pairs == pairs.shape[1]
+    assert found.spearman == pytest.approx(spearman(*pairs), abs=1e-3)
+    assert found.pearson == pytest.approx(np.corrcoef(pairs)[0, 1], rel=1e-6)
+
+
+def test_claims_are_what_explanations_say_and_verdicts_find(run: whereof.Run) -> None:
+    with sampled(run) as sample:
+        found = reliability.measure_claims([sample], "rollback", 6)
+        falls, announced, true = [], 0, 0
+        for prediction in sample.predictions[:6]:
+            names = names_of(run, prediction)
+            (first,) = run.explain(*names, top=1).facts
+            verdict = run.verify(*names, facts=[first.fact_id])
+            falls.append((first.influence, verdict.before.value - verdict.actual.value))
+            announced += bool(first.top_answer_changes)
+            came = verdict.actual.top_answer == first.top_answer_without
+            true += bool(first.top_answer_changes) and came
+    said, real = np.median(falls, axis=0)
+    assert found == Claims("rollback", 6, pytest.approx(said / real), announced, true)
+
+
+def test_an_engine_without_weights_has_no_linearity(run: whereof.Run) -> None:
+    with sampled(run) as sample:
+        engine = sample.case.retrainer.engine
+        engine.weighs = False
+        assert reliability.measure_linearity([sample], 4, 7) is None
+        assert reliability.measure_claims([sample], "gradient-dot", 4) is None
+
+
+def test_a_factor_is_another_retraining_than_removal(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    with sampled(run) as sample:
+        jobs = [Job.of([3], [0], factor) for factor in (0.0, 0.5, 1.0)]
+        found = sample.case.retrainer.ask(sample.arrays, jobs)
+        removed, half, same = (each["probability"][0] for each in found.jobs)
+        assert len({removed, half, same}) == 3
+        assert same == found.control["probability"][0]
+        with open_journal(next(run.file("retrained").iterdir())) as journal:
+            assert not journal.lacks(np.array([3]), sample.arrays.places[:1], 0.5)
+            assert journal.lacks(np.array([3]), sample.arrays.places[:1], 0.7) == [0]
+
+
+def test_an_evaluation_is_kept_in_the_run_and_shown(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    unknown = f"not measured: run `whereof evaluate {run.path} --protocols steadiness`"
+    assert unknown in command("info", str(run.path)).stdout
+    assert run.reliability == Reliability()
+    found = run.evaluate(protocols="steadiness", removals=2).steadiness
+    assert found is not None
+    assert run.reliability == Reliability(found.linearity, (found.claims,))
+    words = command("info", str(run.path)).stdout
+    assert str(found.claims) in " ".join(words.split())
+    assert "not measured" not in words
+    document = json.loads(command("info", str(run.path), "--json").stdout)
+    assert document["reliability"]["claims"][0]["method"] == "rollback"
+    run.evaluate(protocols="steadiness", removals=2, limit=1)  # says less
+    assert run.reliability == Reliability(found.linearity, (found.claims,))
+    run.file("reliability.json").write_text("{")
+    assert whereof.Run.open(run.file("")).reliability == Reliability()
+
+
+def test_training_measures_what_fits_into_its_time(
+    run: whereof.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = MachineOptions()
+    runs.measure_reliability(run, machine, 0.4, Events())
+    runs.measure_reliability(run, MachineOptions(device="cuda"), 600, Events())
+    monkeypatch.setattr(type(run), "retraining_seconds", 100.0)
+    runs.measure_reliability(run, machine, 1000, Events())
+    assert run.reliability == Reliability()
+    monkeypatch.undo()
+    runs.measure_reliability(run, machine, 600, Events())
+    assert run.reliability.linearity is not None
+    assert not run.file("retrained/new").exists()
+
+
+@pytest.mark.parametrize(
+    ("announced", "true", "believed"), [(4, 4, False), (5, 4, True), (10, 7, False), (0, 0, False)]
+)
+def test_changes_are_believed_if_four_of_five_came_true(
+    announced: int, true: int, believed: bool
+) -> None:
+    assert Claims("rollback", 20, 1.0, announced, true).believable is believed
+
+
+def test_words() -> None:
+    close = Linearity(100, 0.98, 0.97, 1.02, 1e-6)
+    assert str(close).startswith("Training responds almost linearly to a fact. A small change")
+    assert "0.98 and 1.02 times the size (100 pairs" in str(close)
+    far = Linearity(100, 0.5, 0.4, 0.3, 1e-6)
+    assert str(far).startswith("Training does not respond linearly")
+    assert "unknown" in str(Linearity(0, None, None, None, 0.0))
+    said = str(Claims("rollback", 50, 3.5, 40, 18))
+    assert "3.5 times the actual ones (medians); 18 of 40 announced changes" in said
+    assert "mostly no falls" in str(Claims("rollback", 50, None, 0, 0))
