@@ -6,6 +6,14 @@ import msgspec
 
 from whereof.explain.explanation import Explanation
 
+BELIEVABLE = {
+    "method": "rollback",
+    "n_predictions": 9,
+    "size_ratio": 1.0,
+    "n_announced": 9,
+    "n_true": 9,
+}
+"""A method whose announced changes of the top answer come true."""
 HOSTILE = "<b>&\"'</script>\x00"
 
 
@@ -73,6 +81,7 @@ def explanation(
         "stability": None,
         "graph": None,
         "notes": [],
+        "reliability": {"claims": [BELIEVABLE]},
     } | changes
 
 

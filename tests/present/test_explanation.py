@@ -86,7 +86,7 @@ def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
         "rank", "subject", "relation", "object", "in common", "estimated influence",
-        "estimated without", "share", "new top answer",
+        "estimated without", "share", "estimated new top answer",
     ]  # fmt: skip
     assert read.rows[1] == [
         "1", "ann", "likes", "bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",

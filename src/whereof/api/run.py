@@ -201,8 +201,12 @@ class Run(ArrayRun):
         of, opposing and without; top=None lists every adjacent fact. Methods that retrain also
         take fields of `whereof.EngineOptions`, and so does `seeds`.
         """
+        from whereof.explain.advice import advise
         from whereof.explain.explain import explain
         from whereof.explain.method import get_method
+
+        def advised(found: "Explanation") -> "Explanation":
+            return advise(found, self._trained, self.reliability, self.retraining_seconds)
 
         given: dict[str, Any] = {**options}
         method = str(given.get("method", ExplainOptions.method))
@@ -217,9 +221,10 @@ class Run(ArrayRun):
                 if others:
                     from whereof.evaluate.agreement import explain_over_seeds
 
-                    return explain_over_seeds([first, *others], names, chosen, events)
-                return explain(first.trained, names, chosen, first, events)
-        return explain(self._trained, names, ExplainOptions.from_dict(given), events=events)
+                    return advised(explain_over_seeds([first, *others], names, chosen, events))
+                return advised(explain(first.trained, names, chosen, first, events))
+        chosen = ExplainOptions.from_dict(given)
+        return advised(explain(self._trained, names, chosen, events=events))
 
     def explain_many(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 from whereof.errors import need
 from whereof.predict.scored import Standing
 from whereof.registry import render
+from whereof.run.reliability import Reliability
 from whereof.units import count
 
 
@@ -83,6 +84,17 @@ class ExplainedFact(NamedFact):
 
 
 @dataclass(frozen=True)
+class MethodCost:
+    """What an explanation by a method costs, and how far to trust it."""
+
+    method: str
+    seconds: float | None
+    """Estimated; None if far less than a training."""
+    trust: str
+    """exact, close, rough or not measured."""
+
+
+@dataclass(frozen=True)
 class SeedAgreement:
     """How an explanation agrees with those of the same config under other seeds."""
 
@@ -153,7 +165,19 @@ class Explanation:
     estimate: bool = True
     """Whether the influences are estimates, which no retraining has confirmed."""
     seeds: SeedAgreement | None = None
+    reliability: Reliability | None = None
+    """How reliable estimates of this run are; None if the explanation is one of many."""
+    costs: tuple[MethodCost, ...] = ()
+    """Cost and trust of methods for this prediction; empty if the run cannot be retrained."""
+    recommended: str | None = None
+    """The cheapest method that can be trusted; None if there is none."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def names_new_tops(self) -> bool:
+        """Whether to say that a top answer changes: it was measured, or such claims come true."""
+        claims = None if self.reliability is None else self.reliability.of(self.method)
+        return not self.estimate or (claims is not None and claims.believable)
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof explain --json` prints."""

@@ -178,6 +178,13 @@ class Method:
     prepares: str | None = None
     """Whether `prepare` has work to do: once a `run`, or for each of the `predictions`."""
 
+    is_linear: bool = False
+    """Whether its influences are close to the true ones if training responds linearly to a fact."""
+
+    def trainings(self, n_facts: int) -> float:
+        """The cost of one explanation with n adjacent facts, in trainings; 0 if it is far less."""
+        return 0.0
+
     @property
     def retrains(self) -> bool:
         """Whether its influences are measured by retraining; those of others are estimates."""

@@ -18,7 +18,7 @@ from whereof.explain.explanation import (
     agreement_text,
 )
 from whereof.explain.explanation import Path as GraphPath
-from whereof.explain.method import get_method
+from whereof.explain.method import able_method, get_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import html, names
 from whereof.present.graph import explanation_svg
@@ -135,7 +135,10 @@ def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True
             [_without(explanation, fact, falls) for fact in facts],
         ),
         (Column("share", "share", "share"), shares),
-        (Column("top_answer_without", "new top answer"), list(map(_new_top, facts))),
+        (
+            Column("top_answer_without", estimated("new top answer")),
+            [_new_top(fact) if explanation.names_new_tops else None for fact in facts],
+        ),
         (Column("in_top", _in_top_title(explanation), "count"), [fact.in_top for fact in facts]),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
@@ -219,9 +222,15 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
     ]
     unit = "percent" if page else "probability"
     note = "An estimate: the facts of a row are rolled back together, not retrained."
+    remover = replace(
+        explanation, method=able_method("groups", explanation.method).name, estimate=True
+    )
+    tops = remover.names_new_tops
     for title, joints in tables.items():
         standings = {"none": explanation.prediction, **joints}
-        yield names.standings_table("without", title, standings, more, unit=unit, note=note)
+        yield names.standings_table(
+            "without", title, standings, more, unit=unit, note=note, tops=tops
+        )
 
 
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
@@ -272,7 +281,7 @@ def first_fact_text(explanation: Explanation) -> str:
     )
     verb = f"is estimated to {verb}" if explanation.estimate else f"{verb}s"
     said = f"the {names.output_noun(prediction)} {verb} {values}"
-    if facts[0].top_answer_changes:
+    if facts[0].top_answer_changes and explanation.names_new_tops:
         change = "is estimated to change" if explanation.estimate else "changes"
         said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
     return f"Without the first fact, {said}."
@@ -294,6 +303,23 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
         )
 
 
+def costs_text(explanation: Explanation) -> str:
+    """What each method would cost here, how far to trust it, and which one to use."""
+    said = []
+    for each in explanation.costs:
+        time = ""
+        if each.method == explanation.method:
+            time = f" {units.show(explanation.seconds, 'seconds')}"
+        elif each.seconds is not None:
+            time = f" about {units.show(each.seconds, 'seconds')}"
+        said.append(f"{each.method}{time}, {each.trust}")
+    best = explanation.recommended
+    advice = f"recommended: --method {best}"
+    if best is None or best == explanation.method:
+        advice = "none can be trusted" if best is None else "this one is recommended"
+    return f"Methods here: {'; '.join(said)}. {advice.capitalize()}."
+
+
 def confirmation_text(explanation: Explanation) -> str:
     """Whether retraining has confirmed the numbers."""
     if explanation.estimate:
@@ -313,6 +339,10 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
+    if explanation.estimate and explanation.reliability is not None:
+        yield from explanation.reliability.sentences(None)
+    if explanation.costs:
+        yield costs_text(explanation)
     some = options.top is not None and not explanation.without
     more = {
         "--opposing": some and not options.opposing,

@@ -244,7 +244,10 @@ def open_unfinished(
 
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
-_WHERE_ASKED = ("contrast", "without", "stability", "graph", "groups", "seeds", "notes")
+_WHERE_ASKED = (
+    *("contrast", "without", "stability", "graph", "groups", "seeds", "notes"),
+    *("reliability", "costs", "recommended"),
+)
 
 
 def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:

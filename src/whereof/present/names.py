@@ -148,20 +148,25 @@ def standings_table(
     *,
     unit: str = "percent",
     note: str = "",
+    tops: bool = True,
 ) -> Table:
-    """One row per standing, compared with the first; `more` are other fields of theirs."""
+    """One row per standing, compared with the first; `more` are other fields of theirs.
+
+    tops: whether to show the top answers.
+    """
     before = next(iter(standings.values()))
     columns = [
         Column(first, first),
         Column("value", output_noun(before), output_unit(before, unit)),
         Column("rank", "rank", "count"),
         *more,
-        Column("top_answer", "top answer"),
+        *([Column("top_answer", "top answer")] if tops else []),
     ]
     rows = []
     for name, each in standings.items():
         others = (getattr(each, column.name, "") for column in more)
-        rows.append((name, each.value, each.rank, *others, top_cell(each, before)))
+        top = [top_cell(each, before)] if tops else []
+        rows.append((name, each.value, each.rank, *others, *top))
     return Table("standings", title, columns, rows, note)
 
 

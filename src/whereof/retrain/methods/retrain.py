@@ -32,6 +32,9 @@ class Retrain(Method):
     needs = frozenset({"recipe", "retraining"})
     can = frozenset({"contrast", "standings", "non-adjacent facts"})
 
+    def trainings(self, n_facts: int) -> float:
+        return n_facts + 1
+
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         return SingleRemovals.of(self, scored, context).rank(sets.fact_ids)
 

@@ -21,6 +21,8 @@ from whereof.types import FactIds, Numbers
 
 N_RIVALS = 3
 """Number of other answers whose margins are swept, to estimate which one would win."""
+_TRAININGS = 20.0
+"""The cost of the sweep for one prediction, in trainings on one core."""
 _GIGABYTE = 1 << 30
 _CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
 
@@ -40,6 +42,10 @@ class Unrolled(Method):
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
+    is_linear = True
+
+    def trainings(self, n_facts: int) -> float:
+        return _TRAININGS
 
     def check(self, trained: Trained) -> None:
         super().check(trained)

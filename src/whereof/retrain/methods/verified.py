@@ -11,6 +11,7 @@ from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.explain.explain import find_adjacent, with_same_answer
 from whereof.explain.method import Context, Method, Ranked, Sets, get_method, prepare
+from whereof.explain.options import RetrainingBudget
 from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.registry import METHODS, names
 from whereof.retrain.allowance import Allowance
@@ -31,6 +32,9 @@ class Verified(Method):
     needs = frozenset({"recipe", "retraining"})
     can = frozenset({"contrast", "standings", "non-adjacent facts", "budget"})
     ranks_all = True
+
+    def trainings(self, n_facts: int) -> float:
+        return RetrainingBudget().n_retrainings or 0
 
     def check(self, trained: Trained) -> None:
         super().check(trained)

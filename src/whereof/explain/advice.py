@@ -1,0 +1,65 @@
+"""What each method would cost for a prediction, how far to trust it, and which one to use."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+
+from whereof.errors import WhereofError
+from whereof.explain.explanation import Explanation, MethodCost
+from whereof.explain.method import Method, get_method
+from whereof.explain.options import ExplainOptions
+from whereof.predict.scored import Trained
+from whereof.registry import METHODS, names
+from whereof.run.reliability import Reliability
+
+_TRUSTED = ("close", "exact")
+
+
+def advise(
+    explanation: Explanation,
+    trained: Trained,
+    reliability: Reliability,
+    training_seconds: float | None,
+) -> Explanation:
+    """The explanation with the reliability of estimates, and the cost and trust of methods.
+
+    training_seconds: of one retraining on one core; None if the run cannot be retrained. Costs are
+    those of the method used, of the default one, and of those that can be better than rough.
+    """
+    explanation = replace(explanation, reliability=reliability)
+    if training_seconds is None:
+        return explanation
+    costs, listed = [], (explanation.method, ExplainOptions.method)
+    for method in map(get_method, names(METHODS)):
+        is_listed = method.name in listed or method.is_linear or method.retrains
+        if not is_listed or not _is_possible(method, trained):
+            continue
+        n_trainings = method.trainings(explanation.n_adjacent)
+        seconds = n_trainings * training_seconds / (os.cpu_count() or 1) or None
+        costs.append(MethodCost(method.name, seconds, trust_of(method, reliability)))
+    trusted = [each for each in costs if each.trust in _TRUSTED]
+    trusted.sort(key=lambda each: each.seconds or 0.0)
+    best = trusted[0].method if trusted else None
+    return replace(explanation, costs=tuple(costs), recommended=best)
+
+
+def trust_of(method: Method, reliability: Reliability) -> str:
+    """How far to trust a method in a run: exact, close, rough or not measured."""
+    if method.retrains:
+        return "exact"
+    if claims := reliability.of(method.name):
+        return "close" if claims.is_close else "rough"
+    if method.is_linear:
+        if reliability.linearity is None:
+            return "not measured"
+        return "close" if reliability.linearity.is_close else "rough"
+    return "rough"
+
+
+def _is_possible(method: Method, trained: Trained) -> bool:
+    if method.retrains:  # it needs the recipe alone
+        return True
+    with suppress(WhereofError):
+        method.check(trained)
+        return True
+    return False

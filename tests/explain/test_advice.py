@@ -1,0 +1,98 @@
+"""What methods cost, how far to trust them, and which one is recommended."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.helpers import whereof as command
+from trained import train
+
+import whereof
+from explain.helpers import random_run
+from whereof.explain.advice import trust_of
+from whereof.explain.method import get_method
+from whereof.run.reliability import Claims, Linearity, Reliability
+
+QUERY = ("egypt", "embassy", "usa")
+STEADY, UNSTEADY = Linearity(9, 0.99, 0.99, 1.0, 0.0), Linearity(9, 0.5, 0.5, 1.0, 0.0)
+RIGHT, WRONG = Claims("rollback", 9, 1.1, 9, 9), Claims("rollback", 9, 5.0, 9, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "reliability", "trust"),
+    [
+        ("rollback", Reliability(), "rough"),
+        ("rollback", Reliability(STEADY), "rough"),
+        ("rollback", Reliability(claims=(RIGHT,)), "close"),
+        ("rollback", Reliability(claims=(WRONG,)), "rough"),
+        ("gradient-dot", Reliability(STEADY, (RIGHT,)), "rough"),
+        ("unrolled", Reliability(), "not measured"),
+        ("unrolled", Reliability(STEADY), "close"),
+        ("unrolled", Reliability(UNSTEADY), "rough"),
+        ("verified", Reliability(UNSTEADY), "exact"),
+        ("retrain", Reliability(), "exact"),
+    ],
+)
+def test_trust_follows_from_what_was_measured(
+    method: str, reliability: Reliability, trust: str
+) -> None:
+    assert trust_of(get_method(method), reliability) == trust
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    return train(tmp_path_factory.mktemp("advice") / "run")
+
+
+def advice(run: whereof.Run, reliability: Reliability) -> tuple[dict[str, str], str | None]:
+    reliability.write(run.file(""))
+    found = run.explain(*QUERY)
+    assert found.reliability == reliability
+    return {each.method: each.trust for each in found.costs}, found.recommended
+
+
+def test_the_cheapest_method_that_can_be_trusted_is_recommended(run: whereof.Run) -> None:
+    trusts, best = advice(run, Reliability())
+    assert trusts == {
+        "rollback": "rough",
+        "unrolled": "not measured",
+        "verified": "exact",
+        "retrain": "exact",
+    }
+    assert best == "verified"
+    assert advice(run, Reliability(STEADY))[1] == "unrolled"
+    assert advice(run, Reliability(STEADY, (RIGHT,)))[1] == "rollback"
+    assert advice(run, Reliability(UNSTEADY, (WRONG,)))[1] == "verified"
+    found = run.explain(*QUERY)
+    costs = {each.method: each.seconds for each in found.costs}
+    assert costs["rollback"] is None
+    assert costs["retrain"] / costs["verified"] == pytest.approx((found.n_adjacent + 1) / 50)
+
+
+def test_a_run_of_arrays_has_no_costs() -> None:
+    found = random_run("distmult").explain("e0", "r0", "e1")
+    assert (found.costs, found.recommended, found.reliability) == ((), None, Reliability())
+
+
+def test_a_new_top_answer_is_named_only_if_such_claims_come_true(
+    run: whereof.Run, tmp_path: Path
+) -> None:
+    reported = tmp_path / "page.html"
+    asked = [(*run.dataset.fact_names(fact)[:2], "_") for fact in run.dataset.test]
+    query = next(names for names in asked if run.explain(*names, top=1).facts[0].top_answer_changes)
+    for claims, named in ((WRONG, False), (RIGHT, True)):
+        Reliability(claims=(claims,)).write(run.file(""))
+        options = ("--html", str(reported), "--force", "--stability")
+        done = command("explain", str(run.path), *query, *options, COLUMNS="200")
+        assert done.returncode == 0, done.stderr
+        assert str(claims) in done.stdout
+        page = reported.read_text()
+        assert "the probability is estimated to fall from" in done.stdout
+        for text in (done.stdout, page):
+            assert ("new top answer" in text) is named
+            assert ("the top answer is estimated to change to" in text) is named
+        assert ("top answer\n" in done.stdout) is named
+    document = json.loads(command("explain", str(run.path), *query, "--json").stdout)
+    assert document["facts"][0]["top_answer_changes"]
+    assert document["recommended"] == "rollback"
+    assert "Methods here: rollback " in done.stdout
