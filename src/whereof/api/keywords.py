@@ -59,7 +59,7 @@ class TrainKeywords(MachineKeywords, total=False):
     n3: float
     optimizer: Literal["sgd", "adagrad", "adam", "adam-lazy"]
     rate: float
-    accumulator: float
+    accumulator: float | None
     schedule: Literal["constant", "exponential", "inverse"]
     decay: float
     decay_steps: int

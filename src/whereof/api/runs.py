@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -24,13 +25,15 @@ from whereof.run.folder import Manifest
 from whereof.run.writer import RunWriter
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.defaults import asks_for_objects, choose_config
-from whereof.training.results import Parameters, Validation
 
 if TYPE_CHECKING:
     from whereof.retrain.engine import Engine
     from whereof.retrain.retrainer import Case
     from whereof.training.fit import MakeTrainer
     from whereof.training.problem import Problem
+
+_SEARCH_SHARE = 0.25
+"""Of a time budget: the most that the search for settings may take."""
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -43,6 +46,7 @@ def train(
     *,
     out: str | Path | None = None,
     preset: str | None = None,
+    search: bool = True,
     events: Events | None = None,
     **settings: Unpack[TrainKeywords],
 ) -> Run:
@@ -57,6 +61,9 @@ def train(
         The folder to make; by default a new one in `runs/`, named by dataset and model.
     preset
         `paper` for the settings of the paper; explicit settings override it.
+    search
+        Whether to search for the settings that are not given, by short trainings on part of the
+        data. Needs validation facts; a preset is never changed.
     events
         Receives progress, and may stop training.
     **settings
@@ -79,7 +86,9 @@ def train(
         data = ratings_as_objects(data)
     config = choose_config(data, preset, given)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
-    run = _train(path, data, config, events, machine, start)
+    searches = search and not preset and config.validate_every and len(data.valid)
+    kept = given if searches else None
+    run = _train(path, data, config, events, machine, start, given=kept)
     measure_reliability(run, machine, _MEASURED_SHARE * (time.monotonic() - start), events)
     return run
 
@@ -167,24 +176,38 @@ def _train(
     machine: MachineOptions,
     start: float,
     interrupted: Manifest | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Train a new run, or one that was interrupted. The time budget counts from `start`."""
+    """Train a new run, or one that was interrupted. The time budget counts from `start`.
+
+    given: settings that a search may not change; None for no search.
+    """
     from whereof.evaluate.metrics import SplitEvaluator
-    from whereof.training.fit import fit
+    from whereof.training.fit import Validate, fit
     from whereof.training.problem import Problem
+    from whereof.training.search import settle_steps
 
     problem = Problem.of(dataset, config)  # refuses bad settings before anything is written
-    config, trainer, share = problem.config, _trainer_of(problem, machine), machine.memory_share
+    trainer, share = _trainer_of(problem, machine), machine.memory_share
+
+    def evaluator_of(data: Dataset) -> SplitEvaluator:
+        return SplitEvaluator(data, config, machine.threads, ranked=machine.ranking_metrics)
+
+    def validator_of(data: Dataset) -> Validate:
+        scored = evaluator_of(data)
+        return lambda rows: scored.validate(make_scorer(rows, data, config))
+
     if interrupted is None:
         check_memory(problem.row_bytes)
-        writer = RunWriter.create(path, dataset, config, problem.n_bytes, share)
+        RunWriter.check_free(path)
+        seconds = _SEARCH_SHARE * float(config.time_budget or math.inf)
+        settle = partial(settle_steps, problem, config, trainer, events)
+        problem, search = settle(given, dataset, validator_of, seconds)
+        about = None if search is None else search.to_dict()
+        writer = RunWriter.create(path, dataset, problem.config, problem.n_bytes, share, about)
     else:
         writer = RunWriter(path, interrupted, share)
-    evaluator = SplitEvaluator(dataset, config, machine.threads, ranked=machine.ranking_metrics)
-
-    def validate(rows: Parameters) -> Validation:
-        return evaluator.validate(make_scorer(rows, dataset, config))
-
+    config, evaluator, validate = problem.config, evaluator_of(dataset), validator_of(dataset)
     checked = validate if config.validate_every and len(dataset.valid) else None
     told = str(path), len(dataset.valid), config.to_dict(), dataset.notes
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes

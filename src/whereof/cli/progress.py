@@ -177,6 +177,7 @@ def _config_text(config: Any) -> str:
         *(f"{name} {config[name]:g}" for name in ("l2", "n3") if config[name]),
         f"constraint {config['constraint']}" if config["constraint"] != "none" else "",
         f"{config['optimizer']} {config['rate']:g}",
+        f"accumulator {config['accumulator']:g}" if config["accumulator"] else "",
         f"batches of {config['batch_size']}" if config["batch_size"] > 1 else "",
         f"{up_to}{count(config['epochs'], 'epoch')}",
         f"{budget:g} s at most" if budget else "",

@@ -19,6 +19,11 @@ from whereof.training.defaults import PRESETS
 @_options.new_run
 @click.option("--resume", type=_options.FILE, metavar="RUN", help="Continue an interrupted run.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
+@click.option(
+    "--search/--no-search",
+    default=None,
+    help="Search for settings that are not given, by short trainings  [default: yes]",
+)
 def command(
     data: str | None, resume: Path | None, events: Events, **options: Any
 ) -> _options.Result:

@@ -178,6 +178,47 @@ class Dataset:
             )
 
 
+def part_of(dataset: Dataset, n_facts: int, seed: int) -> Dataset:
+    """The part of a dataset among some of its entities, with about `n_facts` training facts.
+
+    The entities are those of random facts, so that those with many facts are likely to be there.
+    """
+    train = dataset.train
+    if n_facts >= len(train):
+        return dataset
+    drawn = train[np.random.default_rng(seed).permutation(len(train))]
+    turn = np.full(dataset.n_entities, len(train))
+    for place in (SUBJECT, OBJECT):
+        np.minimum.at(turn, drawn[:, place], np.arange(len(train)))
+    last = np.maximum(turn[train[:, SUBJECT]], turn[train[:, OBJECT]])
+    kept = turn <= np.partition(last, n_facts)[n_facts]
+    new_ids = np.cumsum(kept, dtype=np.int32) - 1
+    splits: dict[str, Any] = {}
+    inside: dict[str, NDArray[np.bool_]] = {}
+    for split in SPLITS:
+        facts = getattr(dataset, split)
+        inside[split] = kept[facts[:, SUBJECT]] & kept[facts[:, OBJECT]]
+        facts = facts[inside[split]]
+        columns = (new_ids[facts[:, SUBJECT]], facts[:, RELATION], new_ids[facts[:, OBJECT]])
+        splits[split] = np.column_stack(columns).astype(np.int32)
+    names = np.flatnonzero(kept).tolist()
+    ranges = (dataset.subjects, dataset.objects)
+    subjects, objects = (
+        range(int(kept[: ids.start].sum()), int(kept[: ids.stop].sum())) for ids in ranges
+    )
+    ratings, weights = dataset.ratings, dataset.weights
+    return replace(
+        dataset,
+        **splits,
+        entities=Vocabulary(tuple(map(dataset.entities.names.__getitem__, names))),
+        subjects=subjects,
+        objects=objects,
+        ratings=ratings and Ratings(*(getattr(ratings, it)[inside[it]] for it in SPLITS)),
+        sources=None,
+        weights=None if weights is None else weights[inside["train"]],
+    )
+
+
 def ratings_as_objects(dataset: Dataset) -> Dataset:
     """Turn ratings into three-way facts (user, item, rating).
 

@@ -42,6 +42,8 @@ class Manifest:
     config: dict[str, Any]
     created: str
     finished: bool = False
+    search: dict[str, Any] | None = None
+    """What the search for settings tried; None without a search."""
     result: dict[str, Any] = field(default_factory=dict)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Size and SHA-256 of each file, by name."""
@@ -118,6 +120,7 @@ class RunInfo:
     lipschitz: float | None = None
     norms: dict[str, float] | None = None
     bookkeeping: dict[str, float] | None = None
+    search: dict[str, Any] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
     reliability: Reliability = field(default_factory=Reliability)
     """How reliable estimates are, as far as it was measured."""
@@ -152,7 +155,8 @@ class RunFolder:
 
     def __init__(self, path: Path | None, manifest: Manifest) -> None:
         self.path, self.manifest = path, manifest
-        self.config = TrainConfig.from_dict(manifest.config)
+        # Runs from before the setting started from 0.
+        self.config = TrainConfig.from_dict({"accumulator": 0.0} | manifest.config)
         self.model = find_model(self.config.model)
 
     @classmethod

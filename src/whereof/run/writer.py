@@ -41,9 +41,32 @@ class RunWriter:
 
     @classmethod
     def create(
-        cls, path: Path, dataset: Dataset, config: TrainConfig, n_bytes: int, memory_share: float
+        cls,
+        path: Path,
+        dataset: Dataset,
+        config: TrainConfig,
+        n_bytes: int,
+        memory_share: float,
+        search: dict[str, Any] | None = None,
     ) -> "RunWriter":
-        """Make the folder of a new run, which will take about `n_bytes`."""
+        """Make the folder of a new run, which will take about `n_bytes`.
+
+        search: what the search for settings tried.
+        """
+        cls.check_free(path)
+        files.check_room(path, n_bytes)
+        with files.draft_of(path, folder=True) as folder:
+            about = write_dataset(folder, dataset)
+            described = {file.name: files.describe(file) for file in sorted(folder.iterdir())}
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            values = config.to_dict()
+            manifest = Manifest(about, values, created=now, search=search, files=described)
+            manifest.write(folder)
+        return cls(path, manifest, memory_share)
+
+    @staticmethod
+    def check_free(path: Path) -> None:
+        """Raise an error if the folder exists."""
         with files.writing_to(path):
             if path.exists():
                 remedy = "choose another folder with -o"
@@ -51,14 +74,6 @@ class RunWriter:
                     if not Manifest.read(path).finished:
                         remedy += f", or continue it: whereof train --resume {path}"
                 raise WhereofError(f"{path} exists; {remedy}")
-        files.check_room(path, n_bytes)
-        with files.draft_of(path, folder=True) as folder:
-            about = write_dataset(folder, dataset)
-            described = {file.name: files.describe(file) for file in sorted(folder.iterdir())}
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            manifest = Manifest(about, config.to_dict(), created=now, files=described)
-            manifest.write(folder)
-        return cls(path, manifest, memory_share)
 
     def stop(self) -> None:
         """Unlock a run whose training stopped; remove it if it has no checkpoint."""

@@ -64,7 +64,12 @@ class TrainConfig(Settings):
     beta1: float = number(0.9, "Adam's decay for the mean of gradients", "Steps", 0, below=1)
     beta2: float = number(0.999, "Adam's decay for the mean of squares", "Steps", 0, below=1)
     epsilon: float = number(1e-7, "added to the denominator in Adam and Adagrad", "Steps", 0)
-    accumulator: float = number(0.0, "start of Adagrad's sums of squared gradients", "Steps", 0)
+    accumulator: float | None = number(
+        None,
+        "start of Adagrad's sums of squared gradients  [default: from the first gradients]",
+        "Steps",
+        0,
+    )
     constraint: str = choice(
         "none", "norm of each row: none (any), unit (1) or max:C (at most C)", "Steps"
     )

@@ -20,6 +20,7 @@ CHOSEN = (
     "model",
     "dim",
     "inverse",
+    "init",
     "loss",
     "negatives",
     "l2",
@@ -76,6 +77,7 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
     # Enough epochs for some millions of steps; those without negatives are cheap.
     enough = _MOST_EPOCHS if loss == "squared" else max(_FACTS // dataset.n_facts, 1)
     epochs = given.get("epochs", min(enough, _MOST_EPOCHS))
+    products = model.match == "dot" and not model.two_way
     validates = len(dataset.valid) and given.get("validate_every", 1)
     chosen = {
         "model": model.name,
@@ -83,6 +85,8 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
         "inverse": not dataset.two_way
         and dataset.subjects == dataset.objects
         and loss != "squared",
+        # Steady training starts from rows that are large enough to tell objects apart.
+        "init": 0.2 if optimizer == "adagrad" and products else 0.05,
         "loss": loss,
         "negatives": None,
         **_penalties(dataset, model, loss, given.get("negatives")),

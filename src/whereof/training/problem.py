@@ -72,6 +72,8 @@ class Problem:
                 )
             negatives = 0 if self.config.rated else min(NEGATIVES_UNSET, others)
         settled = self.config.replace(negatives=negatives, batch_size=batch_size)
+        if settled.optimizer == "adagrad" and settled.accumulator is None:
+            settled = settled.replace(accumulator=0.0)  # `whereof train` chooses a better one first
         object.__setattr__(self, "config", settled)
         n_steps = len(self.facts) * self.config.epochs
         if self.config.keep_checkpoints > n_steps:
