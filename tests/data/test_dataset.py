@@ -9,7 +9,7 @@ import pytest
 from tables import build, fact_table
 
 from whereof.data.columns import FactTable
-from whereof.data.dataset import Dataset, ratings_as_objects
+from whereof.data.dataset import Dataset, part_of, ratings_as_objects
 from whereof.data.read import read_dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
@@ -168,3 +168,30 @@ def test_a_repeated_pair_keeps_its_first_rating() -> None:
 def test_all_splits_are_rated_or_none() -> None:
     with pytest.raises(WhereofError, match="some splits have ratings and some have none"):
         build("r", table(("a", "x", 1), ("a", "y", 2)), test=(["a"], ["x"]))
+
+
+def test_a_part_has_facts_of_the_whole_among_fewer_entities() -> None:
+    whole = read_dataset("nations")
+    part = part_of(whole, 300, seed=3)
+    assert 300 <= part.n_facts < 800
+    assert 2 <= part.n_entities < whole.n_entities
+    for split in ("train", "valid", "test"):
+        there = set(map(whole.fact_names, getattr(whole, split)))
+        inside = {names for names in there if {names[0], names[2]} <= set(part.entities.names)}
+        assert set(map(part.fact_names, getattr(part, split))) == inside
+    assert part_of(whole, 300, seed=3).hash == part.hash != part_of(whole, 300, seed=4).hash
+    assert part_of(whole, whole.n_facts, seed=3) is whole
+
+
+def test_a_part_of_ratings_keeps_them_and_the_two_kinds_of_entities() -> None:
+    users, items = zip(*((f"u{u}", f"i{i}") for u in range(10) for i in range(6)), strict=True)
+    table = fact_table(users, items, rating=np.arange(60, dtype=np.float32) % 5)
+    whole = build("rated", table)
+    part = part_of(whole, 20, seed=0)
+    assert part.ratings is not None
+    rating = dict(zip(map(whole.fact_names, whole.train), whole.ratings.train, strict=True))
+    found = zip(map(part.fact_names, part.train), part.ratings.train, strict=True)
+    assert all(rating[names] == value for names, value in found)
+    assert {part.entities.name(i)[0] for i in part.subjects} == {"u"}
+    assert {part.entities.name(i)[0] for i in part.objects} == {"i"}
+    assert len(part.subjects) + len(part.objects) == part.n_entities

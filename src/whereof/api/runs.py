@@ -199,7 +199,7 @@ def _train(
 
     if interrupted is None:
         check_memory(problem.row_bytes)
-        RunWriter.check_free(path)
+        RunWriter.check_place(path, problem.n_bytes)
         seconds = _SEARCH_SHARE * float(config.time_budget or math.inf)
         settle = partial(settle_steps, problem, config, trainer, events)
         problem, search = settle(given, dataset, validator_of, seconds)

@@ -192,6 +192,9 @@ def part_of(dataset: Dataset, n_facts: int, seed: int) -> Dataset:
         np.minimum.at(turn, drawn[:, place], np.arange(len(train)))
     last = np.maximum(turn[train[:, SUBJECT]], turn[train[:, OBJECT]])
     kept = turn <= np.partition(last, n_facts)[n_facts]
+    ranges = (dataset.subjects, dataset.objects)
+    for ids in ranges:  # so that there are two to rank against each other
+        kept[[ids.start, ids.stop - 1]] = True
     new_ids = np.cumsum(kept, dtype=np.int32) - 1
     splits: dict[str, Any] = {}
     inside: dict[str, NDArray[np.bool_]] = {}
@@ -202,7 +205,6 @@ def part_of(dataset: Dataset, n_facts: int, seed: int) -> Dataset:
         columns = (new_ids[facts[:, SUBJECT]], facts[:, RELATION], new_ids[facts[:, OBJECT]])
         splits[split] = np.column_stack(columns).astype(np.int32)
     names = np.flatnonzero(kept).tolist()
-    ranges = (dataset.subjects, dataset.objects)
     subjects, objects = (
         range(int(kept[: ids.start].sum()), int(kept[: ids.stop].sum())) for ids in ranges
     )

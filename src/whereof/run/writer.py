@@ -53,8 +53,7 @@ class RunWriter:
 
         search: what the search for settings tried.
         """
-        cls.check_free(path)
-        files.check_room(path, n_bytes)
+        cls.check_place(path, n_bytes)
         with files.draft_of(path, folder=True) as folder:
             about = write_dataset(folder, dataset)
             described = {file.name: files.describe(file) for file in sorted(folder.iterdir())}
@@ -65,8 +64,8 @@ class RunWriter:
         return cls(path, manifest, memory_share)
 
     @staticmethod
-    def check_free(path: Path) -> None:
-        """Raise an error if the folder exists."""
+    def check_place(path: Path, n_bytes: int) -> None:
+        """Raise an error if the folder exists, cannot be made or has no room for a run."""
         with files.writing_to(path):
             if path.exists():
                 remedy = "choose another folder with -o"
@@ -74,6 +73,10 @@ class RunWriter:
                     if not Manifest.read(path).finished:
                         remedy += f", or continue it: whereof train --resume {path}"
                 raise WhereofError(f"{path} exists; {remedy}")
+        files.check_room(path, n_bytes)
+        with files.writing_to(path):
+            path.mkdir(parents=True)
+            path.rmdir()
 
     def stop(self) -> None:
         """Unlock a run whose training stopped; remove it if it has no checkpoint."""

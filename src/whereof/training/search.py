@@ -38,7 +38,7 @@ _SHARE, _EXPECTED_EPOCHS = 0.25, 20
 """The search may cost this share of a training of at most so many epochs."""
 _LEAST_NUMBERS = 4e9
 """Numbers that a search may compute, however short training is: some seconds."""
-_SIZINGS = 4
+_LEAST_FACTS, _SIZINGS = 500, 4
 _MARGIN = 0.3
 """A clear gain is above this share of the metric, divided by the root of the validation facts."""
 _FACTS_AT_ONCE = 4096
@@ -55,7 +55,7 @@ def settle_steps(
     dataset: Dataset,
     validator_of: Callable[[Dataset], Validate],
     seconds: float,
-) -> "tuple[Problem, Search | None]":
+) -> "tuple[Problem, SearchResult | None]":
     """The problem with Adagrad's start and what a search finds, and the search if there was one.
 
     config: the settings as they were chosen. given: those that a search may not change; None for no
@@ -116,12 +116,13 @@ def search_part(dataset: Dataset, problem: Problem) -> Dataset:
     part = dataset
     for _ in range(_SIZINGS):  # a smaller part also has fewer negatives
         n_candidates = min(1 + problem.draw.objects[2], len(part.objects))
-        part = part_of(dataset, int(budget / (n_steps * n_candidates * width)) + 1, config.seed)
+        n_facts = max(int(budget / (n_steps * n_candidates * width)), _LEAST_FACTS)
+        part = part_of(dataset, n_facts, config.seed)
     return part
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchResult:
     """What a search tried and found."""
 
     metric: str
@@ -166,7 +167,7 @@ class Searcher:
     make_trainer: MakeTrainer
     events: Events
 
-    def run(self, names: tuple[str, ...], seconds: float) -> Search:
+    def run(self, names: tuple[str, ...], seconds: float) -> SearchResult:
         """Search for settings by name; start no trial after some seconds."""
         began, tried, metric, best = time.monotonic(), list[Any](), "", -math.inf
 
@@ -198,7 +199,7 @@ class Searcher:
         self.events.emit(Advanced(_MOST_TRIALS, _MOST_TRIALS, "settings"))
         took, sizes = time.monotonic() - began, (len(self.problem.facts), self.n_valid)
         chosen = {name: getattr(self.config, name) for name in names}
-        return Search(metric, tried, chosen, took, *sizes, took > seconds)
+        return SearchResult(metric, tried, chosen, took, *sizes, took > seconds)
 
     def _changed(self, name: str, factor: float) -> TrainConfig:
         return self.config.replace(**{name: rounded(factor * getattr(self.config, name))})

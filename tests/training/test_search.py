@@ -1,0 +1,148 @@
+"""Adagrad's start by its rule, and the search for settings before training."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from listening import Recorded
+from trained import outcome
+
+import whereof
+from whereof.errors import Interrupted
+from whereof.events import Advanced, Events
+from whereof.models import MODELS
+from whereof.training.defaults import choose_config
+from whereof.training.problem import Problem
+from whereof.training.results import Parameters, Validation
+from whereof.training.search import SearchResult, adagrad_start, settle_steps
+from whereof.training.trainer import Trainer
+
+NATIONS = whereof.read("nations")
+SMALL: dict[str, Any] = {"dim": 8, "epochs": 4, "trace": False}
+
+
+def start_of(**settings: Any) -> float:
+    config = choose_config(NATIONS, None, SMALL | {"optimizer": "adagrad"} | settings)
+    return adagrad_start(Problem.of(NATIONS, config), Trainer)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if not model.two_way])
+def test_every_model_and_loss_gets_a_start(name: str, loss: str) -> None:
+    start = start_of(model=name, loss=loss)
+    assert 0 < start < 100
+    assert start == float(f"{start:.2g}") == start_of(model=name, loss=loss)
+
+
+def test_the_start_follows_the_scale_of_the_gradients() -> None:
+    # The sigmoid loss is a mean over 14 candidates, so that its gradients are smaller.
+    assert start_of(loss="sigmoid") < start_of() / 14
+    # The sums of ten epochs start at most as high as those of longer trainings.
+    assert start_of(epochs=1) < start_of(epochs=10) == start_of(epochs=90)
+
+
+def test_the_start_is_a_plain_number_in_the_run_and_in_those_with_other_seeds(
+    tmp_path: Path,
+) -> None:
+    run = whereof.train(NATIONS, out=tmp_path / "run", search=False, **SMALL | {"trace": True})
+    stored = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert run.config.accumulator == stored["config"]["accumulator"] == start_of(trace=True)
+    assert stored["search"] is None
+    run.verify("usa", "embassy", "uk", top=1, seeds=2)
+    (other,) = (tmp_path / "run" / "siblings").iterdir()
+    assert whereof.Run.open(other).config.accumulator == run.config.accumulator
+
+
+def test_a_given_start_is_kept_and_other_optimizers_have_none(tmp_path: Path) -> None:
+    given = whereof.train(NATIONS, out=tmp_path / "given", accumulator=0, search=False, **SMALL)
+    assert given.config.accumulator == 0
+    lazy = {"optimizer": "adam-lazy"} | SMALL
+    assert whereof.train(NATIONS, out=tmp_path / "lazy", **lazy).config.accumulator is None
+    paper = whereof.train(NATIONS, out=tmp_path / "paper", preset="paper", epochs=1)
+    assert paper.config.accumulator is None
+    assert paper.manifest.search is None
+
+
+def search_by(sign: int, given: dict[str, Any]) -> tuple[Problem, SearchResult | None]:
+    """A search where large rows are good, or bad."""
+    config = choose_config(NATIONS, None, SMALL | given)
+    problem = Problem.of(NATIONS, config)
+
+    def validate(rows: Parameters) -> Validation:
+        size = float(np.linalg.norm(rows.entity_rows))
+        return Validation("size", size, gain=sign * size)
+
+    return settle_steps(
+        problem, config, Trainer, Events(), given, NATIONS, lambda part: validate, np.inf
+    )
+
+
+def test_the_search_goes_where_validation_is_better() -> None:
+    wanted = {"rate": 0.1, "accumulator": 0.1}
+    (less, found), (more, _) = (search_by(sign, wanted) for sign in (1, -1))
+    assert less.config.n3 < 0.03 < more.config.n3
+    assert found is not None
+    assert found.chosen == {"n3": less.config.n3}
+    assert found.tried[0]["n3"] == 0.03
+    by_n3 = {trial["n3"]: trial["value"] for trial in found.tried}
+    assert by_n3[less.config.n3] > by_n3[0.03]
+    assert (less.config.rate, less.config.accumulator) == (0.1, 0.1)
+
+
+def test_the_search_never_tries_a_smaller_start() -> None:
+    for sign in (1, -1):
+        problem, found = search_by(sign, {"n3": 0.0, "rate": 0.1})
+        assert found is not None
+        first, *others = (trial["accumulator"] for trial in found.tried)
+        assert all(other > first for other in others)
+        assert problem.config.accumulator >= first
+
+
+def test_nothing_is_searched_when_all_is_given() -> None:
+    problem, found = search_by(1, {"n3": 0.01, "rate": 0.2, "accumulator": 0.5})
+    assert found is None
+    assert (problem.config.n3, problem.config.rate, problem.config.accumulator) == (0.01, 0.2, 0.5)
+
+
+def test_what_was_searched_is_told_and_kept_and_twice_the_same(tmp_path: Path) -> None:
+    settings, said = {"dim": 8, "epochs": 4}, Recorded()
+    one = whereof.train(NATIONS, out=tmp_path / "one", events=said, **settings)
+    two = whereof.train(NATIONS, out=tmp_path / "two", **settings)
+    assert outcome(tmp_path / "one") == outcome(tmp_path / "two")
+    search = one.manifest.search
+    assert search is not None
+    assert search["tried"] == two.manifest.search["tried"]
+    assert search == one.summary()["search"]
+    assert all(getattr(one.config, name) == value for name, value in search["chosen"].items())
+    (line,) = (note for note in said.notes if note.startswith("searched"))
+    assert f"n3 {one.config.n3:g}, rate {one.config.rate:g}, accumulator" in line
+
+
+def test_a_search_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted, match="search"):
+        whereof.train(NATIONS, out=tmp_path / "run", events=Recorded(1, Advanced), **SMALL)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_validation_facts_nothing_is_searched(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("a\tr\tb\nb\tr\tc\nc\tr\ta\n")
+    run = whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", dim=2, epochs=1)
+    assert run.manifest.search is None
+    assert run.config.accumulator > 0
+
+
+@pytest.mark.parametrize("rated", [False, True])
+def test_recommenders_search_for_l2(tmp_path: Path, rated: bool) -> None:
+    lines = [f"u{u}\ti{i}\t{1 + (u + i) % 5}\n" for u in range(20) for i in range(12)]
+    (tmp_path / "data.tsv").write_text("".join(lines))
+    columns = {"rating": "3"} if rated else {}
+    run = whereof.train(
+        tmp_path / "data.tsv", out=tmp_path / "run", columns="1,2", valid_fraction=0.2,
+        dim=2, epochs=2, **columns,
+    )  # fmt: skip
+    search = run.manifest.search
+    assert search is not None
+    assert set(search["chosen"]) == {"l2", "rate"} | (set() if rated else {"accumulator"})
+    assert search["metric"] == ("rmse" if rated else "ndcg@10")
