@@ -8,7 +8,7 @@ from whereof.evaluate.protocol import no_results
 from whereof.evaluate.protocols.approximation import Approximation
 from whereof.evaluate.protocols.datamodelling import Datamodelling
 from whereof.evaluate.protocols.kelpie import Kelpie
-from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
+from whereof.evaluate.protocols.leave_one_out import LeaveOneOut, SizeError
 from whereof.evaluate.protocols.removal import Change, Removal, Significance
 from whereof.evaluate.protocols.steadiness import Steadiness
 from whereof.evaluate.protocols.theory import Theory
@@ -109,7 +109,21 @@ FULL = change(
     steadiness=Steadiness(40, 0.065, (0.05, 0.08), 0.0123),
     approximation=(approximation("none", 0.93, 6.93), approximation("unit", 0.99, 0.67)),
     leave_one_out=(
-        LeaveOneOut("rollback", 0.14, (0.1, 0.2), 0.07, (0.05, 0.1), 0.33, 143, 1, 1592),
+        LeaveOneOut(
+            "rollback",
+            0.14,
+            (0.1, 0.2),
+            0.07,
+            (0.05, 0.1),
+            0.33,
+            143,
+            1,
+            1592,
+            size_error=1.3,
+            size_worst=2.5,
+            seconds=0.01,
+            size_by_degree=(SizeError(12.0, 2.5, 700), SizeError(80.5, 1.2, 700)),
+        ),
         LeaveOneOut("tracin", 0.44, (0.4, 0.5), 0.25, (0.2, 0.3), 0.2, 143, 1, 1592),
     ),
     datamodelling=(Datamodelling("rollback", 0.21, (0.15, 0.25), 100, 143, 1),),

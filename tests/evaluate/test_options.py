@@ -6,7 +6,7 @@ import pytest
 
 from whereof import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.explain.method import get_method
+from whereof.evaluate.variant import find_variant
 from whereof.registry import METHODS, PROTOCOLS, names
 
 
@@ -31,9 +31,28 @@ def test_all_protocols() -> None:
     assert EvaluateOptions(protocols="all").protocols == names(PROTOCOLS)
 
 
-def test_methods_that_estimate_are_those_of_explain() -> None:
-    estimating = tuple(name for name in names(METHODS) if not get_method(name).retrains)
-    assert EvaluateOptions(methods=",".join(estimating)).methods == estimating
+def test_methods_are_those_of_explain() -> None:
+    assert EvaluateOptions(methods=",".join(names(METHODS))).methods == names(METHODS)
+
+
+def test_a_method_may_come_in_variants() -> None:
+    asked = "unrolled, unrolled:sweep_epochs=1,rollback:credit=step ,unrolled:sweep-epochs=1"
+    options = EvaluateOptions(methods=asked)
+    assert options.methods == ("unrolled", "unrolled:sweep-epochs=1", "rollback:credit=step")
+    last = find_variant("unrolled:sweep-epochs=1")
+    assert (last.method.name, last.explained, last.trained) == ("unrolled", {"sweep_epochs": 1}, {})
+    assert find_variant("rollback:credit=step").trained == {"credit": "step"}
+    assert [find_variant(text).exact for text in ("retrain", "verified", "rollback")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("drop", ["1%,10%,50%", "0.01,0.1,0.5", [0.01, 0.1, 0.5]])
+def test_shares_to_drop_are_fractions_or_percent(drop: Any) -> None:
+    assert EvaluateOptions(drop=drop).shares == (0.01, 0.1, 0.5)
+    assert EvaluateOptions(drop=0.25).shares == (0.25,)
 
 
 def test_the_baseline_is_random_or_the_first_method() -> None:
@@ -53,9 +72,16 @@ def test_options_come_back_from_their_dict() -> None:
     [
         ({"methods": "rolback"}, "unknown method 'rolback'; did you mean 'rollback'? choose from"),
         (
-            {"methods": "retrain"},
-            "'retrain' retrains, so there is nothing to compare it with",
+            {"methods": "rollback:sweep-epochs=1"},
+            "method rollback has no setting 'sweep-epochs=1'; "
+            "choose from credit, trace-precision, as rollback:NAME=VALUE",
         ),
+        ({"methods": "gradient-dot:budget=3"}, "no setting 'budget=3'; leave it out"),
+        ({"methods": "rollback:credit=some"}, "unknown credit 'some'; choose from step"),
+        ({"methods": "verified:budget=1"}, "budget is 1; give 2 retrainings or more"),
+        ({"drop": "0.1,2"}, "drop is '2'; give shares between 0 and 1"),
+        ({"drop": "many"}, "drop is 'many'"),
+        ({"facts": 10}, "facts requires the protocol leave-one-out"),
         ({"methods": " ,"}, "methods is empty"),
         ({"protocols": "removals"}, "unknown protocol 'removals'; did you mean 'removal'?"),
         ({"protocols": "removal,all"}, "unknown protocol 'all'; "),

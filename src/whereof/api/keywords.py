@@ -145,6 +145,9 @@ class EvaluateKeywords(EngineKeywords, total=False):
     baseline: str | None
     constraints: _Names | None
     adjacent_only: bool
+    facts: int | None
+    top_facts: int
+    drop: float | str | Sequence[float | str]
     subsets: int
     removals: int
     settings: str | Mapping[str, Any] | None

@@ -17,11 +17,17 @@ from whereof import registry
 from whereof.chart import Chart
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
-from whereof.evaluate.protocol import Protocol, count_retrainings, no_results, protocols
+from whereof.evaluate.protocol import (
+    Protocol,
+    count_method,
+    count_retrainings,
+    no_results,
+    protocols,
+)
 from whereof.evaluate.sample import Retraining, Sample, Task, pick
 from whereof.evaluate.statistics import mean_size
+from whereof.evaluate.variant import find_variant
 from whereof.events import Foreseen
-from whereof.explain.method import get_method
 from whereof.predict.predictions import stand_alike
 from whereof.retrain.retrainer import Case
 from whereof.table import Column, Table
@@ -188,7 +194,7 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
     chosen = options.methods if any(each.by_method for each in asked) else ()
     needed = dict.fromkeys([*chosen, *(name for each in asked for name in each.uses)])
     if case.trained.trace is None:
-        traced = [name for name in needed if "trace" in get_method(name).needs]
+        traced = [name for name in needed if "trace" in find_variant(name).method.needs]
         lacking = [each.name for each in asked if set(each.uses) & set(traced)]
         lacking += [name for name in traced if name in chosen]
         if lacking:
@@ -196,11 +202,16 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
                 f"this run has no trace, which {', '.join(lacking)} requires; train it without "
                 "--no-trace, or evaluate what needs none: methods gradient-dot,random and k 1,10"
             )
+    own = [name for name in needed if not find_variant(name).trained]
+    ready = [name for name in own if not find_variant(name).method.retrains]
+    for method in own:
+        find_variant(method).method.check(case.trained)
     sample = pick(case, replace(options, limit=1), threads)
-    for method in needed:
+    for method in ready:
         sample.rank(method, 1)
     if any(each.by_size for each in asked):
-        sample.choose_all(options)
+        for method in set(ready).intersection(chosen):
+            sample.choose(method, options.sizes)
 
 
 def evaluate(
@@ -215,10 +226,17 @@ def evaluate(
     """
     start = time.perf_counter()
     picked: dict[Case, Sample] = {}
+    trained = [each for each in map(find_variant, options.methods) if each.trained]
 
     def sample_seeds(**changes: Any) -> list[Sample]:
         cases = open_seeds(options.seeds, **changes)
-        picked.update((case, pick(case, options, threads)) for case in cases if case not in picked)
+        others = {
+            each.text: open_seeds(options.seeds, **{**changes, **each.trained}) for each in trained
+        }
+        for at, case in enumerate(cases):
+            if case not in picked:
+                mine = {text: theirs[at] for text, theirs in others.items()}
+                picked[case] = pick(case, options, threads, mine)
         return [picked[case] for case in cases]
 
     seeds, asked, tasks = sample_seeds(), protocols(options.protocols), []
@@ -233,7 +251,8 @@ def evaluate(
         results |= each.run(task)
     config, n_adjacent = seeds[0].case.trained.config, np.concatenate([s.n_adjacent for s in seeds])
     same = [stand_alike(s.case.stand(s.arrays), s.ask([]).control) for s in samples]
-    n_retrainings = sum(len(sample.asked) for sample in samples)
+    cases = {case for sample in samples for case in (sample.case, *sample.others.values())}
+    n_retrainings = sum(len(case.retrainer.asked) for case in cases)
     methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
     seconds = {m: tuple(s.seconds[m] for s in samples if m in s.seconds) for m in methods}
     return Evaluation(
@@ -252,7 +271,7 @@ def evaluate(
         explain_seconds_seeds=seconds or None,
         control_matches_run=all(same),
         n_retrainings=n_retrainings,
-        n_known=n_retrainings - sum(len(sample.trained) for sample in samples),
+        n_known=n_retrainings - sum(len(case.retrainer.trained) for case in cases),
         seconds=time.perf_counter() - start,
         notes=tuple(dict.fromkeys(note for sample in samples for note in sample.notes)),
         retrainings=tuple(row for task in tasks for row in task.retrainings),
@@ -263,8 +282,12 @@ def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: Evaluate
     """Announce all retrainings, then do those known beforehand: large batches are faster."""
     mine = {task.name: [*chain(*task.variants.values())] or task.seeds for task in tasks}
     asked = {s: [name for name, theirs in mine.items() if s in theirs] for s in samples}
-    counts = (count_retrainings(names, options, s.size) for s, names in asked.items())
-    samples[0].case.retrainer.events.emit(Foreseen(sum(counts)))
+    n_all = 0
+    for sample, names in asked.items():
+        n_all += count_retrainings(names, options, sample.size)
+        others = map(find_variant, sample.others)
+        n_all += sum(count_method(each, names, options, sample.size) for each in others)
+    samples[0].case.retrainer.events.emit(Foreseen(n_all))
     for sample, names in asked.items():
         sample.ask([job for each in protocols(names) for job in each.jobs(sample, options)])
 

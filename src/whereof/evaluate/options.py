@@ -19,7 +19,11 @@ HOW, WHICH = "Evaluation", "Predictions"
 class EvaluateOptions(Settings):
     """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
-    methods: _Words = choice("rollback,random", "methods to compare, separated by commas", HOW)
+    methods: _Words = choice(
+        "rollback,random",
+        "methods to compare, separated by commas; settings follow a colon: unrolled:sweep-epochs=1",
+        HOW,
+    )
     k: int | _Words = choice(
         "1,10,all",
         "numbers of facts to remove, separated by commas; all: every supporting fact",
@@ -39,8 +43,17 @@ class EvaluateOptions(Settings):
     adjacent_only: bool = choice(
         False, "for leave-one-out: only remove facts adjacent to a prediction", HOW
     )
+    facts: int | None = number(
+        None, "for leave-one-out: number of random facts to remove  [default: all]", HOW, 1
+    )
+    top_facts: int = number(
+        50, "with facts: also remove the first N facts of every method, for each prediction", HOW, 1
+    )
+    drop: float | _Words = choice(
+        "50%", "for datamodelling: shares of the facts to drop, separated by commas", HOW
+    )
     subsets: int = number(
-        100, "for datamodelling: number of random halves of the facts to train on", HOW, 2
+        100, "for datamodelling: number of random sets of facts to drop, for each share", HOW, 2
     )
     removals: int = number(20, "for steadiness: number of random facts to remove, per seed", HOW, 1)
     settings: str | dict | None = choice(  # type: ignore[type-arg]
@@ -66,9 +79,10 @@ class EvaluateOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        lists = ("methods", "k", "protocols", "constraints")
+        lists = ("methods", "k", "protocols", "constraints", "drop")
         found: dict[str, Any] = {name: _listed(name, getattr(self, name)) for name in lists}
         found["k"] = tuple(dict.fromkeys(map(_size, found["k"])))
+        found["drop"] = tuple(dict.fromkeys(map(_share, found["drop"])))
         if found["protocols"] == ("all",):
             found["protocols"] = registry.names(_PROTOCOLS)
         if isinstance(self.settings, str):
@@ -95,6 +109,12 @@ class EvaluateOptions(Settings):
         assert isinstance(self.k, tuple)
         return self.k
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The shares of facts that datamodelling drops."""
+        assert isinstance(self.drop, tuple)
+        return self.drop
+
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
         return {name: each for name, each in found.items() if (name, each) != ("settings", None)}
@@ -111,18 +131,12 @@ class EvaluateOptions(Settings):
             raise WhereofError(f"settings: {error}") from None
 
     def _check_methods(self) -> None:
-        from whereof.explain.method import get_method  # slow to import
+        from whereof.evaluate.variant import find_variant  # slow to import
 
-        known = registry.names(registry.METHODS)
-        allowed = [name for name in known if "retraining" not in get_method(name).needs]
-        if retraining := [name for name in self.methods if name in {*known} - {*allowed}]:
-            raise WhereofError(
-                f"method {retraining[0]!r} retrains, so there is nothing to compare it with; "
-                f"choose from {', '.join(allowed)}"
-            )
-        _check_known("method", self.methods, allowed)
+        found = tuple(find_variant(text) for text in self.methods)
+        object.__setattr__(self, "methods", tuple(dict.fromkeys(each.text for each in found)))
         if self.baseline is None:
-            at_random = (name for name in self.methods if get_method(name).draws)
+            at_random = (each.text for each in found if each.method.draws)
             object.__setattr__(self, "baseline", next(at_random, self.methods[0]))
         if self.baseline not in self.methods:
             names = ", ".join(self.methods)
@@ -169,6 +183,19 @@ def _pairs(value: str) -> dict[str, str]:
         if not equals:
             raise WhereofError(f"settings has {name!r}; give NAME=VALUE, separated by commas")
     return {name.strip().replace("-", "_"): given.strip() for name, _, given in parts}
+
+
+def _share(word: str) -> float:
+    """A share of facts: 0.01 or 1%."""
+    try:
+        share = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise WhereofError(
+            f"drop is {word!r}; give shares between 0 and 1, separated by commas, such as 1%,50%"
+        )
+    return share
 
 
 def _size(word: str) -> int | str:

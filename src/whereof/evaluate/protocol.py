@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
     from whereof.evaluate.options import EvaluateOptions
     from whereof.evaluate.sample import Sample, Task
+    from whereof.evaluate.variant import MethodVariant
     from whereof.retrain.engine import Job
     from whereof.settings import Settings
     from whereof.types import Numbers
@@ -61,6 +62,8 @@ class Protocol:
     """Fields of `EvaluateOptions` that only this protocol reads."""
     settings: ClassVar["type[Settings] | None"] = None
     """A table of further options, given by `--settings NAME=VALUE`."""
+    repeated: ClassVar[bool] = False
+    """Whether a method that is exact retrains all that the protocol retrains."""
     note: ClassVar[str] = ""
     """What the columns of its table mean."""
 
@@ -129,9 +132,44 @@ def no_results() -> dict[str, Any]:
 
 def count_retrainings(names: Iterable[str], options: "EvaluateOptions", size: SampleSize) -> int:
     """The largest number of retrainings of one model, the control included."""
-    counts = [each.count(options, size) for each in protocols([*names])]
+    asked = protocols([*names])
+    counts = [each.count(options, size) for each in asked]
+    if any(each.by_method for each in asked):
+        from whereof.evaluate.variant import find_variant  # slow to import
+
+        mine = (each for each in map(find_variant, options.methods) if not each.trained)
+        own = (_count_own(each, options, size) for each in mine if each.method.retrains)
+        counts.append(Retrainings(single=sum(own)))
     adjacent, single, sets = map(sum, zip(Retrainings(), *counts, strict=True))
     return 1 + min(min(adjacent, size.n_adjacent) + single, size.n_facts) + sets
+
+
+def count_single(options: "EvaluateOptions", size: SampleSize) -> int:
+    """The largest number of facts that are removed one by one; see `Sample.removable`."""
+    pool = size.n_adjacent if options.adjacent_only else size.n_facts
+    if options.facts is None:
+        return pool
+    n_draws = size.n_predictions if options.adjacent_only else 1
+    n_first = options.top_facts * len(options.methods) * size.n_predictions
+    return min(options.facts * n_draws, pool) + n_first
+
+
+def count_method(
+    variant: "MethodVariant", names: Iterable[str], options: "EvaluateOptions", size: SampleSize
+) -> int:
+    """The same for the model of a method variant that was trained with its own settings."""
+    if not variant.method.retrains:
+        return 0
+    repeated = (each for each in protocols([*names]) if each.repeated and variant.exact)
+    n_sets = sum(each.count(options, size).sets for each in repeated)
+    return 1 + min(_count_own(variant, options, size), size.n_facts) + n_sets
+
+
+def _count_own(variant: "MethodVariant", options: "EvaluateOptions", size: SampleSize) -> int:
+    """The largest number of facts that a method removes, each alone."""
+    if variant.exact:
+        return count_single(options, size)
+    return size.n_predictions * (variant.budget.n_retrainings or size.n_facts)
 
 
 def table_of(

@@ -4,20 +4,30 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof import registry
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, Size
+from whereof.evaluate.variant import MethodVariant, draws_at_random, find_variant
+from whereof.events import Foreseen, Without
 from whereof.explain import explain
-from whereof.explain.method import Ranked, Sets, able_method, get_method, standings_without
+from whereof.explain.method import (
+    Aim,
+    Context,
+    Ranked,
+    Sets,
+    able_method,
+    rank_influences,
+    standings_without,
+)
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.predictions import Predictions
@@ -61,17 +71,22 @@ class Sample:
     """Predictions of one model, shared by all protocols."""
 
     def __init__(
-        self, case: Case, chosen: Sequence[Prediction], threads: int | None = None, seed: int = 0
+        self,
+        case: Case,
+        chosen: Sequence[Prediction],
+        threads: int | None = None,
+        options: EvaluateOptions | None = None,
+        others: Mapping[str, Case] | None = None,
     ) -> None:
-        """seed: for methods that draw at random; the model's seed is added."""
-        self.case, self.predictions, self.threads, self.seed = case, chosen, threads, seed
+        """others: by text of a method variant, the case that was trained with its settings."""
+        self.case, self.predictions, self.threads = case, chosen, threads
+        self.options, self.others = options or EvaluateOptions(), others or {}
         self.seconds: dict[str, float] = {}  # by method, for one explanation; see `rank`
         self.notes: dict[str, None] = {}  # remarks of explanations, each once
-        self.asked: set[str] = set()  # keys of all requested retrainings
-        self.trained: set[str] = set()  # keys of those that were not in the journal
         self._ranked: dict[tuple[str, bool], tuple[int, Sequence[FactIds]]] = {}  # see `rank`
         self._influences: dict[str, Numbers] = {}
         self._firsts: dict[tuple[str, int], Sequence[Ranked]] = {}
+        self._retrained: dict[str, list[Ranked]] = {}  # by methods that retrain
         self._unit = "score" if case.trained.config.rated else "probability"
 
     @cached_property
@@ -108,15 +123,44 @@ class Sample:
         names = [*map(str, prediction.names(self.case.trained.dataset))]
         return names[0], names[1] if len(names) == 3 else None, names[-1], prediction.asks
 
-    def ask(self, jobs: Sequence[Job]) -> Outcomes:
+    def case_of(self, method: str) -> Case:
+        """The case that a method explains: that of the sample, or one with other settings."""
+        return self.others.get(method, self.case)
+
+    def ask(self, jobs: Sequence[Job], case: Case | None = None) -> Outcomes:
         """Standings of the predictions after retrainings and in the control."""
-        retrainer, places = self.case.retrainer, self.arrays.places
-        every = [Job.control(len(self)), *jobs]
-        self.asked.update(job.key for job in every)
-        for job in every:
-            if retrainer.journal.lacks(job.removed, places[job.which], job.factor):
-                self.trained.add(job.key)
-        return retrainer.ask(self.arrays, jobs)
+        if case is None or case is self.case:
+            return self.case.retrainer.ask(self.arrays, jobs)
+        return case.retrainer.ask(case.predictions(self.predictions), jobs)
+
+    def removable(self, options: EvaluateOptions) -> list[FactIds]:
+        """Per prediction, the facts to remove one by one, ascending; by default, all facts.
+
+        With `facts`: random facts, and those that the methods rank first.
+        """
+        every, pools = range(len(self)), [np.arange(self.n_facts)] * len(self)
+        if options.adjacent_only:
+            pools = [*map(self.adjacent, every)]
+        if options.facts is None:
+            return pools
+        estimating = [text for text in options.methods if not find_variant(text).exact]
+        ranked = [self.rank(method, options.top_facts) for method in estimating]
+        firsts = [np.concatenate([pools[0][:0], *(each[n] for each in ranked)]) for n in every]
+        seed = options.seed, self.case.seed
+        if not options.adjacent_only:  # one retraining serves all predictions
+            shared = np.union1d(_draw(pools[0], options.facts, seed), np.concatenate(firsts))
+            return [shared] * len(self)
+        return [np.union1d(_draw(pools[n], options.facts, (*seed, n)), firsts[n]) for n in every]
+
+    def falls(self, fact_ids: Sequence[FactIds], case: Case | None = None) -> list[Numbers]:
+        """Per prediction, the fall of its output without each of its facts, each alone."""
+        jobs = remove_each(fact_ids)
+        outcomes = self.ask(jobs, case)
+        which = np.concatenate([Job.control(0).which, *(job.which for job in jobs)])
+        after = self.outputs(np.concatenate([outcomes.control[:0], *outcomes.jobs]))
+        falls = self.outputs(outcomes.control)[which] - after
+        ordered = falls[np.argsort(which, kind="stable")]  # of each prediction, facts ascending
+        return np.split(ordered, np.cumsum([*map(len, fact_ids)])[:-1])
 
     def outputs(self, standings: Standings) -> Numbers:
         """What influence is measured on: probabilities or, for rating models, ratings."""
@@ -124,10 +168,14 @@ class Sample:
 
     def without(self, number: int, sets: Sequence[FactIds], method: str | None = None) -> Numbers:
         """(n_sets,) the output of one prediction without each set of facts, by a method."""
+        remover, trained, given = able_method("groups"), self.case.trained, {}
+        if method is not None:
+            variant, trained = find_variant(method), self.case_of(method).trained
+            remover, given = able_method("groups", variant.method.name), {**variant.explained}
         # Scored again, because keeping the scores of every answer would fill the memory.
-        scored = self.case.trained.score(self.predictions[number])
-        remover = able_method("groups", method)
-        return self.outputs(standings_without(remover, scored, Sets.of(sets)))
+        scored = trained.score(self.predictions[number])
+        found = standings_without(remover, scored, Sets.of(sets), standings=False, **given)
+        return self.outputs(found)
 
     def compare(self, jobs: Sequence[Job]) -> Numbers:
         """(n_jobs, 3) output for the one prediction of each job: original, by rollback, actual."""
@@ -140,7 +188,7 @@ class Sample:
 
     def predicted(self, method: str, sets: Sequence[FactIds]) -> Sequence[float | None]:
         """Per prediction, the output without its facts; None if the method has no groups."""
-        if "groups" not in get_method(method).can:
+        if "groups" not in find_variant(method).method.can:
             return [None] * len(sets)
         return [float(self.without(number, [ids], method)[0]) for number, ids in enumerate(sets)]
 
@@ -181,7 +229,9 @@ class Sample:
         return [ids[:most] for ids in self._ranked[key][1]]
 
     def _compute(self, method: str, top: int | str) -> Sequence[FactIds]:
-        numbers = range(len(self))
+        numbers, variant = range(len(self)), find_variant(method)
+        if variant.method.retrains:
+            return self._ids(numbers, method, top)
         if method not in self.seconds:
             self._ids(numbers[:1], method, top)  # loads kernels
         start = time.perf_counter()
@@ -189,7 +239,7 @@ class Sample:
         on_card = self.case.trained.on_card  # one thread at a time uses it
         workers = 1 if on_card else min(self.threads or os.cpu_count() or 1, len(numbers))
         took = (time.perf_counter() - start) * workers / len(numbers)
-        self.seconds.setdefault(method, took)
+        self.seconds.setdefault(method, self._first_seconds(variant, took))
         if isinstance(top, int):
             short = [i for i in numbers if len(found[i]) < min(top, self.n_adjacent[i])]
             for number, ids in zip(short, self._ids(short, method, None), strict=True):
@@ -201,6 +251,15 @@ class Sample:
         if (method, most) not in self._firsts:
             self._firsts[method, most] = [*self._found(range(len(self))[:most], method, 1)]
         return self._firsts[method, most]
+
+    def _first_seconds(self, variant: MethodVariant, seconds: float) -> float:
+        """What a method took when it prepared these predictions: the run keeps what it prepared."""
+        if variant.method.prepares is None:
+            return seconds
+        about = repr((variant.text, self.predictions)).encode()
+        key = f"{variant.method.name}-seconds-{blake2b(about, digest_size=8).hexdigest()}"
+        store = self.case_of(variant.text).trained.store
+        return float(store.get(key, lambda: {"seconds": np.array([seconds])})["seconds"][0])
 
     def influences(self, method: str) -> Numbers:
         """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""
@@ -223,8 +282,12 @@ class Sample:
         self, numbers: Sequence[int], method: str, top: int | str | None
     ) -> Iterator[Ranked]:
         """Explanations; empty for predictions without facts that the method considers."""
-        trained = self.case.trained
-        options = ExplainOptions(method=method, top=top, seed=self.seed + self.case.seed)
+        variant, trained = find_variant(method), self.case_of(method).trained
+        if variant.method.retrains:
+            mine = self._measured(variant)
+            yield from (_strongest(mine[number], top) for number in numbers)
+            return
+        options = self._explain_options(variant, top)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
         answers = explain.rank_many(trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
@@ -236,6 +299,37 @@ class Sample:
             if len(explain.filter_facts(trained, prediction, self.adjacent(number), options)):
                 raise WhereofError(said if method in said else f"{method}: {said}")
             yield Ranked(np.zeros(0, np.int64), np.zeros(0))
+
+    def _explain_options(self, variant: MethodVariant, top: int | str | None) -> ExplainOptions:
+        seed, name = self.options.seed + self.case.seed, variant.method.name
+        return ExplainOptions(method=name, top=top, seed=seed, **variant.explained)
+
+    def _measured(self, variant: MethodVariant) -> list[Ranked]:
+        """All facts that a method retrains, by their influence; retrained once."""
+        if variant.text not in self._retrained:
+            case = self.case_of(variant.text)
+            retrainer, start = case.retrainer, time.perf_counter()
+            n_known = retrainer.counts["known"]
+            if variant.exact:
+                fact_ids = self.removable(self.options)
+                falls = self.falls(fact_ids, case)
+                found = [*map(_order, fact_ids, falls)]
+            else:
+                # The evaluation has announced all retrainings.
+                quiet = replace(retrainer, events=Without(retrainer.events, Foreseen))
+                retrained = replace(case, retrainer=quiet)
+                options = self._explain_options(variant, None)
+                found = [
+                    explain.Explainer(case.trained.score(each), options, retrained).ranking()
+                    for each in self.predictions
+                ]
+            took, n_known = time.perf_counter() - start, retrainer.counts["known"] - n_known
+            if n_known:  # as if they were not stored
+                at_once = retrainer.engine.at_once
+                took += n_known * retrainer.seconds_for(at_once) / at_once
+            self.seconds.setdefault(variant.text, took / len(self))
+            self._retrained[variant.text] = found
+        return self._retrained[variant.text]
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +373,12 @@ class Task:
         return outcomes
 
 
-def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sample:
+def pick(
+    case: Case,
+    options: EvaluateOptions,
+    threads: int | None = None,
+    others: Mapping[str, Case] | None = None,
+) -> Sample:
     """The predictions to evaluate: objects of a split's queries, or lines of a file.
 
     Each distinct triple comes once. With a limit, that number is drawn by the options' seed, the
@@ -288,7 +387,7 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
     trained, wanted = case.trained, options.predictions
     least, most = options.least_adjacent or 0, options.most_adjacent or math.inf
     listed = find_predictions(trained, wanted, options.split, None, "object")
-    found, others = dict[Prediction, int](), list[int]()
+    found, outside = dict[Prediction, int](), list[int]()
     numbers = np.arange(len(listed))
     if options.limit is not None:
         numbers = np.random.default_rng(options.seed).permutation(numbers)
@@ -298,22 +397,23 @@ def pick(case: Case, options: EvaluateOptions, threads: int | None = None) -> Sa
             continue
         n_adjacent = len(explain.find_adjacent(trained, prediction))
         if not least <= n_adjacent <= most:
-            others.append(n_adjacent)
+            outside.append(n_adjacent)
             continue
         found.setdefault(prediction, number)
         if len(found) == options.limit:
             break
-    if not found and others:
+    if not found and outside:
         asked = f"{least} or more" if most == math.inf else f"{least} to {most}"
         raise WhereofError(
-            f"no prediction has {asked} adjacent facts; they have {min(others)} to {max(others)}"
+            f"no prediction has {asked} adjacent facts; they have {min(outside)} to {max(outside)}"
         )
     if not found:
         raise WhereofError(
             "no query has an answer that is not known from training or validation; "
             "evaluate true predictions, or those of a file"
         )
-    return Sample(case, tuple(sorted(found, key=found.__getitem__)), threads, options.seed)
+    chosen = tuple(sorted(found, key=found.__getitem__))
+    return Sample(case, chosen, threads, options, others)
 
 
 def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | None:
@@ -326,9 +426,31 @@ def _prediction(trained: Trained, listed: Listed, wanted: str) -> Prediction | N
         return None
 
 
-def draws_at_random(method: str) -> bool:
-    """Whether a method draws facts at random; no for a method that is not installed here."""
-    return method in registry.names(registry.METHODS) and get_method(method).draws
+def remove_each(fact_ids: Sequence[FactIds]) -> list[Job]:
+    """One retraining per fact, for the predictions whose facts it is among; facts ascending."""
+    owners = np.repeat(np.arange(len(fact_ids)), [*map(len, fact_ids)])
+    ids = np.concatenate([np.zeros(0, np.int64), *fact_ids])
+    order = np.argsort(ids, kind="stable")
+    distinct, starts = np.unique(ids[order], return_index=True)
+    which = np.split(owners[order], starts[1:])
+    return [Job.of([fact], mine) for fact, mine in zip(distinct, which, strict=False)]
+
+
+def _draw(fact_ids: FactIds, n: int, seed: tuple[int, ...]) -> FactIds:
+    random = np.random.default_rng(seed)
+    return np.asarray(random.choice(fact_ids, min(n, len(fact_ids)), replace=False))
+
+
+def _order(fact_ids: FactIds, influences: Numbers) -> Ranked:
+    """Facts by their influence, strongest first."""
+    ranked = rank_influences(influences, Context(Aim("probability")))
+    return Ranked(fact_ids[ranked.chosen], ranked.influences)
+
+
+def _strongest(ranked: Ranked, top: int | str | None) -> Ranked:
+    """The first facts, or those that support."""
+    n = int((ranked.influences > 0).sum()) if top == "all" else top
+    return Ranked(ranked.chosen[:n], ranked.influences[:n])
 
 
 def facts_text(method: str, k: Size, removed_mean: float | None = None) -> str:

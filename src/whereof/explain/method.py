@@ -256,10 +256,15 @@ def able_method(ability: str, name: str | None = None) -> Method:
     return next(method for method in map(get_method, wanted) if ability in method.can)
 
 
-def standings_without(method: Method, scored: ScoredPrediction, sets: Sets) -> Standings:
-    """(n_sets,) standings of a prediction without each set, by a method that removes groups."""
+def standings_without(
+    method: Method, scored: ScoredPrediction, sets: Sets, **given: Any
+) -> Standings:
+    """(n_sets,) standings of a prediction without each set, by a method that removes groups.
+
+    given: fields of the context.
+    """
     method.check(scored.trained)
-    context = Context(Aim.of_options(scored))
+    context = Context(Aim.of_options(scored), **given)
     prepared = prepare(method, scored.trained, [scored.prediction], context)[scored.prediction]
     return method.remove(scored, sets, replace(context, prepared=prepared)).standings
 

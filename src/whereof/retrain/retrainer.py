@@ -41,6 +41,9 @@ class Retrainer:
     events: Events
     counts: Counter[str] = field(default_factory=Counter)
     """Retrainings of all calls of `ask`: retrained ones and known ones."""
+    asked: set[str] = field(default_factory=set)
+    trained: set[str] = field(default_factory=set)
+    """Keys of all jobs of `ask`, and of those that the journal did not have."""
     probed: dict[int, float] = field(default_factory=dict)
     """Estimated seconds for some numbers of retrainings at a time."""
 
@@ -62,6 +65,8 @@ class Retrainer:
         found = [
             self.journal.get(job.removed, keys[job.which], job.factor) for job in [control, *jobs]
         ]
+        self.asked.update(job.key for job in merged)
+        self.trained.update(job.key for job in lacking)
         return Outcomes(found[0], tuple(found[1:]), len(lacking), n_known)
 
     def rows(self, removed: Sequence[FactIds]) -> Iterator[Parameters]:

@@ -17,7 +17,7 @@ from evaluate.small import (
     sampled,
     spearman,
 )
-from whereof.evaluate.protocols.datamodelling import _without_rounding, draw_halves
+from whereof.evaluate.protocols.datamodelling import _without_rounding, draw_removed
 
 Small = Callable[..., whereof.Run]
 
@@ -32,7 +32,7 @@ def test_scores_are_those_of_the_definition_with_margins(
             scores = []
             for run, sample in zip(runs, (one, two), strict=True):
                 estimated = influences(run, sample, row.method)
-                kept = ~draw_halves(N_FACTS, n_subsets, 3)
+                kept = ~draw_removed(N_FACTS, n_subsets, 3)
                 p = np.array(
                     [probabilities(sample, retrain(sample, np.flatnonzero(~k))) for k in kept]
                 )
@@ -49,15 +49,15 @@ def test_scores_are_those_of_the_definition_with_margins(
 
 @given(st.integers(2, 60), st.integers(1, 20), st.integers(0, 2**32))
 def test_halves_are_halves_and_keep_their_number(n_facts: int, n_subsets: int, seed: int) -> None:
-    halves = draw_halves(n_facts, n_subsets, seed)
+    halves = draw_removed(n_facts, n_subsets, seed)
     assert (halves.sum(axis=1) == round(n_facts / 2)).all()
-    assert np.array_equal(draw_halves(n_facts, n_subsets + 3, seed)[:n_subsets], halves)
+    assert np.array_equal(draw_removed(n_facts, n_subsets + 3, seed)[:n_subsets], halves)
 
 
 def test_halves_take_every_fact_as_often() -> None:
-    shares = draw_halves(50, 4000, 0).mean(axis=0)
+    shares = draw_removed(50, 4000, 0).mean(axis=0)
     assert np.abs(shares - 0.5).max() < 0.04
-    assert not np.array_equal(draw_halves(50, 3, 0), draw_halves(50, 3, 1))
+    assert not np.array_equal(draw_removed(50, 3, 0), draw_removed(50, 3, 1))
 
 
 def test_sums_that_differ_by_rounding_tie() -> None:

@@ -15,8 +15,9 @@ from whereof.evaluate.reliability import (
     measure_claims,
     measure_linearity,
 )
-from whereof.evaluate.sample import Sample, Task, draws_at_random
+from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, measured, seeds_mean
+from whereof.evaluate.variant import draws_at_random
 from whereof.explain.options import ExplainOptions
 from whereof.retrain.engine import Job
 from whereof.run.reliability import Claims, Linearity

@@ -98,14 +98,17 @@ class Unrolled(Method):
         """The effect of removing each set: the changes of its facts add up in the log-odds."""
         changes, rivals = context.prepared["changes"], context.prepared["rivals"]
         without = np.zeros(len(sets), STANDING)
-        falls = _sums(changes[1], sets)
+        falls = _sums(changes[:2][-1], sets)  # without standings, only what is explained was swept
         without["probability"] = 1 / (1 + np.exp(falls - log_odds(scored)))
         without["score"] = np.nan
         if scored.trained.config.rated:
             without["score"] = scored.scores[scored.place] - falls * scored.trained.scorer.scale
         places = scored.candidates.places[rivals]
         margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
-        margins = margins[:, None] - np.array([_sums(each, sets) for each in changes[2:]])
+        swept = np.zeros((len(rivals), len(sets)))
+        for each, mine in zip(changes[2:], swept, strict=True):
+            mine[:] = _sums(each, sets)
+        margins = margins[:, None] - swept
         above = scored.contenders > scored.plain_scores[scored.place]
         above[places] = False
         without["rank"] = 1 + above.sum() + (margins < 0).sum(axis=0)
