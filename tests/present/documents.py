@@ -50,7 +50,8 @@ def made(document: dict[str, Any]) -> Explanation:
 
 def estimated(document: dict[str, Any], method: str) -> dict[str, Any]:
     """The same by a method that does not score the prediction without a fact."""
-    facts = [fact | {"score_without": None} for fact in document["facts"]]
+    unknown = {"score_without": None, "probability_without": None}
+    facts = [fact | unknown for fact in document["facts"]]
     return document | {"method": method, "facts": facts}
 
 

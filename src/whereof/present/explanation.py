@@ -313,11 +313,10 @@ def costs_text(explanation: Explanation) -> str:
         elif each.seconds is not None:
             time = f" about {units.show(each.seconds, 'seconds')}"
         said.append(f"{each.method}{time}, {each.trust}")
-    best = explanation.recommended
-    advice = f"recommended: --method {best}"
-    if best is None or best == explanation.method:
-        advice = "none can be trusted" if best is None else "this one is recommended"
-    return f"Methods here: {'; '.join(said)}. {advice.capitalize()}."
+    best, text = explanation.recommended, f"Methods here: {'; '.join(said)}."
+    if best == explanation.method:
+        return f"{text} This one is recommended."
+    return f"{text} Recommended: --method {best}." if explanation.estimate and best else text
 
 
 def confirmation_text(explanation: Explanation) -> str:
@@ -340,7 +339,7 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
     if explanation.estimate and explanation.reliability is not None:
-        yield from explanation.reliability.sentences(None)
+        yield from explanation.reliability.sentences(method=explanation.method)
     if explanation.costs:
         yield costs_text(explanation)
     some = options.top is not None and not explanation.without

@@ -99,7 +99,10 @@ def prediction_text(explanation: Explanation) -> str:
 
 def has_falls(explanation: Explanation) -> bool:
     """Whether influences are differences; methods that score nothing without the fact have none."""
-    return all(fact.score_without is not None for fact in explanation.facts)
+    return all(
+        fact.score_without is not None or fact.probability_without is not None
+        for fact in explanation.facts
+    )
 
 
 def measure_text(explanation: Explanation) -> str:

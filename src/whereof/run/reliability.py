@@ -116,9 +116,13 @@ class Reliability:
             found = replace(found, claims=(*others, claims))
         return found
 
-    def sentences(self, run: str | None) -> list[str]:
-        """What is known, in words; `run` is the folder, to say how to measure it."""
-        known = [*filter(None, [self.linearity]), *self.claims]
+    def sentences(self, run: str | None = None, method: str | None = None) -> list[str]:
+        """What is known, in words, by default of all methods.
+
+        run: the folder, to say how to measure it.
+        """
+        claims = (each for each in self.claims if method in (None, each.method))
+        known = [*filter(None, [self.linearity]), *claims]
         command = f"run `whereof evaluate {run or 'RUN'} --protocols steadiness`"
         return [*map(str, known)] or [f"The reliability of estimates is not measured: {command}."]
 
