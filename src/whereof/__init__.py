@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whereof.retrain.options import VerifyOptions as VerifyOptions
     from whereof.retrain.retrainer import Retrained as Retrained
     from whereof.retrain.smallest import Smallest as Smallest
+    from whereof.retrain.sufficient import Sufficient as Sufficient
     from whereof.retrain.verify import Verdict as Verdict
     from whereof.training.config import MachineOptions as MachineOptions
     from whereof.training.config import TrainConfig as TrainConfig
@@ -46,6 +47,7 @@ _MODULES = {
     "retrain.options": "EngineOptions SmallestOptions VerifyOptions",
     "retrain.retrainer": "Retrained",
     "retrain.smallest": "Smallest",
+    "retrain.sufficient": "Sufficient",
     "retrain.verify": "Verdict",
     "training.config": "MachineOptions TrainConfig",
 }

@@ -59,6 +59,7 @@ _OURS: dict[str, dict[str, str]] = {
         "retrainings-file": "whereof.present.files:write_retrainings",
         "smallest-html": "whereof.present.smallest:smallest_html",
         "smallest-words": "whereof.present.smallest:smallest_words",
+        "sufficient-words": "whereof.present.smallest:sufficient_words",
         "verdict-words": "whereof.present.verdict:verdict_words",
     },
 }

@@ -64,3 +64,16 @@ def test_bad_input_is_one_line(run: str, options: tuple[str, ...], message: str)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_sufficient_facts_as_text_and_json(run: str) -> None:
+    arguments = ("smallest", run, "burma", "relintergovorgs", "_", "--sufficient", "--budget", "12")
+    done = whereof(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    found, opened = json.loads(done.stdout), library.Run.open(run)
+    wanted = opened.sufficient("burma", "relintergovorgs", None, budget=12)
+    assert found["given"] == [*wanted.given]
+    assert found["n_retrainings"] == wanted.n_retrainings <= 12
+    text = whereof(*arguments).stdout
+    assert str(wanted) in " ".join(text.split())
+    assert all(each.label in text for each in wanted.receivers)

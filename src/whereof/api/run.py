@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from whereof.retrain.engine import Recipe
     from whereof.retrain.retrainer import Retrained
     from whereof.retrain.smallest import Smallest
+    from whereof.retrain.sufficient import Sufficient
     from whereof.retrain.verify import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
@@ -419,6 +420,29 @@ class Run(ArrayRun):
         with open_cases(self, engine, events) as open_seeds:
             (case,) = open_seeds()
             return find_smallest(case, names, chosen)
+
+    def sufficient(
+        self,
+        *names: str | None,
+        events: Events | None = None,
+        **options: Unpack[keywords.SmallestKeywords],
+    ) -> "Sufficient":
+        """The fewest facts that, given to other entities, make the model answer the same for them.
+
+        The other entities have another answer, and do not have this one in the data. `names` and
+        `options` are those of `smallest`.
+        """
+        from whereof.api.runs import open_case, open_cases
+        from whereof.retrain.sufficient import Gifts, find_sufficient
+
+        given: dict[str, Any] = {**options}
+        engine, chosen = EngineOptions.take(given), SmallestOptions.from_dict(given)
+        with open_cases(self, engine, events) as open_seeds:
+            (case,) = open_seeds()
+            gifts, its = Gifts.of(case, names, chosen), case.retrainer
+            recipe = its.recipe.extended(gifts.facts, gifts.origins)
+            with open_case(self, its.engine, its.events, recipe) as extended:
+                return find_sufficient(extended, gifts, chosen)
 
     def retrain(
         self,

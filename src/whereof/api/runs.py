@@ -27,7 +27,7 @@ from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.defaults import asks_for_objects, choose_config
 
 if TYPE_CHECKING:
-    from whereof.retrain.engine import Engine
+    from whereof.retrain.engine import Engine, Recipe
     from whereof.retrain.retrainer import Case
     from whereof.training.fit import MakeTrainer
     from whereof.training.problem import Problem
@@ -279,14 +279,17 @@ def open_cases(
 
 
 @contextmanager
-def open_case(run: Run, engine: "Engine", events: Events) -> Iterator["Case"]:
-    """A run with its retrainer, whose journal is in the run's folder."""
+def open_case(
+    run: Run, engine: "Engine", events: Events, recipe: "Recipe | None" = None
+) -> Iterator["Case"]:
+    """A run with its retrainer, whose journal is in the run's folder; recipe: another than its."""
     from whereof.retrain.journal import open_journal, recipe_key
     from whereof.retrain.retrainer import Case, Retrainer
 
-    key = recipe_key(run._recipe, engine)
+    recipe = recipe or run._recipe
+    key = recipe_key(recipe, engine)
     with open_journal(run.file(f"retrained/{key}.jsonl"), events) as journal:
-        retrainer = Retrainer(run._recipe, engine, journal, events)
+        retrainer = Retrainer(recipe, engine, journal, events)
         yield Case(run._trained_on(engine.device), retrainer, run.manifest.result)
 
 

@@ -13,7 +13,10 @@ from whereof.retrain.options import EngineOptions, SmallestOptions
 @_options.command("smallest", progress=True, tables=(SmallestOptions, EngineOptions))
 @_options.run_argument
 @click.argument("prediction", nargs=-1, required=True)
-def command(run: "whereof.Run", prediction: tuple[str, ...], **settings: Any) -> _options.Result:
+@_options.flag("--sufficient", help="Find facts that give other entities this answer instead.")
+def command(
+    run: "whereof.Run", prediction: tuple[str, ...], sufficient: bool, **settings: Any
+) -> _options.Result:
     r"""Find the fewest facts whose removal changes the top answer.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
@@ -24,11 +27,17 @@ def command(run: "whereof.Run", prediction: tuple[str, ...], **settings: Any) ->
     ones. The result is the smallest set that really changed the answer, and whether each of its
     facts is needed. --budget limits the number of retrainings, or the time.
 
+    --sufficient asks the opposite question: which facts of SUBJECT, given to other entities, make
+    the model predict OBJECT for them too? Whereof adds the facts and retrains.
+
     Finished retrainings are kept in the run: after an interruption the same command continues
     where it stopped, and asking again costs nothing.
     """
-    from whereof.present.smallest import show_smallest
+    from whereof.present.smallest import show_smallest, show_sufficient
     from whereof.present.terminal import console
 
+    if sufficient:
+        gift = run.sufficient(*prediction, **_options.given(settings))
+        return gift, partial(show_sufficient, console(), gift)
     found = run.smallest(*prediction, **_options.given(settings))
     return found, partial(show_smallest, console(), found)

@@ -10,6 +10,7 @@ from whereof.units import count, show
 
 if TYPE_CHECKING:
     from whereof.retrain.smallest import Smallest
+    from whereof.retrain.sufficient import Sufficient
     from whereof.retrain.verify import Verdict
 
 _FALLS = {
@@ -78,7 +79,7 @@ def amount_text(item: Standing) -> str:
     return show(item.value, output_unit(item))
 
 
-def effort_text(result: "Verdict | Smallest") -> str:
+def effort_text(result: "Verdict | Smallest | Sufficient") -> str:
     """Number of retrainings, how many were stored already, and the time."""
     known = f", {result.n_known:,} stored already" if result.n_known else ""
     took = show(result.seconds, "seconds")

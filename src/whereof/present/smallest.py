@@ -12,6 +12,7 @@ from whereof.predict.scored import Standing
 from whereof.present import html, names
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.retrain.smallest import Smallest
+from whereof.retrain.sufficient import Sufficient
 from whereof.table import Cell, Column, Table
 
 
@@ -36,6 +37,53 @@ def smallest_html(result: Smallest) -> str:
         *(("titled", table) for table in _tables(result, most=50)),
     ]
     return html.page(parts, title=names.fact_text(result.prediction), template="notebook")
+
+
+def sufficient_words(result: Sufficient) -> str:
+    """Which facts give other entities the same answer, and to how many."""
+    asked, n_all = result.prediction, len(result.receivers)
+    answer = names.label_of(asked, asked.asks)
+    given = names.label_of(asked, "subject" if asked.asks == "object" else "object")
+    entities = units.count(n_all, "other entity")
+    if not result.found:
+        facts = units.count(len(result.given), "fact")
+        return (
+            f"Even with the strongest {facts} of {given}, {answer} is not the top answer for any "
+            f"of {entities}."
+        )
+    facts = "this fact" if len(result.given) == 1 else f"these {len(result.given)} facts"
+    words = f"With {facts} of {given}, {answer} becomes the top answer for {result.n_converted} of "
+    words += f"{entities}"
+    if result.n_possible < n_all:
+        words += ", as many as with all its strongest facts"
+    if len(result.given) == 1:
+        return f"{words}."
+    proven = "no fact of them can be left out"
+    unproven = "the budget did not suffice to try whether each of them is needed"
+    return f"{words}; {proven if result.minimal else unproven}."
+
+
+def show_sufficient(out: Console, result: Sufficient) -> None:
+    """Print the facts that are sufficient, and what they do for other entities."""
+    name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
+    show(out, name, sufficient_words(result))
+    facts = Table.by_columns("facts", "The facts", [*names.fact_columns(result.facts)], most=20)
+    receivers, unit = result.receivers, names.output_unit(result.prediction)
+    columns: list[tuple[Column, list[Any]]] = [
+        (Column("entity", "entity"), [each.label for each in receivers]),
+        (Column("before", "before", unit), [each.before.value for each in receivers]),
+        (Column("top_before", "top answer"), [each.before.top_label for each in receivers]),
+        (Column("actual", "actual", unit), [each.actual.value for each in receivers]),
+        (
+            Column("top_actual", "top answer"),
+            [names.top_cell(each.actual, each.before) for each in receivers],
+        ),
+    ]
+    answer = names.label_of(result.prediction, result.prediction.asks)
+    given = Table.by_columns("receivers", f"{answer} for the entities that get them", columns)
+    for table in (facts, given):
+        show(out, heading(table.title), replace(table, title=""))
+    show(out, f"{names.effort_text(result)}; method {result.method}", "next: --json")
 
 
 def _sentences(result: Smallest) -> Iterator[str]:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,7 @@ from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
-from whereof.types import FactIds
+from whereof.types import FactIds, Facts, Numbers
 
 Result = Standings | Parameters
 Results = Generator[tuple[int, Result], None, None]
@@ -50,6 +50,28 @@ class Recipe:
 
     problem: Problem
     n_facts: int
+
+    def extended(self, facts: Facts, origins: FactIds) -> "Recipe":
+        """The recipe with more facts at the end, weighted and rated like those they are copies of.
+
+        The other facts keep their order and negatives. Remove added facts to train without them.
+        """
+        problem, size = self.problem, len(self.problem.facts)
+
+        def longer(values: Numbers | None) -> Any:
+            return (
+                values if values is None or not len(values) else np.append(values, values[origins])
+            )
+
+        more = replace(
+            problem,
+            facts=np.concatenate([problem.facts, facts]),
+            targets=longer(problem.targets),
+            weights=longer(problem.weights),
+        )
+        whole, rest = divmod(self.n_facts, size)
+        n_facts = whole * len(more.facts) + round(rest * len(more.facts) / size)
+        return Recipe(more, n_facts)
 
     def retrain(
         self, removed: FactIds, should_stop: Stop = lambda: False, factor: float = 0.0

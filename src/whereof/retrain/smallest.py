@@ -106,7 +106,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     """Search for the fewest facts whose removal changes the top answer to a prediction."""
     start = time.perf_counter()
     case = replace(case, retrainer=replace(case.retrainer, counts=Counter()))
-    method = _find_method(case.trained, options.method)
+    method = find_search_method(case.trained, options.method)
     asked = find_scored(case.trained, names, ExplainOptions(asks=options.asks))
     search = Search(case, asked, method, RetrainingBudget.of(options.budget))
     search.run()
@@ -142,7 +142,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     )
 
 
-def _find_method(trained: Trained, name: str | None) -> Method:
+def find_search_method(trained: Trained, name: str | None) -> Method:
     """The method with this name, or the best that the run has data for."""
     nominators = find_nominators(trained)
     method = get_method(name) if name else find_predictor(nominators) or nominators[0]
@@ -213,7 +213,7 @@ class Search:
     def is_minimal(self) -> bool:
         """Whether retraining showed that no fact of the set can be left out."""
         return self.best is not None and all(
-            not each or each in self._standings for each in _without_one(self.best)
+            not each or each in self._standings for each in without_one(self.best)
         )
 
     def after(self, removed: FactSet) -> Any:
@@ -303,7 +303,7 @@ class Search:
     def _untested(self, removed: FactSet) -> list[FactSet]:
         """What proves that no fact can be left out, and shows facts that replace each other."""
         alone = (frozenset([fact]) for fact in sorted(removed))
-        wanted = (*_without_one(removed), *alone, *self._between_two(removed))
+        wanted = (*without_one(removed), *alone, *self._between_two(removed))
         return [each for each in dict.fromkeys(wanted) if each and each not in self._standings]
 
     def _smaller(self, best: FactSet) -> Iterator[FactSet]:
@@ -320,7 +320,7 @@ class Search:
             found |= dict.fromkeys(map(frozenset, islice(more, 500)))
         if len(best) == 2:
             found |= {frozenset([fact]): None for fact in self.margins.fact_ids.tolist()}
-        found |= dict.fromkeys(_without_one(best))
+        found |= dict.fromkeys(without_one(best))
         return iter(found)
 
     def _prefixes(self, rival: int, reached: int) -> Iterator[FactSet]:
@@ -375,6 +375,6 @@ class Search:
         return max(least, self.case.retrainer.engine.at_once)
 
 
-def _without_one(removed: FactSet) -> list[FactSet]:
+def without_one(removed: FactSet) -> list[FactSet]:
     """The set without each of its facts."""
     return [removed - {fact} for fact in sorted(removed)]
