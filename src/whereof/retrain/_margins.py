@@ -32,7 +32,7 @@ class Margins:
     def __init__(
         self, scored: ScoredPrediction, method: Method, rivals: Sequence[int], events: Events
     ) -> None:
-        self._method, context = method, Context(Aim("score"), standings=False)
+        self.method, context = method, Context(Aim("score"), standings=False)
         self._scored = [scored, *map(scored.answered, rivals)]
         asked = [each.prediction for each in self._scored]
         prepared = prepare(method, scored.trained, asked, context, events)  # in one sweep, if any
@@ -49,6 +49,8 @@ class Margins:
         self._estimates = _margins(scores)
         self._sets, self._measured = list[FactSet](), list[Numbers]()
         self._factor, self._corrections = 1.0, np.zeros_like(self._estimates)
+        self.misfit = 0.0
+        """Sum of squared differences between estimated and measured effects of single facts."""
 
     def effects(self) -> Numbers:
         """(n_pool, n_rivals) how far each fact alone lowers each margin."""
@@ -70,6 +72,7 @@ class Margins:
             self._factor = float(
                 np.clip((joint[alone] * measured[alone]).sum() / square, *_FACTORS)
             )
+        self.misfit = float(np.square(measured[alone] - self._factor * joint[alone]).sum())
         common = np.array([[len(a & b) for b in self._sets] for a in self._sets], np.float64)
         common[np.diag_indices_from(common)] *= 1 + _NOISE
         weights = np.linalg.solve(common, measured - self._factor * joint)
@@ -79,12 +82,12 @@ class Margins:
 
     def _joint(self, sets: Sequence[FactSet]) -> Numbers:
         """(n_sets, n_rivals) the method's own estimates."""
-        if "groups" not in self._method.can:
+        if "groups" not in self.method.can:
             return np.array([self._estimates[[*each]].sum(axis=0) for each in sets])
         whole = Sets.of(np.array(sorted(each), np.int64) for each in sets)
         scores = np.empty((len(sets), len(self._scored)))
         for number, (each, its) in enumerate(zip(self._scored, self._contexts, strict=True)):
-            ranked = self._method.rank(each, whole, its)
+            ranked = self.method.rank(each, whole, its)
             scores[ranked.chosen, number] = ranked.influences
         return _margins(scores)
 

@@ -62,7 +62,7 @@ class SmallestOptions(Settings):
 
     method: str | None = choice(
         None,
-        "method that ranks the facts to try  [default: the best one that the run has data for]",
+        "method that ranks the facts to try  [default: the one that fits the first retrainings]",
         "Search",
         registry=METHODS,
     )

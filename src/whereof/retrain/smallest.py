@@ -25,7 +25,7 @@ from whereof.registry import render
 from whereof.retrain._margins import FactSet, Margins
 from whereof.retrain.allowance import Allowance
 from whereof.retrain.engine import Job
-from whereof.retrain.methods.verified import find_nominators, find_predictor
+from whereof.retrain.methods.verified import find_nominators, interleave
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.retrainer import Case
 from whereof.types import OBJECT, SUBJECT, Numbers
@@ -106,11 +106,11 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     """Search for the fewest facts whose removal changes the top answer to a prediction."""
     start = time.perf_counter()
     case = replace(case, retrainer=replace(case.retrainer, counts=Counter()))
-    method = find_search_method(case.trained, options.method)
+    methods = find_search_methods(case.trained, options.method)
     asked = find_scored(case.trained, names, ExplainOptions(asks=options.asks))
-    search = Search(case, asked, method, RetrainingBudget.of(options.budget))
+    search = Search(case, asked, methods, RetrainingBudget.of(options.budget))
     search.run()
-    removed, scored = search.best or search.closest, search.scored
+    removed, scored, method = search.best or search.closest, search.scored, search.margins.method
     fact_ids = sorted(removed, key=lambda fact: -search.strength(fact))
     predicted, notes = _predict(scored, method, fact_ids)
     name = case.trained.dataset.entities.label
@@ -142,15 +142,17 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     )
 
 
-def find_search_method(trained: Trained, name: str | None) -> Method:
-    """The method with this name, or the best that the run has data for."""
+def find_search_methods(trained: Trained, name: str | None) -> list[Method]:
+    """The method with this name, or all whose influences are falls, as the true ones are."""
     nominators = find_nominators(trained)
-    method = get_method(name) if name else find_predictor(nominators) or nominators[0]
+    if name is None:
+        return [each for each in nominators if "standings" in each.can] or nominators[:1]
+    method = get_method(name)
     method.check(trained)
     if method.draws or method.retrains:
         allowed = ", ".join(each.name for each in nominators)
         raise WhereofError(f"method {name} cannot rank facts to try; choose from {allowed}")
-    return method
+    return [method]
 
 
 def _predict(
@@ -172,7 +174,11 @@ class Search:
     """Searches the fewest facts whose removal changes the top answer, within a budget."""
 
     def __init__(
-        self, case: Case, asked: ScoredPrediction, method: Method, budget: RetrainingBudget
+        self,
+        case: Case,
+        asked: ScoredPrediction,
+        methods: Sequence[Method],
+        budget: RetrainingBudget,
     ) -> None:
         self.case, self.allowance = case, Allowance(budget, case.retrainer)
         self.best: FactSet | None = None
@@ -194,7 +200,10 @@ class Search:
         self._rivals = [answers.index(each) for each in rivals]
         self.control = self.control_all[self._top]
         self._start = self._margins_of(self.control_all)
-        self.margins = Margins(self.scored, method, rivals, case.retrainer.events)
+        self._models = [
+            Margins(self.scored, method, rivals, case.retrainer.events) for method in methods
+        ]
+        self.margins = self._models[0]
 
     def run(self) -> None:
         """Search until one fact is enough or the budget is used."""
@@ -223,8 +232,8 @@ class Search:
     def strength(self, fact: int) -> float:
         """How far a fact lowers the margin to the rival that comes closest to the answer."""
         margins = self._margins_of(self._standings[self.best or self.closest])
-        place = np.searchsorted(self.margins.fact_ids, fact)
-        return float(self.margins.effects()[place, margins.argmin()])
+        (effects,) = self.margins.predict([frozenset([fact])])
+        return float(effects[margins.argmin()])
 
     def describe(self, fact: int, removed: FactSet) -> MemberFact:
         """A fact of the set, with what is known of it."""
@@ -237,13 +246,18 @@ class Search:
         return MemberFact(**describe_fact(self.case.trained.dataset, fact), **standings)
 
     def _try_singles(self) -> None:
-        """Retrain without the facts that alone come closest to a change, until one changes it."""
-        order = self.margins.fact_ids[self._lowest(self.margins.effects())].tolist()
-        n_singles = max(self.allowance.left // _SINGLES, 1)
-        singles = iter([frozenset([fact]) for fact in order[:n_singles]])
+        """Retrain without the facts that alone come closest to a change, until one changes it.
+
+        If there are several methods, the one that predicts this best is used from then on.
+        """
+        orders = [it.fact_ids[self._lowest(it.effects())].tolist() for it in self._models]
+        order = islice(interleave(orders), max(self.allowance.left // _SINGLES, 1))
+        singles = iter([frozenset([fact]) for fact in order])
         while self.best is None and (batch := [*islice(singles, self._at_once(_BATCH))]):
             if not self._test(batch):
-                return
+                break
+        self.margins = min(self._models, key=lambda it: it.misfit)
+        self._models = [self.margins]
 
     def _grow(self) -> None:
         """Retrain without growing sets, for each rival, until the top answer changes."""
@@ -349,7 +363,8 @@ class Search:
         ).min(axis=1)
         self._errors += errors.tolist()
         self._standings |= dict(zip(new, found.jobs, strict=True))
-        self.margins.observe(new, lowered)
+        for model in self._models:
+            model.observe(new, lowered)
         changing = [each for each in new if self.after(each)["top"] != self.control["top"]]
         self.best = min(
             filter(None, [self.best, *changing]), key=self._closeness_by_size, default=None

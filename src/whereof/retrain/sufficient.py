@@ -28,7 +28,7 @@ from whereof.retrain.engine import Job
 from whereof.retrain.methods.verified import Nominations
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.retrainer import Case
-from whereof.retrain.smallest import find_search_method, without_one
+from whereof.retrain.smallest import find_search_methods, without_one
 from whereof.training.sampling import RANDOM_STREAM, shuffled
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts
 
@@ -97,7 +97,7 @@ class Gifts:
         """The strongest facts of the prediction's entity, and entities with another answer."""
         trained = case.trained
         scored = find_scored(trained, names, ExplainOptions(asks=options.asks))
-        method, asked = find_search_method(trained, options.method), scored.prediction
+        method, asked = find_search_methods(trained, options.method)[-1], scored.prediction
         own = trained.adjacency.facts_of_entity(asked.given)
         own = own[(trained.dataset.train[own] != asked.triple).any(axis=1)].astype(np.int64)
         context = Context(Aim.of_options(scored), standings=False)
