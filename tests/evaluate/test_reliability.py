@@ -98,14 +98,19 @@ def test_an_evaluation_is_kept_in_the_run_and_shown(tmp_path: Path) -> None:
     assert run.reliability == Reliability()
     found = run.evaluate(protocols="steadiness", removals=2).steadiness
     assert found is not None
-    assert run.reliability == Reliability(found.linearity, (found.claims,))
+    (claims,) = found.claims
+    assert run.reliability == Reliability(found.linearity, (claims,))
     words = command("info", str(run.path)).stdout
-    assert str(found.claims) in " ".join(words.split())
+    assert str(claims) in " ".join(words.split())
     assert "not measured" not in words
     document = json.loads(command("info", str(run.path), "--json").stdout)
     assert document["reliability"]["claims"][0]["method"] == "rollback"
     run.evaluate(protocols="steadiness", removals=2, limit=1)  # says less
-    assert run.reliability == Reliability(found.linearity, (found.claims,))
+    assert run.reliability == Reliability(found.linearity, (claims,))
+    asked = run.evaluate(protocols="steadiness", removals=2, methods="rollback-o,gradient-dot")
+    assert [each.method for each in asked.steadiness.claims] == ["rollback", "rollback-o"]
+    assert run.reliability.claims[0] == claims
+    assert run.reliability.of("rollback-o") == asked.steadiness.claims[1]
     run.file("reliability.json").write_text("{")
     assert whereof.Run.open(run.file("")).reliability == Reliability()
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import pearson, spearman
@@ -41,7 +42,8 @@ def measure(case: Case, n: int) -> Reliability:
     jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, method, n)]
     sample.ask(jobs)  # all in one go
     linearity = measure_linearity([sample], n, asked.seed)
-    return Reliability().updated(linearity, measure_claims([sample], method, n))
+    claims = measure_claims([sample], method, n)
+    return Reliability().updated(linearity, [claims] if claims else [])
 
 
 def linearity_jobs(sample: Sample, n_facts: int, seed: int) -> list[Job]:
@@ -117,10 +119,14 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
 
 def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
     """The first fact of predictions by a method; none if it says nothing about removal here."""
-    chosen, trained = get_method(method), sample.case.trained
-    traced = "trace" not in chosen.needs or trained.trace is not None
-    able = traced and "standings" in chosen.can and not chosen.retrains
-    return sample.firsts(method, most) if able else ()
+    chosen = get_method(method)
+    if "standings" not in chosen.can or chosen.retrains:
+        return ()
+    try:
+        chosen.check(sample.case.trained)
+    except WhereofError:  # the run lacks what the method needs
+        return ()
+    return sample.firsts(method, most)
 
 
 def _draw_near(sample: Sample, n: int, seed: int) -> FactIds:

@@ -65,8 +65,9 @@ def explanation_html(explanation: Explanation) -> str:
 def explanation_page(explanation: Explanation) -> str:
     """A whole HTML file: graph, facts and everything else that the explanation says."""
     facts, said = facts_table(explanation), first_fact_text(explanation)
+    known = _reliability_texts(explanation)
     parts = [
-        ("paragraphs", [names.stands_text(explanation), *filter(None, [said])]),
+        ("paragraphs", [names.stands_text(explanation), *filter(None, [said]), *known]),
         ("items", list(_about(explanation))),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
         ("paragraphs", [*groups_text(explanation)]),
@@ -303,6 +304,12 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
         )
 
 
+def _reliability_texts(explanation: Explanation) -> list[str]:
+    if not explanation.estimate or explanation.reliability is None:
+        return []
+    return explanation.reliability.sentences(method=explanation.method)
+
+
 def costs_text(explanation: Explanation) -> str:
     """What each method would cost here, how far to trust it, and which one to use."""
     said = []
@@ -338,8 +345,7 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
-    if explanation.estimate and explanation.reliability is not None:
-        yield from explanation.reliability.sentences(method=explanation.method)
+    yield from _reliability_texts(explanation)
     if explanation.costs:
         yield costs_text(explanation)
     some = options.top is not None and not explanation.without

@@ -1,7 +1,8 @@
 """How reliable the estimates of a run are, as far as retraining has measured it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -103,18 +104,15 @@ class Reliability:
         """The claims of a method."""
         return next((each for each in self.claims if each.method == method), None)
 
-    def updated(self, linearity: Linearity | None, claims: Claims | None) -> "Reliability":
-        """The record with new measurements, which replace earlier ones of at most their size."""
-        found = self
-        if linearity is not None and (
-            found.linearity is None or linearity.n_pairs >= found.linearity.n_pairs
-        ):
-            found = replace(found, linearity=linearity)
-        before = None if claims is None else found.of(claims.method)
-        if claims is not None and (before is None or claims.n_predictions >= before.n_predictions):
-            others = (each for each in found.claims if each is not before)
-            found = replace(found, claims=(*others, claims))
-        return found
+    def updated(self, linearity: Linearity | None, claims: Sequence[Claims]) -> "Reliability":
+        """The record with new measurements; one of a smaller sample replaces no earlier one."""
+        found = {each.method: each for each in self.claims}
+        for each in claims:
+            before = found.get(each.method, each)
+            found[each.method] = each if each.n_predictions >= before.n_predictions else before
+        if linearity is None or (self.linearity and linearity.n_pairs < self.linearity.n_pairs):
+            linearity = self.linearity
+        return Reliability(linearity, tuple(found.values()))
 
     def sentences(self, run: str | None = None, method: str | None = None) -> list[str]:
         """What is known, in words, by default of all methods.

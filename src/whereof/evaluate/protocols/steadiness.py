@@ -18,6 +18,7 @@ from whereof.evaluate.reliability import (
 from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, measured, seeds_mean
 from whereof.evaluate.variant import draws_at_random
+from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.retrain.engine import Job
 from whereof.run.reliability import Claims, Linearity
@@ -38,8 +39,8 @@ class Steadiness:
     mean_change: float
     linearity: Linearity | None = None
     """None if the engine cannot change the weights of facts."""
-    claims: Claims | None = None
-    """Of the default method; None if the run lacks what the method needs."""
+    claims: tuple[Claims, ...] = ()
+    """Of the default method and of those asked for, if they say what happens without a fact."""
 
 
 class SteadinessProtocol(Protocol):
@@ -53,13 +54,18 @@ class SteadinessProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         n_removals = min(options.removals, size.n_facts)
         n_weighed, n_claims = (min(size.n_predictions, n) for n in (_MOST_WEIGHED, _MOST_CLAIMS))
+        n_claims *= len(_claimants(options))
         return Retrainings(n_claims + n_weighed, n_removals, 2 * n_weighed + 1)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
         return [
             *self._removals(sample, options),
             *linearity_jobs(sample, _MOST_WEIGHED, options.seed),
-            *claims_jobs(sample, ExplainOptions.method, _MOST_CLAIMS),
+            *(
+                job
+                for method in _claimants(options)
+                for job in claims_jobs(sample, method, _MOST_CLAIMS)
+            ),
         ]
 
     def _removals(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
@@ -81,8 +87,10 @@ class SteadinessProtocol(Protocol):
         share = measured(changed, task.options.seed)[:2]
         found = Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))
         linearity = measure_linearity(task.seeds, _MOST_WEIGHED, task.options.seed)
-        claims = measure_claims(task.seeds, ExplainOptions.method, _MOST_CLAIMS)
-        return {"steadiness": replace(found, linearity=linearity, claims=claims)}
+        methods = _claimants(task.options)
+        claims = [measure_claims(task.seeds, method, _MOST_CLAIMS) for method in methods]
+        known = tuple(each for each in claims if each is not None)
+        return {"steadiness": replace(found, linearity=linearity, claims=known)}
 
     def sentences(self, found: Evaluation) -> Iterator[str]:
         row = found.steadiness
@@ -94,9 +102,7 @@ class SteadinessProtocol(Protocol):
             f"{count(row.n_removals, 'removal')}) and the {found.quantity} by "
             f"{show(row.mean_change, 'number')} on average. This is the floor of TC."
         )
-        for record in (row.linearity, row.claims):
-            if record is not None:
-                yield str(record)
+        yield from map(str, filter(None, (row.linearity, *row.claims)))
         high = row.interval[1] if row.interval else np.nan
         for other in found.results.get("removal", ()):
             if other.k == 1 and not draws_at_random(other.method) and is_number(other.tc):
@@ -107,3 +113,9 @@ class SteadinessProtocol(Protocol):
 
 
 PROTOCOL = SteadinessProtocol()
+
+
+def _claimants(options: EvaluateOptions) -> list[str]:
+    """The default method and those asked for, if they can say what happens without a fact."""
+    methods = dict.fromkeys([ExplainOptions.method, *options.methods])
+    return [name for name in methods if "standings" in get_method(name).can]
