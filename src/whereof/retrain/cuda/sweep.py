@@ -19,6 +19,7 @@ from whereof.types import Numbers
 
 _STATE = ("entities", "relations", "counts")
 """Arrays that training changes."""
+_OF_SHARE = ("adjoint", "adjoint_relations", "adjoint_counts", "tangents", "influence")
 _STRETCH = 4096  # facts of a launch
 _MOST_PREPARED = 1 << 14  # blocks that compute what predictions share
 
@@ -53,6 +54,14 @@ class CudaSweep:
         """
         card = self.card or open_card("device cuda")
         check_sweep(self.problem, card)
+        try:
+            return self._run(card, final, advanced)
+        except card.memory_error:
+            raise unfit("the GPU has no room for a sweep; free its memory") from None
+
+    def _run(
+        self, card: Card, final: Adjoint, advanced: Callable[[int], None]
+    ) -> tuple[Numbers, Parameters]:
         memory = card.free_bytes() // 2 if self.memory is None else self.memory
         replayed = _Replay(card, self.problem, self.n_trained, memory)
         found, trained = [], list[Parameters]()
@@ -166,6 +175,7 @@ class _Back:
         source = make_sweep_source(problem, layout, finite=sweep.finite, reach=reach)
         self._kernels, self._n = card.compile(source), len(final.entities)
         xp, real, arrays = card.xp, f"f{sizes.item}", self._fleet.arrays
+        arrays |= dict.fromkeys(_OF_SHARE)  # frees those of the last share
 
         def place(rows: Numbers, width: int) -> Any:
             """Rows with zeros for the moments, which no prediction reads."""
