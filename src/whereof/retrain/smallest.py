@@ -38,6 +38,8 @@ _BATCH = 8
 """Number of single facts to retrain at a time, and half of it for sets; more on a larger engine."""
 _FAR_MORE = 1.5
 """Facts replace each other if together they do this many times the sum of each alone."""
+_MANY = 40
+"""Of sets that are smaller than a set of more facts, only this many sizes are considered."""
 _SPARE = 4
 """Facts that may take the place of one in a set."""
 
@@ -281,7 +283,7 @@ class Search:
         untested, spare = self._untested(best), self.allowance.left
         if spare >= sum(len(each) == len(best) - 1 for each in untested):
             spare = max(spare - len(untested), 0)  # keep enough to prove that all are needed
-        sets = [each for each in self._smaller(best) if each not in self._standings]
+        sets = [each for each in self._smaller(best) if each and each not in self._standings]
         if not spare or not sets:
             return self._test(untested)
         margins = (self._start - self.margins.predict(sets)).min(axis=1)
@@ -322,11 +324,13 @@ class Search:
 
     def _smaller(self, best: FactSet) -> Iterator[FactSet]:
         """Sets that are smaller than the best one, each once."""
-        effects, found = self.margins.effects(), dict[FactSet, None]()
+        effects, found, sizes = self.margins.effects(), dict[FactSet, None](), range(1, len(best))
+        if len(best) > _MANY:
+            sizes = np.unique(np.geomspace(1, len(best) - 1, _MANY).astype(int)).tolist()
         for rival in range(len(self._rivals)):
             order = self.margins.fact_ids[np.argsort(-effects[:, rival], kind="stable")].tolist()
             inside = [fact for fact in order if fact in best]
-            for size in range(1, len(best)):
+            for size in sizes:
                 found[frozenset(inside[:size])] = None
                 found[frozenset(order[:size])] = None
             first = order[: len(best) - 1 + _SPARE]
