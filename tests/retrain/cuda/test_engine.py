@@ -63,7 +63,7 @@ def test_outcomes_are_those_of_the_cores(
 ) -> None:
     subject = make_subject(tmp_path, precision="float64", epochs=2, **settings)
     last = len(subject.predictions) - 1
-    check_engine(card, subject, [*JOBS, Job.of([3], [last, 0])])
+    check_engine(card, subject, [*JOBS, Job.of([3], [last, 0]), Job.of([6], [1], 0.5)])
 
 
 def rated(folder: Path, loss: str) -> Subject:

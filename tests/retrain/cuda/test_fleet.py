@@ -114,3 +114,15 @@ def test_facts_with_weights(card: Card, settings: dict[str, Any]) -> None:
     fleet, recipe = trained_fleet(card, problem, *removed), Recipe(problem, n_facts_in_all(problem))
     for model, facts in enumerate(removed):
         check_rows(fleet.rows(model), recipe.retrain(np.array(facts, np.int64)), TOLERANCE)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_with_other_weights(card: Card, weighted: bool) -> None:
+    problem = make_problem(optimizer="adagrad", accumulator=0.1, n3=0.1)
+    problem = with_weights(problem) if weighted else problem
+    recipe, sets = Recipe(problem, n_facts_in_all(problem)), [[], [0, 1], [7], [7, 8], [7]]
+    factors = [0.0, 0.9, 1.1, 0.0, 1.0]
+    fleet = trained_fleet(card, problem, *sets, factors=factors)
+    for model, (facts, factor) in enumerate(zip(sets, factors, strict=True)):
+        wanted = recipe.retrain(np.array(facts, np.int64), factor=factor)
+        check_rows(fleet.rows(model), wanted, TOLERANCE)

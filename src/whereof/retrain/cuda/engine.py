@@ -50,7 +50,6 @@ class CudaEngine(Engine):
     """One GPU; models that do not fit into its memory together run in waves."""
 
     device = "cuda"
-    weighs = False
 
     def __init__(self, card: Card | None = None) -> None:
         self._card = open_card() if card is None else card
@@ -90,8 +89,16 @@ class CudaEngine(Engine):
         for wave in make_waves(lengths, size, in_order=in_order):
             if state and state.n_facts > lengths[wave].min():
                 state = None
-            removed = [jobs[number].removed for number in wave]
-            fleet = Fleet(self._card, recipe.problem, removed, prefix=lengths[wave], state=state)
+            mine = [jobs[number] for number in wave]
+            factors = [job.factor for job in mine] if any(job.factor for job in mine) else None
+            fleet = Fleet(
+                self._card,
+                recipe.problem,
+                [job.removed for job in mine],
+                factors,
+                prefix=lengths[wave],
+                state=state,
+            )
             for _ in fleet.train(recipe.n_facts, _LOOK_SECONDS):
                 if stop():
                     raise Interrupted("retraining was interrupted")

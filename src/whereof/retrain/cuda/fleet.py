@@ -53,7 +53,7 @@ def make_waves(
 
 
 class Fleet:
-    """Models that differ only in the facts they are trained without.
+    """Models that differ only in the facts they are trained without, or with other weights.
 
     All are at the same step: what a step draws is drawn once for all. Until the first fact that is
     removed from it, a model equals every other one. So with `prefix`, the lengths of these prefixes
@@ -65,6 +65,7 @@ class Fleet:
         card: Card,
         problem: Problem,
         removed: Sequence[FactIds],
+        factors: Sequence[float] | None = None,
         *,
         tracked: bool = False,
         log: Sizes | None = None,
@@ -76,7 +77,9 @@ class Fleet:
         self.sizes = Sizes.of(problem)
         holds = not (tracked and problem.rule.deferred)  # held rows are not booked as drift
         self.layout = layout or plan_layout(self.sizes, card.limits, self.n_models, holds=holds)
-        self.kernels = card.compile(make_source(problem, self.layout, tracked=tracked, log=log))
+        weighs = factors is not None
+        source = make_source(problem, self.layout, tracked=tracked, weighs=weighs, log=log)
+        self.kernels = card.compile(source)
         self.timeline = problem.timeline()
         self._epoch, self.chunk = -1, range(0)
         self._prefix, self._n_split = prefix, self.n_models if prefix is None else 1
@@ -84,7 +87,7 @@ class Fleet:
         self.prefix_state: PrefixState | None = None
         """Known once the first model meets its first removed fact."""
         try:
-            self.arrays = place(card.xp, problem, self.layout, removed, tracked=tracked)
+            self.arrays = place(card.xp, problem, self.layout, removed, factors, tracked=tracked)
             """The struct Fleet of the kernels: arrays on the GPU and numbers; None for left out."""
             for name, array in state.arrays.items() if state else ():
                 self.arrays[name][:1] = card.xp.asarray(array)

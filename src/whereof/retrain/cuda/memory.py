@@ -31,11 +31,17 @@ class _Array(NamedTuple):
 
 
 def _fields(
-    problem: Problem, n_models: int, *, tracked: bool = False, crowded: bool = True
+    problem: Problem,
+    n_models: int,
+    *,
+    tracked: bool = False,
+    crowded: bool = True,
+    weighs: bool = True,
 ) -> dict[str, _Array | int]:
     """The fields of the struct Fleet, 8 bytes each: arrays and numbers.
 
-    crowded: shared memory has no room for the data of every candidate.
+    crowded: shared memory has no room for the data of every candidate; weighs: models change the
+    weights of facts.
     """
     sizes, widths, config = Sizes.of(problem), problem.widths, problem.config
     real, n_facts = f"f{sizes.item}", len(problem.facts)
@@ -64,7 +70,8 @@ def _fields(
         "times": _Array("f8", (n_times, 6)),  # by count: four tails, step, correction
         "powers": _Array("f8", (horizon, 5)),  # by counts missed: four powers, beta2's
         "targets": _Array(real, (n_facts,), config.rated),
-        "weights": _Array("f8", (n_facts,), problem.weighted),
+        "weights": _Array("f8", (n_facts,), problem.weighted or weighs),
+        "factors": _Array("f8", (n_models,), weighs),
         "trace": _Array(real, (n_facts, problem.trace_width), tracked and config.trace),
         **dict.fromkeys(LEDGERS, of_entities),
         **{f"{name}_relations": of_relations for name in LEDGERS},
@@ -136,14 +143,20 @@ def chunk_size(problem: Problem) -> int:
 
 
 def place(
-    xp: Any, problem: Problem, layout: Layout, removed: Sequence[FactIds], *, tracked: bool
+    xp: Any,
+    problem: Problem,
+    layout: Layout,
+    removed: Sequence[FactIds],
+    factors: Sequence[float] | None = None,
+    *,
+    tracked: bool,
 ) -> dict[str, Any]:
     """The initial arrays on the GPU and numbers of the struct Fleet; None for what is left out.
 
-    removed: the facts that each model skips.
+    removed: the facts that each model skips or, with factors, whose weights it multiplies.
     """
-    crowded = not layout.room_shared
-    fields = _fields(problem, len(removed), tracked=tracked, crowded=crowded)
+    crowded, weighs = not layout.room_shared, factors is not None
+    fields = _fields(problem, len(removed), tracked=tracked, crowded=crowded, weighs=weighs)
     placed: dict[str, Any] = {
         name: it if isinstance(it, int) else xp.zeros(it.shape, it.type) if it.there else None
         for name, it in fields.items()
@@ -160,13 +173,13 @@ def place(
     given: dict[str, Any] = {"facts": problem.facts, **_times(problem, placed["n_times"])}
     if problem.config.rated:
         given["targets"] = problem.targets
-    if problem.weighted:
-        given["weights"] = problem.weights
-    skipped = np.flatnonzero(problem.weights == 0)
-    if len(skipped) or any(map(len, removed)):
+    if problem.weighted or weighs:
+        given["weights"] = problem.weights if problem.weighted else np.ones(len(problem.facts))
+    if factors is not None:
+        given["factors"] = np.array(factors)
+    if any(map(len, removed)):
         given["removed"] = words = np.zeros(placed["removed"].shape, np.uint32)
-        for mine, more in zip(words, removed, strict=True):
-            facts = np.concatenate([skipped, more])
+        for mine, facts in zip(words, removed, strict=True):
             np.bitwise_or.at(mine, facts >> 5, np.uint32(1) << (facts & 31).astype(np.uint32))
     else:
         placed["n_words"] = 0

@@ -17,13 +17,20 @@ _FILES = ("draw.cu", "rows.cu", "log.cu", "candidates.cu", "step.cu")
 
 
 def make_source(
-    problem: Problem, layout: Layout, *, tracked: bool = False, log: Sizes | None = None
+    problem: Problem,
+    layout: Layout,
+    *,
+    tracked: bool = False,
+    weighs: bool = False,
+    log: Sizes | None = None,
 ) -> str:
     """Kernel source for a problem.
 
-    tracked: with a trace, ledgers and a meter; log: the widths of rows that `train` can log.
+    tracked: with a trace, ledgers and a meter; weighs: models change the weights of facts; log: the
+    widths of rows that `train` can log.
     """
     found = _macros(problem, layout, tracked=tracked)
+    found |= {"WEIGHTED": int(problem.weighted or weighs)}
     return _source(problem, found, log or Sizes.of(problem), _FILES, logged=log is not None)
 
 

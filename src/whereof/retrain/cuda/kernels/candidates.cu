@@ -86,8 +86,9 @@ DEVICE void score_candidates(const Fleet *fleet, const real *entities, int n, Sh
 typedef struct { real top, others, total, fact_weight, target; int n_drawn; } Contest;
 
 DEVICE Contest contest_of(
-    const Fleet *fleet, int fact, int direction, const real *scores, const int *times, int n) {
-  Contest c = {scores[0], 0, 1, WEIGHTED ? (real)fleet->weights[fact] : 1,
+    const Fleet *fleet, int fact, real fact_weight, int direction, const real *scores,
+    const int *times, int n) {
+  Contest c = {scores[0], 0, 1, WEIGHTED ? fact_weight : 1,
                LOSS == SQUARED ? fleet->targets[fact] : 0,
                1 + (direction ? SUBJECT_NEGATIVES : OBJECT_NEGATIVES)};
   if (LOSS != SOFTMAX) return c;

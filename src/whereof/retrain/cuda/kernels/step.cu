@@ -193,7 +193,8 @@ DEVICE Pace pace_of(const Fleet *fleet, int index, int count) {
 
 // One step of one model, and the loop over the steps of a launch.
 
-DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step, int count, Shared at) {
+DEVICE void take_step(
+    const Fleet *fleet, int model, int index, const int *step, real fact_weight, int count, Shared at) {
   int fact = step[0], subject = step[1], relation = step[2], object = step[3], n = step[4];
   int direction = index % N_DIRECTIONS;
   real *entities = fleet->entities + model * fleet->n_entities * STATE;
@@ -214,7 +215,7 @@ DEVICE void take_step(const Fleet *fleet, int model, int index, const int *step,
   if (TRACKED) measure(fleet, at);
   score_candidates(fleet, entities, n, at);
   BARRIER();
-  Contest contest = contest_of(fleet, fact, direction, at.scores, times, n);
+  Contest contest = contest_of(fleet, fact, fact_weight, direction, at.scores, times, n);
   move_candidates(fleet, entities, times, n, subject, contest, pace, log, at);
   BARRIER();
   for (int k = THREAD; k < QUERY_WIDTH; k += N_THREADS) {
@@ -263,7 +264,8 @@ DEVICE void fetch_ahead(const Fleet *fleet, int model, int index) {
   }
 }
 
-// One block per model: the steps of a chunk, without those of removed facts.
+// One block per model: the steps of a chunk, without those of facts whose weight is 0. The weights of
+// removed facts are multiplied by the model's factor, or are 0.
 KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
   SHARED_MEMORY(real, memory);
   int model = BLOCK;
@@ -273,9 +275,12 @@ KERNEL BOUNDED void train(const Fleet *fleet, int start, int stop) {
   for (int index = start; index < stop; index++) {
     const int *step = fleet->steps + 5ll * index;
     int fact = step[0];
-    if (fleet->n_words && removed[fact >> 5] >> (fact & 31) & 1) continue;
+    double weight = WEIGHTED ? fleet->weights[fact] : 1;
+    if (fleet->n_words && removed[fact >> 5] >> (fact & 31) & 1)
+      weight *= fleet->factors ? fleet->factors[model] : 0;
+    if (weight == 0) continue;
     if (AHEAD && index + 1 < stop) fetch_ahead(fleet, model, index + 1);
-    take_step(fleet, model, index, step, (int)count, at);
+    take_step(fleet, model, index, step, (real)weight, (int)count, at);
     BARRIER();
     count++;
   }

@@ -28,8 +28,8 @@ DEVICE Common common_of(const Fleet *fleet, int index) {
   return c;
 }
 
-DEVICE int is_skipped(const Fleet *fleet, int fact) {
-  return fleet->n_words && (fleet->removed[fact >> 5] >> (fact & 31) & 1);
+DEVICE real fact_weight_of(const Fleet *fleet, int fact) {
+  return WEIGHTED ? (real)fleet->weights[fact] : 1;
 }
 
 DEVICE real distance_of(const Held *held, const Pack *query) {
@@ -118,7 +118,8 @@ DEVICE void prepare_step(const Fleet *fleet, int index, Shared at) {
   BARRIER();
   score_logged(rows, n, at.query, c.first);
   BARRIER();
-  Contest contest = contest_of(fleet, fact, index % N_DIRECTIONS, c.first, times, n);
+  Contest contest = contest_of(
+      fleet, fact, fact_weight_of(fleet, fact), index % N_DIRECTIONS, c.first, times, n);
   BARRIER();
   FOR_EACH(j, n) {
     real score = c.first[j];
@@ -150,7 +151,7 @@ KERNEL BOUNDED void prepare(const Fleet *fleet, int start, int stop) {
   at.sums = at.partial + N_THREADS / WARP * QUERY_ROW;
   at.weight = at.sums + 3 * (N_THREADS / WARP);
   for (int index = start + BLOCK; index < stop; index += N_BLOCKS) {
-    if (is_skipped(fleet, fleet->steps[5ll * index])) continue;
+    if (fact_weight_of(fleet, fleet->steps[5ll * index]) == 0) continue;
     prepare_step(fleet, index, at);
     BARRIER();
   }
@@ -482,7 +483,7 @@ DEVICE void step_back(const Fleet *fleet, int index, Back at) {
   int fact = step[0], object = step[3], n = step[4], count = marks[0];
   real *entities = fleet->adjoint + BLOCK * fleet->n_entities * STATE;
   real *relations = fleet->adjoint_relations + BLOCK * fleet->n_relations * RELATION_STATE;
-  real fact_weight = WEIGHTED ? (real)fleet->weights[fact] : 1;
+  real fact_weight = fact_weight_of(fleet, fact);
   const real *rows = logged_rows(fleet, index);
   const real *before[3] = {rows + (long long)n * STATE, rows + (MOST + 1) * STATE, rows};
   real *adjoint[3] = {entities + (long long)step[1] * STATE,
@@ -545,7 +546,7 @@ KERNEL BOUNDED void sweep(const Fleet *fleet, int start, int stop) {
     at.ids = (int *)(at.second + MOST);
   }
   for (int index = stop - 1; index >= start; index--) {
-    if (is_skipped(fleet, fleet->steps[5ll * index])) continue;
+    if (fact_weight_of(fleet, fleet->steps[5ll * index]) == 0) continue;
     step_back(fleet, index, at);
     BARRIER();
   }
