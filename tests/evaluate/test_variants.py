@@ -51,18 +51,18 @@ def test_a_variant_has_its_own_settings(small_run: Small) -> None:
 
 def test_a_variant_is_trained_with_its_own_settings(tmp_path: Path) -> None:
     run = train(tmp_path, **STEADY)
-    texts = "rollback,rollback:trace-precision=float16,retrain:precision=float64"
+    texts = "rollback,rollback:credit=forget,retrain:precision=float64"
     found = run.evaluate(protocols="leave-one-out", methods=texts, seeds=2)
     siblings = {path.name for path in (run.file("") / "siblings").iterdir()}
     assert siblings == {
         "seed-6",
-        "trace_precision-float16",
-        "trace_precision-float16-seed-6",
+        "credit-forget",
+        "credit-forget-seed-6",
         "precision-float64",
         "precision-float64-seed-6",
     }
-    own, coarse, again = found.leave_one_out
-    assert 0 < abs(own.size_error - coarse.size_error) < 0.1
+    own, forgetting, again = found.leave_one_out
+    assert forgetting.size_error != own.size_error  # a little: training is short
     assert again.rho_all > 0.99
     assert 0 < abs(again.size_error - 1) < 1e-3  # rounding alone
     assert again.share_of_best == pytest.approx(1, abs=0.01)

@@ -139,6 +139,7 @@ class SmallestKeywords(EngineKeywords, total=False):
 class EvaluateKeywords(EngineKeywords, total=False):
     """The fields of `whereof.EvaluateOptions` and `whereof.EngineOptions`."""
 
+    suite: Literal["faithfulness"] | None
     methods: _Names
     k: int | str | Sequence[int | str]
     protocols: _Names

@@ -292,11 +292,12 @@ class Run(ArrayRun):
 
         Retrainings and the result are kept in the run's folder: nothing is trained twice.
         `options` are fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit,
-        seeds and protocols, and of `whereof.EngineOptions`, such as threads.
+        seeds, protocols and suite, and of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api.runs import open_cases
         from whereof.evaluate.evaluation import check_possible, evaluate
         from whereof.evaluate.options import EvaluateOptions
+        from whereof.evaluate.suite import SUITES
 
         given: dict[str, Any] = {"predictions": EvaluateOptions.predictions, **options}
         if not isinstance(given["predictions"], str | Path):
@@ -304,6 +305,8 @@ class Run(ArrayRun):
                 "predictions must be top, true or a file; write your list into a file"
             )
         where, given["predictions"] = EngineOptions.take(given), str(given["predictions"])
+        if suite := SUITES.get(str(given.get("suite"))):
+            given = suite.choose(self._trained, events or Events()) | given
         asked = EvaluateOptions.from_dict(given)
         with open_cases(self, where, events) as open_seeds:
             check_possible(open_seeds()[0], asked, where.threads)
@@ -329,12 +332,13 @@ class Run(ArrayRun):
     ) -> Path:
         """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
 
-        The page needs no other files. `evaluations` are more evaluations, besides those in the
+        The page needs no other files. If `out` ends in .md, it is Markdown: metrics, evaluations
+        without charts, and commands. `evaluations` are more evaluations, besides those in the
         run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
         the number of predictions that the page explains. `force` overwrites a file that exists.
         """
         from whereof.evaluate.evaluation import Evaluation
-        from whereof.present.report import report_page
+        from whereof.present.report import report_markdown, report_page
 
         if examples < 0:
             raise WhereofError(f"examples is {examples}; give a number from 0 on")
@@ -354,10 +358,13 @@ class Run(ArrayRun):
                 found.append(given)
             else:
                 found.append(Evaluation.from_dict(given))
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        if Path(out).suffix == ".md":
+            files.write_text(Path(out), report_markdown(self.about, found, made), force=force)
+            return Path(out)
         if examples and self.trace is None:
             notes.append("no predictions are explained here: the run was trained without a trace")
             examples = 0
-        made = datetime.now(UTC).isoformat(timespec="seconds")
         page = report_page(self.about, found, [*self._examples(examples)], notes, made)
         files.write_text(Path(out), page, force=force)
         return Path(out)

@@ -31,11 +31,11 @@ from whereof.cli import _options
 )
 @_options.flag("--force", help="Overwrite a file that exists.")
 def command(run: "whereof.Run", out: Path, **options: Any) -> _options.Result:
-    """Write one HTML page about a run and its evaluations.
+    """Write one page about a run and its evaluations: HTML, or Markdown for a file.md.
 
     The page has the data, settings and metrics, all evaluations with charts, and some predictions
     explained. Evaluations by `whereof evaluate` are in the run's folder; --evaluation adds others.
-    The page is one file without links to others.
+    The page is one file without links to others. Markdown has metrics and evaluations, no charts.
     """
     path = run.report(out, **options)
     return {"report": str(path)}, partial(click.echo, f"{path} is written")

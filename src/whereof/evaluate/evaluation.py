@@ -26,6 +26,7 @@ from whereof.evaluate.protocol import (
 )
 from whereof.evaluate.sample import Retraining, Sample, Task, pick
 from whereof.evaluate.statistics import mean_size
+from whereof.evaluate.suite import SUITES, Faithfulness
 from whereof.evaluate.variant import find_variant
 from whereof.events import Foreseen
 from whereof.predict.predictions import stand_alike
@@ -165,11 +166,21 @@ class Evaluation:
             )
         return [*lines, *self.notes]
 
+    @property
+    def _suite(self) -> Faithfulness | None:
+        return SUITES.get(str(self.options.get("suite")))
+
     def headlines(self) -> list[str]:
+        if self._suite:
+            return [*self._suite.sentences(self)]
         return [said for each in self._ran for said in each.headlines(self)]
 
     def sections(self) -> Iterator[Section]:
-        """The results of every protocol, in the requested order."""
+        """The results of every protocol, in the requested order; a suite shows them together."""
+        if suite := self._suite:
+            shown = (tuple(each(self)) for each in (suite.sentences, suite.tables, suite.charts))
+            yield Section(suite.name, suite.title, *shown)  # type: ignore[arg-type]
+            return
         order = {name: number for number, name in enumerate(self.options.get("protocols", ()))}
         for each in sorted(self._ran, key=lambda each: order.get(each.name, len(order))):
             parts = each.sentences(self), each.tables(self), each.charts(self)
@@ -288,8 +299,12 @@ def _retrain(tasks: Sequence[Task], samples: Sequence[Sample], options: Evaluate
         others = map(find_variant, sample.others)
         n_all += sum(count_method(each, names, options, sample.size) for each in others)
     samples[0].case.retrainer.events.emit(Foreseen(n_all))
+    # Methods that retrain choose facts for other protocols, and then find their own retrained.
+    retrains = any(find_variant(text).method.retrains for text in options.methods)
     for sample, names in asked.items():
-        sample.ask([job for each in protocols(names) for job in each.jobs(sample, options)])
+        for first in (True, False) if retrains else (None,):
+            chosen = [each for each in protocols(names) if first in (None, each.repeated)]
+            sample.ask([job for each in chosen for job in each.jobs(sample, options)])
 
 
 def plain(value: Any) -> Any:

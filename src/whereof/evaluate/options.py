@@ -19,6 +19,12 @@ HOW, WHICH = "Evaluation", "Predictions"
 class EvaluateOptions(Settings):
     """What to evaluate, and how. Values are checked on creation. Lists may be text with commas."""
 
+    suite: str | None = choice(
+        None,
+        "choose methods, protocols and sizes for a study; other options override the choice",
+        HOW,
+        "faithfulness",
+    )
     methods: _Words = choice(
         "rollback,random",
         "methods to compare, separated by commas; settings follow a colon: unrolled:sweep-epochs=1",

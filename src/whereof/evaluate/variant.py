@@ -69,6 +69,12 @@ def find_variant(text: str) -> MethodVariant:
     return MethodVariant(":".join([name, *settings]), method, explained, trained)
 
 
+def installed_variant(text: str) -> MethodVariant | None:
+    """The variant, or None for a method that is not installed here: a document may name one."""
+    return find_variant(text) if text.partition(":")[0] in names(METHODS) else None
+
+
 def draws_at_random(text: str) -> bool:
     """Whether a method draws facts at random; no for a method that is not installed here."""
-    return text.partition(":")[0] in names(METHODS) and find_variant(text).method.draws
+    variant = installed_variant(text)
+    return variant is not None and variant.method.draws

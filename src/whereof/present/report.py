@@ -19,7 +19,7 @@ from whereof.present.explanation import confirmation_text, facts_table, first_fa
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.run import counts, ending
-from whereof.present.terminal import heading, show
+from whereof.present.terminal import heading, markdown, show
 from whereof.run.folder import RunInfo
 from whereof.table import Column
 from whereof.training.config import TrainConfig
@@ -35,6 +35,28 @@ def show_evaluation(out: Console, found: Evaluation) -> None:
             show(out, table, "")
         show(out, *section.sentences)
     show(out, "", *found.ending())
+
+
+def evaluation_markdown(found: Evaluation, level: int = 2) -> str:
+    """The sentences and tables of every protocol, as Markdown; level: of the headings."""
+    texts = [*found.heading()]
+    for section in found.sections():
+        texts += [f"{'#' * level} {section.title}", *section.sentences]
+        for table in section.tables:
+            title = "" if table.title == section.title else table.title
+            texts.append(markdown(replace(table, title=title), level + 1))
+    return "\n\n".join([*texts, *found.ending()])
+
+
+def report_markdown(info: RunInfo, evaluations: Sequence[Evaluation], made: str = "") -> str:
+    """A run's metrics and its evaluations as Markdown, with the commands; `made` is the date."""
+    texts = [f"# {info.model} on {info.dataset}"]
+    if any(info.metrics.values()):
+        table = metrics.metrics_table(info.metrics, two_way=info.two_way)
+        texts.append(markdown(replace(table, title="Metrics")))
+    texts += [evaluation_markdown(each) for each in evaluations]
+    commands = "\n".join(["```console", *_command_lines(info, evaluations), "```\n"])
+    return "\n\n".join([*texts, "## Run it again", f"Made {made}.", commands])
 
 
 def report_page(
@@ -168,7 +190,7 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
         yield "table", replace(facts_table(each, ids=False), most=5)
 
 
-def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
+def _command_lines(info: RunInfo, evaluations: Sequence[Evaluation]) -> list[str]:
     run = shlex.quote(str(info.run or "RUN"))
     read = {name: value for name, value in info.read.items() if name != "read_as"}
     data, lines = read.pop("data", None), []
@@ -182,11 +204,15 @@ def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> It
         traced = info.config.get("trace", True)
         others = "" if traced else " --methods gradient-dot,random --k 1,10"
         lines.append(f"whereof evaluate {run}{others}")
+    return [*lines, f"whereof report {run}"]
+
+
+def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> Iterator[Part]:
     yield "heading", "Run it again", 2, "again"
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     versions = [("whereof", __version__), *((name, version(name)) for name in ("numpy", "numba"))]
     yield "items", [("made", made), *versions, ("Python", python)]
-    yield "commands", [*lines, f"whereof report {run}"]
+    yield "commands", _command_lines(info, evaluations)
 
 
 def _flags(settings: Mapping[str, Any]) -> Iterator[str]:

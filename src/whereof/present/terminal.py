@@ -137,12 +137,13 @@ def _widths(cells: list[list[str]], are_words: list[bool], width: int | None) ->
     return wanted
 
 
-def markdown(table: Table) -> str:
-    """A heading, the note and the whole table."""
+def markdown(table: Table, level: int = 2) -> str:
+    """A heading of a level, the note and the whole table; no heading without a title."""
     rule = ["---" if column.unit == "text" else "---:" for column in table.columns]
     rows = [map(cell_text, row, table.columns) for row in table.rows]
     lines = map(_markdown_line, [(column.title for column in table.columns), rule, *rows])
-    return "\n\n".join(filter(None, (f"## {table.title}", table.note, "\n".join(lines))))
+    title = f"{'#' * level} {table.title}" if table.title else ""
+    return "\n\n".join(filter(None, (title, table.note, "\n".join(lines))))
 
 
 def _markdown_line(cells: Iterable[str]) -> str:

@@ -1,0 +1,96 @@
+"""The suite faithfulness: which options it chooses, and how it shows the results."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from html import unescape
+from pathlib import Path
+
+import pytest
+from listening import Recorded
+
+import whereof
+from evaluate.small import N_FACTS, train
+from whereof.errors import Interrupted
+from whereof.evaluate import suite
+from whereof.evaluate.options import EvaluateOptions
+from whereof.registry import METHODS, names
+
+Small = Callable[..., whereof.Run]
+STEADY = {"optimizer": "adagrad", "accumulator": 0.1, "precision": "float32"}
+SMALL = {"limit": 2, "subsets": 3, "methods": "random,rollback,retrain,retrain:precision=float64"}
+
+
+def test_options_name_all_suites() -> None:
+    (item,) = (item for item in fields(EvaluateOptions) if item.name == "suite")
+    assert item.metadata["choices"] == tuple(suite.SUITES)
+
+
+def test_the_suite_has_every_method_that_is_possible(small_run: Small) -> None:
+    run, events = small_run(), Recorded()
+    chosen = EvaluateOptions(**suite.SUITES["faithfulness"].choose(run._trained, events))
+    left_out = {"tracin", "rollback-o"}  # no checkpoints; a part of rollback
+    assert set(names(METHODS)) - left_out <= set(chosen.methods)
+    others = {"rollback:credit=step", "rollback:credit=forget", "unrolled:sweep-epochs=1"}
+    assert others <= set(chosen.methods)
+    assert "retrain:precision=float32" in chosen.methods  # the run has float64
+    (note,) = events.notes
+    assert note.startswith("tracin is left out: method tracin needs checkpoints")
+    assert (chosen.k, chosen.shares, chosen.baseline) == ((1, 10), (0.01, 0.1, 0.5), "random")
+    assert (chosen.facts, chosen.limit) == (None, None)
+
+
+def test_a_run_without_a_trace_has_no_rollback(small_run: Small) -> None:
+    run, events = small_run(trace=False), Recorded()
+    chosen = suite.SUITES["faithfulness"].choose(run._trained, events)
+    assert not [text for text in chosen["methods"] if text.startswith("rollback")]
+    assert len(events.notes) == 4
+
+
+def test_large_data_is_sampled(small_run: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "_LARGE", N_FACTS - 1)
+    chosen = suite.SUITES["faithfulness"].choose(small_run()._trained, Recorded())
+    assert (chosen["facts"], chosen["limit"]) == (500, 30)
+
+
+def test_one_table_one_sentence_one_chart(tmp_path: Path) -> None:
+    run = train(tmp_path, **STEADY)
+    found = run.evaluate(suite="faithfulness", **SMALL)
+    assert found.options["drop"] == (0.01, 0.1, 0.5)
+    (shown,) = found.sections()
+    table, _sizes = shown.tables
+    titles = [column.title for column in table.columns]
+    rows = {row[0]: dict(zip(titles, row, strict=True)) for row in table.rows}
+    assert [*rows] == SMALL["methods"].split(",")
+    for row in found.leave_one_out:
+        mine = rows[row.method]
+        assert (mine["rho all"], mine["of best"]) == (row.rho_all, row.share_of_best)
+        assert (mine["size"], mine["time"]) == (row.size_error, row.seconds)
+    for row in found.datamodelling:
+        assert rows[row.method][f"LDS {100 * row.drop:g}%"] == row.score
+    for row in found.removal:
+        mine = rows[row.method]
+        assert (mine[f"PD {row.k}"], mine[f"TC {row.k}"]) == (row.pd, row.tc)
+    assert rows["retrain"]["rho all"] == pytest.approx(1)
+    (sentence,) = shown.sentences
+    assert "rollback is closest to the truth" in sentence
+    assert "The truth in another precision has rho" in sentence
+    assert len(shown.charts) == 1
+    again = whereof.Evaluation.from_dict(found.to_dict())
+    assert next(again.sections()).sentences == shown.sentences
+    text = run.report(tmp_path / "study.md").read_text()
+    assert sentence in text
+    assert "| retrain:precision=float64 |" in text
+    assert "--suite faithfulness" in text
+    assert sentence in unescape(run.report(tmp_path / "study.html", examples=0).read_text())
+
+
+def test_an_interrupted_study_continues(tmp_path: Path) -> None:
+    run = train(tmp_path, **STEADY)
+    with pytest.raises(Interrupted, match="run the same command again"):
+        run.evaluate(suite="faithfulness", events=Recorded(stop_after=10), **SMALL)
+    found = run.evaluate(suite="faithfulness", **SMALL)
+    assert found.n_known > 0
+    other = train(tmp_path / "other", **STEADY).evaluate(suite="faithfulness", **SMALL)
+    assert found.n_retrainings == other.n_retrainings
+    assert found.removal == other.removal
+    assert found.datamodelling == other.datamodelling
