@@ -25,6 +25,7 @@ from whereof.explain.method import (
     Ranked,
     Sets,
     able_method,
+    prepare,
     rank_influences,
     standings_without,
 )
@@ -33,6 +34,7 @@ from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standings, Trained, name_standings
 from whereof.retrain.engine import Job
+from whereof.retrain.methods.verified import find_nominators
 from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds, Numbers
 from whereof.units import show
@@ -312,17 +314,9 @@ class Sample:
             n_known = retrainer.counts["known"]
             if variant.exact:
                 fact_ids = self.removable(self.options)
-                falls = self.falls(fact_ids, case)
-                found = [*map(_order, fact_ids, falls)]
+                found = [*map(_order, fact_ids, self.falls(fact_ids, case))]
             else:
-                # The evaluation has announced all retrainings.
-                quiet = replace(retrainer, events=Without(retrainer.events, Foreseen))
-                retrained = replace(case, retrainer=quiet)
-                options = self._explain_options(variant, None)
-                found = [
-                    explain.Explainer(case.trained.score(each), options, retrained).ranking()
-                    for each in self.predictions
-                ]
+                found = self._verified(variant, case)
             took, n_known = time.perf_counter() - start, retrainer.counts["known"] - n_known
             if n_known:  # as if they were not stored
                 at_once = retrainer.engine.at_once
@@ -330,6 +324,19 @@ class Sample:
             self.seconds.setdefault(variant.text, took / len(self))
             self._retrained[variant.text] = found
         return self._retrained[variant.text]
+
+    def _verified(self, variant: MethodVariant, case: Case) -> list[Ranked]:
+        """The facts that a method retrains within its budget, for one prediction after another."""
+        trained, options = case.trained, self._explain_options(variant, None)
+        aim = Aim.of_options(trained.score(self.predictions[0]))
+        for each in find_nominators(trained):  # for all predictions together: they share sweeps
+            prepare(each, trained, self.predictions, Context(aim, standings=False))
+        # The evaluation has announced all retrainings.
+        quiet = replace(case.retrainer, events=Without(case.retrainer.events, Foreseen))
+        case = replace(case, retrainer=quiet)
+        scored = map(trained.score, self.predictions)
+        explainers = (explain.Explainer(each, options, case, standings=False) for each in scored)
+        return [explainer.ranking() for explainer in explainers]
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,7 +118,7 @@ class Faithfulness:
             "1 and 10 facts. time: for one prediction. retrain is the truth; retrain in another "
             "precision is its noise ceiling."
         )
-        yield Table(self.name, self.title, columns, rows, note)
+        yield Table(self.name, "", columns, rows, note)
         yield from sizes_tables(found)
 
     def charts(self, found: "Evaluation") -> Iterator[Chart]:

@@ -87,11 +87,15 @@ class Explainer:
         retrainer: Any = None,
         prepared: Prepared | None = None,
         events: Events | None = None,
+        *,
+        standings: bool = True,
     ) -> None:
+        """standings: whether to estimate standings without each fact."""
         self.scored, self.trained, self.options = scored, scored.trained, options
         self.method = _checked_method(self.trained, options)
         self.remover = method.able_method("groups", options.method)
-        self.context = replace(_context(scored, options), retrainer=retrainer)
+        context = _context(scored, options, standings=standings)
+        self.context = replace(context, retrainer=retrainer)
         self.aim, asked = self.context.aim, scored.prediction
         if prepared is None:
             prepared = method.prepare(self.method, self.trained, [asked], self.context, events)

@@ -42,9 +42,7 @@ def evaluation_markdown(found: Evaluation, level: int = 2) -> str:
     texts = [*found.heading()]
     for section in found.sections():
         texts += [f"{'#' * level} {section.title}", *section.sentences]
-        for table in section.tables:
-            title = "" if table.title == section.title else table.title
-            texts.append(markdown(replace(table, title=title), level + 1))
+        texts += [markdown(table, level + 1) for table in section.tables]
     return "\n\n".join([*texts, *found.ending()])
 
 
