@@ -39,8 +39,8 @@ def test_every_model_and_loss_gets_a_start(name: str, loss: str) -> None:
 def test_the_start_follows_the_scale_of_the_gradients() -> None:
     # The sigmoid loss is a mean over 14 candidates, so that its gradients are smaller.
     assert start_of(loss="sigmoid") < start_of() / 14
-    # The sums of ten epochs start at most as high as those of longer trainings.
-    assert start_of(epochs=1) < start_of(epochs=10) == start_of(epochs=90)
+    # After five epochs the start no longer grows with their number.
+    assert start_of(epochs=1) < start_of(epochs=5) == start_of(epochs=90)
 
 
 def test_the_start_is_a_plain_number_in_the_run_and_in_those_with_other_seeds(
@@ -91,13 +91,14 @@ def test_the_search_goes_where_validation_is_better() -> None:
     assert (less.config.rate, less.config.accumulator) == (0.1, 0.1)
 
 
-def test_the_search_never_tries_a_smaller_start() -> None:
+def test_the_search_never_tries_a_smaller_start_or_a_larger_rate() -> None:
     for sign in (1, -1):
-        problem, found = search_by(sign, {"n3": 0.0, "rate": 0.1})
+        problem, found = search_by(sign, {"n3": 0.0})
         assert found is not None
-        first, *others = (trial["accumulator"] for trial in found.tried)
-        assert all(other > first for other in others)
-        assert problem.config.accumulator >= first
+        first, *others = found.tried
+        assert all(trial["accumulator"] >= first["accumulator"] for trial in others)
+        assert all(trial["rate"] <= first["rate"] for trial in others)
+        assert problem.config.accumulator >= first["accumulator"]
 
 
 def test_nothing_is_searched_when_all_is_given() -> None:
