@@ -26,29 +26,29 @@ def test_options_name_all_suites() -> None:
 
 
 def test_the_suite_has_every_method_that_is_possible(small_run: Small) -> None:
-    run, events = small_run(), Recorded()
-    chosen = EvaluateOptions(**suite.SUITES["faithfulness"].choose(run._trained, events))
+    study, trained = suite.SUITES["faithfulness"], small_run()._trained
+    chosen = EvaluateOptions(**study.choose(trained))
     left_out = {"tracin", "rollback-o"}  # no checkpoints; a part of rollback
     assert set(names(METHODS)) - left_out <= set(chosen.methods)
     others = {"rollback:credit=step", "rollback:credit=forget", "unrolled:sweep-epochs=1"}
     assert others <= set(chosen.methods)
     assert "retrain:precision=float32" in chosen.methods  # the run has float64
-    (note,) = events.notes
+    (note,) = study.notes(trained)
     assert note.startswith("tracin is left out: method tracin needs checkpoints")
     assert (chosen.k, chosen.shares, chosen.baseline) == ((1, 10), (0.01, 0.1, 0.5), "random")
     assert (chosen.facts, chosen.limit) == (None, None)
 
 
 def test_a_run_without_a_trace_has_no_rollback(small_run: Small) -> None:
-    run, events = small_run(trace=False), Recorded()
-    chosen = suite.SUITES["faithfulness"].choose(run._trained, events)
-    assert not [text for text in chosen["methods"] if text.startswith("rollback")]
-    assert len(events.notes) == 4
+    study, trained = suite.SUITES["faithfulness"], small_run(trace=False)._trained
+    chosen = study.choose(trained)["methods"]
+    assert not [text for text in chosen if text.startswith("rollback")]
+    assert len(study.notes(trained)) == 4
 
 
 def test_large_data_is_sampled(small_run: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "_LARGE", N_FACTS - 1)
-    chosen = suite.SUITES["faithfulness"].choose(small_run()._trained, Recorded())
+    chosen = suite.SUITES["faithfulness"].choose(small_run()._trained)
     assert (chosen["facts"], chosen["limit"]) == (500, 30)
 
 
@@ -94,3 +94,15 @@ def test_an_interrupted_study_continues(tmp_path: Path) -> None:
     assert found.n_retrainings == other.n_retrainings
     assert found.removal == other.removal
     assert found.datamodelling == other.datamodelling
+
+
+def test_every_method_has_a_row(small_run: Small) -> None:
+    run = small_run(keep_checkpoints=2, **STEADY | {"trace": False})
+    found = run.evaluate(suite="faithfulness", limit=1, subsets=2, k="1")
+    methods = tuple(found.options["methods"])
+    assert "tracin" in methods
+    assert tuple(row.method for row in found.leave_one_out) == methods
+    assert tuple(row.method for row in found.removal) == methods
+    assert {row.method for row in found.datamodelling} == {*methods}
+    assert all(row.seconds is not None for row in found.leave_one_out)
+    assert found.notes[0].startswith("rollback is left out: rollback needs a trace")

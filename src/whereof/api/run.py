@@ -305,13 +305,18 @@ class Run(ArrayRun):
                 "predictions must be top, true or a file; write your list into a file"
             )
         where, given["predictions"] = EngineOptions.take(given), str(given["predictions"])
-        if suite := SUITES.get(str(given.get("suite"))):
-            given = suite.choose(self._trained, events or Events()) | given
+        suite, notes = SUITES.get(str(given.get("suite"))), list[str]()
+        if suite:
+            given = suite.choose(self._trained) | given
+            notes = suite.notes(self._trained) if "methods" not in options else []
+        for note in notes:
+            (events or Events()).emit(Note(note))
         asked = EvaluateOptions.from_dict(given)
         with open_cases(self, where, events) as open_seeds:
             check_possible(open_seeds()[0], asked, where.threads)
             names = str(self.path), self.dataset.name
             found = evaluate(open_seeds, asked, names, where.threads)
+            found = replace(found, notes=(*notes, *found.notes))
             try:
                 files.save_evaluation(self.file(""), found.to_dict(), found.arrays())
                 if found.steadiness is not None:

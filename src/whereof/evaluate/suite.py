@@ -7,7 +7,6 @@ from whereof.chart import Bar, Chart
 from whereof.errors import WhereofError
 from whereof.evaluate.protocol import best
 from whereof.evaluate.variant import find_variant, installed_variant
-from whereof.events import Events, Note
 from whereof.table import Column, Table
 from whereof.units import is_number, show
 
@@ -41,19 +40,27 @@ class Faithfulness:
     name = "faithfulness"
     title = "Faithfulness: what methods say, and what retraining shows"
 
-    def choose(self, trained: "Trained", events: Events) -> dict[str, Any]:
+    def choose(self, trained: "Trained") -> dict[str, Any]:
         """Options for `EvaluateOptions`, by the size of the data and by what the run has."""
-        config, sampled = trained.config, trained.dataset.n_facts > _LARGE
-        credits = [f"rollback:credit={each}" for each in _CREDITS if each != config.credit]
-        precision = "float32" if config.precision == "float64" else "float64"
-        every = (*_ESTIMATING, *credits, *_THOROUGH, f"retrain:precision={precision}")
+        sampled = trained.dataset.n_facts > _LARGE
         return {
-            "methods": [text for text in every if _is_possible(text, trained, events)],
+            "methods": [text for text in self._methods(trained) if not _lack(text, trained)],
             "protocols": "leave-one-out,datamodelling,removal",
             "k": "1,10",
             "drop": "1%,10%,50%",
             **(_SAMPLED if sampled else {}),
         }
+
+    def notes(self, trained: "Trained") -> list[str]:
+        """Which methods are left out, and what the run lacks for them."""
+        lacks = {text: _lack(text, trained) for text in self._methods(trained)}
+        return [f"{text} is left out: {said}" for text, said in lacks.items() if said]
+
+    def _methods(self, trained: "Trained") -> list[str]:
+        config = trained.config
+        credits = [f"rollback:credit={each}" for each in _CREDITS if each != config.credit]
+        precision = "float32" if config.precision == "float64" else "float64"
+        return [*_ESTIMATING, *credits, *_THOROUGH, f"retrain:precision={precision}"]
 
     def sentences(self, found: "Evaluation") -> Iterator[str]:
         """The best estimate, and the noise ceiling."""
@@ -142,11 +149,10 @@ SUITES = {each.name: each for each in (Faithfulness(),)}
 """By name; the option `suite` chooses one."""
 
 
-def _is_possible(text: str, trained: "Trained", events: Events) -> bool:
-    """Whether the run has what a method needs; if not, a note says what it lacks."""
+def _lack(text: str, trained: "Trained") -> str:
+    """What a run lacks for a method; empty if nothing."""
     try:
         find_variant(text).method.check(trained)
     except WhereofError as error:
-        events.emit(Note(f"{text} is left out: {error}"))
-        return False
-    return True
+        return str(error)
+    return ""
