@@ -46,6 +46,8 @@ def test_graphs_get_a_model_that_answers_both_ways() -> None:
     config = choose_config(make_dataset(), None, {})
     assert (config.model, config.inverse, config.loss) == ("complex", True, "softmax")
     assert config.patience
+    assert config.credit == "forget"
+    assert choose_config(make_dataset(), "paper", {}).credit == "step"
 
 
 def test_pairs_get_a_recommender_and_ratings_a_squared_loss() -> None:

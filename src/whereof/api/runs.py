@@ -84,6 +84,8 @@ def train(
         raise WhereofError(f"a Dataset needs no reading; leave out {', '.join(options)}")
     elif if_rated and data.ratings:
         data = ratings_as_objects(data)
+    if machine.device == "cuda" and not preset and given.get("trace", True):
+        given.setdefault("credit", "source")  # the GPU's trace does not forget
     config = choose_config(data, preset, given)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
     searches = search and not preset and config.validate_every and len(data.valid)
@@ -307,6 +309,8 @@ def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **c
     path, config = sibling_path(run.file(""), changes), own.replace(**changes)
     words = ", ".join(f"{name} {value}" for name, value in changes.items())
     machine, title = machine or MachineOptions(), f"the run with {words}, once"
+    if config.forgets:  # which the GPU does not
+        machine = machine.replace(device="cpu")
     return train_once(path, run.dataset, config, events, machine, title)
 
 

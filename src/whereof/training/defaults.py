@@ -30,6 +30,7 @@ CHOSEN = (
     "epochs",
     "validate_every",
     "patience",
+    "credit",
 )
 """The settings that are chosen from the data."""
 
@@ -95,6 +96,7 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
         "epochs": epochs,
         "validate_every": _validate_every(dataset, epochs),
         "patience": 3 if validates else 0,
+        "credit": "forget",
     }
     assert tuple(chosen) == CHOSEN
     return {name: value for name, value in chosen.items() if name not in given}

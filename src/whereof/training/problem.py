@@ -201,16 +201,22 @@ class Problem:
         weights = self.weights if weights is None else weights
         return Timeline(self.config, len(self.facts), self.n_directions, weights)
 
-    def tables(self, ledgers: Ledgers = Ledgers.SHARES) -> tuple[RowTable, RowTable]:
-        """The initial tables of entities and relations."""
+    def tables(
+        self, ledgers: Ledgers = Ledgers.SHARES, *, traced: bool = True
+    ) -> tuple[RowTable, RowTable]:
+        """The initial tables of entities and relations; without a trace nothing is forgotten."""
         rule, init = self.rule, self.config.init
         angle = math.pi if self.model.relation_phases else init
         entities = (self.n_entities, rule.entity_width)
         relations = (self.n_relation_rows, rule.relation_width)
-        return (
+        made = (
             self._table(entities, ENTITY_STREAM, init, ledgers, rule.constrained),
             self._table(relations, RELATION_STREAM, angle, ledgers, rule.constrained_relations),
         )
+        if traced:
+            return made
+        first, second = (table._replace(retained=table.retained[:0]) for table in made)
+        return first, second
 
     def _table(
         self, shape: tuple[int, int], stream: Any, bound: float, ledgers: Ledgers, constrained: bool

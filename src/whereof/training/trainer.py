@@ -104,7 +104,7 @@ class Trainer(Training):
         super().__init__(problem, trace, len(METER) if ledgers else ENTITY_NORM)
         weights = problem.weights if weights is None else weights
         self.timeline, self.rule = problem.timeline(weights), problem.rule
-        self.tables = problem.tables(ledgers)
+        self.tables = problem.tables(ledgers, traced=trace is not None)
         self._work = allocate_work(problem, self.tables, weights)
         model, dtype = problem.model, problem.config.precision
         self._model = row_function(model.query, 3, dtype), row_function(model.query_vjp, 5, dtype)
