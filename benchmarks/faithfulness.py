@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from whereof import Evaluation
+from whereof.present.charts import chart_svg
 from whereof.present.report import evaluation_markdown
 from whereof.run.files import find_evaluations
 
@@ -37,9 +38,14 @@ def write() -> None:
     """Replace the figures of all stored studies in the page."""
     page = PAGE.read_text(encoding="utf-8")
     for path in sorted(STORED.glob("*.json")):
-        name, text = path.stem, evaluation_markdown(Evaluation.read(path), level=3)
+        name, found = path.stem, Evaluation.read(path)
+        (chart,) = next(found.sections()).charts
+        path.with_suffix(".svg").write_text(chart_svg(chart), encoding="utf-8")
+        text = (
+            f"{evaluation_markdown(found, level=3)}\n\n![{chart.title}]({STORED.name}/{name}.svg)"
+        )
         marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
-        page, n_found = marked.subn(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", page)  # noqa: B023
+        page, n_found = marked.subn(lambda place: f"{place[1]}\n{text}\n\n{place[2]}", page)  # noqa: B023
         if not n_found:
             sys.exit(f"{PAGE} has no place for {name}: add <!-- {name} --> and <!-- /{name} -->")
     PAGE.write_text(page, encoding="utf-8")

@@ -129,18 +129,16 @@ class Faithfulness:
         yield from sizes_tables(found)
 
     def charts(self, found: "Evaluation") -> Iterator[Chart]:
-        """Bars of the figures that lie between 0 and 1."""
-        groups = {"rho_all": "rho, all facts", "rho_adjacent": "rho, adjacent facts"}
+        """Bars of the order of facts and of the first fact."""
+        rows = found.leave_one_out
+        every = any(is_number(row.rho_all) for row in rows)
+        groups = {"rho_all": "rho, all facts"} if every else {"rho_adjacent": "rho, adjacent facts"}
         groups["share_of_best"] = "share of the best drop"
         bars = [
-            Bar(title, row.method, getattr(row, name))
+            Bar(title, row.method, value, getattr(row, f"{name}_interval", None))
             for name, title in groups.items()
-            for row in found.leave_one_out
-            if is_number(getattr(row, name))
-        ]
-        bars += [
-            Bar(f"LDS, {100 * row.drop:g}% dropped", row.method, row.score, row.interval)
-            for row in found.datamodelling
+            for row in rows
+            if is_number(value := getattr(row, name))
         ]
         yield Chart(self.name, self.title, bars, Column("value", "1 is best", "correlation"))
 
