@@ -13,7 +13,14 @@ import math
 from typing import Any, NamedTuple
 
 from whereof._jit import inlined, kernel
-from whereof.models.match import DOT, L1, add_query_gradients, add_row_gradient, score_rows
+from whereof.models.match import (
+    DOT,
+    L1,
+    add_query_gradient,
+    add_query_gradients,
+    add_row_gradient,
+    score_rows,
+)
 from whereof.training._update import UNIT, norm, regularise
 from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
 from whereof.training.optimizers import (
@@ -57,6 +64,7 @@ class Slots(NamedTuple):
     factor: Any  # (capacity,) by which the constraint scales the row; 0 if it does not
     gradient: Any  # (capacity, width)
     own: Any  # (capacity, width) the part of one fact
+    unlearnt: Any  # (capacity, width) the same, without the fact's own earlier steps
     slopes: Any  # (capacity, 4, width) coefficients of the optimizer
     pull: Any  # (capacity, predictions, width)
     table: Any  # RowTable whose state is `before`; the others are only for `adam`
@@ -83,6 +91,8 @@ class SweepScratch(NamedTuple):
     weights: Any  # (batch, candidates) d loss / d score
     curvature: Any  # (batch, candidates) d2 loss / d score2; probabilities for the softmax
     d_query: Any  # (batch, query width)
+    unlearnt: Any  # (candidates,) d loss / d score without the fact's own earlier steps
+    unlearnt_query: Any  # (query width,)
     bends: Any  # (batch, 3, 2, widest row) penalties' curvature: subject, object, relation
     tangent: Any  # (predictions, candidates) change of the scores along `pull`
     dq: Any  # (predictions, query width) change of the query along `pull`
@@ -163,12 +173,13 @@ def _slot(slots, row, f):
 
 
 @kernel
-def sweep_back(model, work, block, at, log, adjoint, finite, influence):
+def sweep_back(model, work, block, at, log, adjoint, finite, slopes, influence):
     """Go back over the logged updates of one block.
 
     adjoint: entities (n, predictions, state width), relations, the optimizer's count (predictions,)
-    and the drift of rows that an update does not touch (predictions,); influence: (n_facts,
-    predictions), to which the facts' parts are added.
+    and the drift of rows that an update does not touch (predictions,); slopes: (n_facts,
+    n_directions), see `leverage`, or empty; influence: (n_facts, predictions), to which the facts'
+    parts are added.
     """
     rule, scratch, counts, drifts = work.rule, work.scratch, adjoint[2], adjoint[3]
     for number in range(log.size[0] - 1, -1, -1):
@@ -199,8 +210,14 @@ def sweep_back(model, work, block, at, log, adjoint, finite, influence):
             else:
                 add(influence[scratch.fact_ids[f]], counts)
                 add(influence[scratch.fact_ids[f]], drifts)
+            fact = scratch.fact_ids[f]
+            if slopes.shape[0] > 0:
+                _fill_unlearnt(model, f, slopes[fact, direction], work, at)
             for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
-                _credit_change(slots, rows, rule, pace, influence[scratch.fact_ids[f]])
+                if slopes.shape[0] > 0:
+                    _credit_unlearnt(slots, rows, rule, pace, influence[fact])
+                else:
+                    _credit_change(slots, rows, rule, pace, influence[fact])
         for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
             _undo(slots, rows, rule, pace, counts)
         for f in range(n_live):
@@ -350,27 +367,57 @@ def _score(model, f, work, at):
 @inlined
 def _fill_own(model, f, work, at):
     """Fill `own` with the gradients of one fact, and the coefficients of its penalties."""
+    owns = at.entities.own, at.relations.own
+    _fill_gradients(model, f, at.weights[f], at.d_query[f], work, at, owns)
+
+
+@inlined
+def _fill_unlearnt(model, f, slope, work, at):
+    """Fill `unlearnt` with the gradients of one fact, as if it had not been met before.
+
+    slope: d loss / d score of its object then. Of the softmax all slopes grow or shrink alike.
+    """
+    rule, weights, n = work.rule, at.weights[f], at.n_candidates[0]
+    slope *= work.scratch.weights[f]
+    ratio = slope / weights[0] if rule.loss == SOFTMAX and weights[0] != 0 else 1.0
+    _scaled(ratio, weights[:n], at.unlearnt)
+    _scaled(ratio, at.d_query[f], at.unlearnt_query)
+    if rule.loss != SOFTMAX:
+        at.unlearnt[0] = slope
+        row = at.entities.before[at.candidates[f, 0]]
+        more = at.unlearnt_query.dtype.type(slope - weights[0])
+        add_query_gradient(
+            rule.match, at.queries[f], row, more, rule.entity_width, at.unlearnt_query
+        )
+    unlearnt = at.entities.unlearnt, at.relations.unlearnt
+    _fill_gradients(model, f, at.unlearnt, at.unlearnt_query, work, at, unlearnt)
+
+
+@inlined
+def _fill_gradients(model, f, weights, d_query, work, at, owns):
+    """Fill the gradients of one fact's rows, and the coefficients of its penalties."""
     rule, entities, relations = work.rule, at.entities, at.relations
     s, r, o = at.subjects[f], at.relation_slots[f], at.candidates[f, 0]
     subject = entities.before[s, : entities.width]
     relation = relations.before[r, : relations.width]
-    for slots in (entities, relations):
-        for slot in range(slots.n[0]):
-            slots.own[slot] = 0
+    for slot in range(entities.n[0]):
+        owns[0][slot] = 0
+    for slot in range(relations.n[0]):
+        owns[1][slot] = 0
     for j in range(at.n_candidates[0]):
-        slot, weight = at.candidates[f, j], at.weights[f, j]
-        row, own = entities.before[slot], entities.own[slot]
+        slot, weight = at.candidates[f, j], weights[j]
+        row, own = entities.before[slot], owns[0][slot]
         add_row_gradient(rule.match, at.queries[f], row, weight, entities.width, own)
-    model[1](subject, relation, at.d_query[f], at.ds[0], at.dr[0])
-    add(entities.own[s], at.ds[0])
-    add(relations.own[r], at.dr[0])
+    model[1](subject, relation, d_query, at.ds[0], at.dr[0])
+    add(owns[0][s], at.ds[0])
+    add(owns[1][r], at.dr[0])
     weight, bends = work.scratch.weights[f], at.bends[f]
     l2, n3 = weight * rule.l2, weight * rule.n3
     if l2 > 0 or n3 > 0:
         target = entities.before[o, : entities.width]
-        _add_penalty(subject, l2, n3, entities.parts, entities.own[s], bends[0])
-        _add_penalty(target, l2, n3, entities.parts, entities.own[o], bends[1])
-        _add_penalty(relation, l2, n3, relations.parts, relations.own[r], bends[2])
+        _add_penalty(subject, l2, n3, entities.parts, owns[0][s], bends[0])
+        _add_penalty(target, l2, n3, entities.parts, owns[0][o], bends[1])
+        _add_penalty(relation, l2, n3, relations.parts, owns[1][r], bends[2])
 
 
 @kernel
@@ -453,6 +500,28 @@ def _credit_change(slots, rows, rule, pace, influence):
             _subtract_from(slots.gradient[slot], own)
             move(rule.optimizer, pace, without, own)
             _constrained(_factor(slots, without, rule), slots.width, without, without)
+        _subtract(change, without)
+        for p in range(influence.shape[0]):
+            influence[p] += _dot(rows[slots.ids[slot], p], change)
+
+
+@inlined
+def _credit_unlearnt(slots, rows, rule, pace, influence):
+    """Credit a fact with adjoint times the change that its `unlearnt` gradient would make."""
+    change, without = slots.change[0], slots.change[1]
+    for slot in range(slots.n[0]):
+        own, unlearnt = slots.own[slot], slots.unlearnt[slot]
+        if norm(unlearnt) == 0:
+            continue
+        _copy(slots.before[slot], without)
+        _copy(slots.before[slot], change)
+        if slots.n_touches[slot] > 1:
+            _subtract_from(slots.gradient[slot], own)
+            move(rule.optimizer, pace, without, own)
+            _constrained(_factor(slots, without, rule), slots.width, without, without)
+            add(unlearnt, own)
+        move(rule.optimizer, pace, change, unlearnt)
+        _constrained(_factor(slots, change, rule), slots.width, change, change)
         _subtract(change, without)
         for p in range(influence.shape[0]):
             influence[p] += _dot(rows[slots.ids[slot], p], change)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof._jit import row_function
 from whereof.training._sweep_kernels import Log, Slots, SweepScratch, replay, settle, sweep_back
@@ -44,6 +45,9 @@ class Sweep:
     """Facts that were trained on, over all epochs."""
     n_swept: int | None = None
     """Facts to sweep over, from the end of training; None for all."""
+    slopes: NDArray[np.float32] | None = None
+    """(n_epochs, n_facts, n_directions) see `leverage`: credit steps as if each were the fact's
+    first; None credits the steps as they were."""
     finite: bool = True
     """Credit the changes that steps made; otherwise the derivatives in the facts' weights."""
     memory: int = 1 << 30
@@ -190,7 +194,7 @@ class _Hand:
 
     def __init__(self, sweep: Sweep, replayed: _Replay, final: Adjoint, share: slice) -> None:
         problem, tables, real = sweep.problem, replayed.tables, difference_of(sweep.problem)[0]
-        self._replay, self._finite = replayed, sweep.finite
+        self._replay, self._finite, self._slopes = replayed, sweep.finite, sweep.slopes
         self._model = (
             row_function(problem.model.query, 3, real.name),
             row_function(problem.model.query_vjp, 5, real.name),
@@ -217,8 +221,11 @@ class _Hand:
     def sweep(self) -> None:
         """Go back over the logged segment."""
         done, at, work = self._replay, self._scratch, self._work
-        adjoint, influence = self._adjoint, self.influence
-        sweep_back(self._model, work, done._block, at, done.log, adjoint, self._finite, influence)
+        slopes = np.zeros((0, 0), np.float32)
+        if self._slopes is not None:
+            slopes = self._slopes[done.epoch]
+        out = self._finite, slopes, self.influence
+        sweep_back(self._model, work, done._block, at, done.log, self._adjoint, *out)
 
 
 def difference_of(problem: Problem) -> tuple[np.dtype[Any], float]:
@@ -270,6 +277,7 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
             factor=np.zeros(capacity, real),
             gradient=np.zeros((capacity, side.width), real),
             own=np.zeros((capacity, side.width), real),
+            unlearnt=np.zeros((capacity, side.width), real),
             slopes=np.zeros((capacity, 4, side.width), real),
             pull=np.zeros((capacity, n_predictions, side.width), real),
             change=np.zeros((2, states), real),
@@ -296,6 +304,8 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
         weights=np.zeros((batch, n_candidates), real),
         curvature=np.zeros((batch, n_candidates), real),
         d_query=np.zeros((batch, query), real),
+        unlearnt=np.zeros(n_candidates, real),
+        unlearnt_query=np.zeros(query, real),
         bends=np.zeros((batch, 3, 2, max(widths)), real),
         tangent=np.zeros((n_predictions, n_candidates), real),
         dq=np.zeros((n_predictions, query), real),
