@@ -15,6 +15,7 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.run.files import Arrays
+from whereof.training.leverage import unlearnt_slopes
 from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
@@ -201,7 +202,8 @@ def _sweep(
         at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
     else:
         threads = os.cpu_count() or 1
-        sweep = Sweep(problem, trained.n_trained, n_swept, memory=memory, threads=threads)
+        slopes = _slopes(problem, trained.n_trained, memory, events)
+        sweep = Sweep(problem, trained.n_trained, n_swept, slopes, memory=memory, threads=threads)
         at_once = memory // (2 * problem.row_bytes)
     n_rounds = -(-len(columns) // max(at_once, 1))
     n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
@@ -227,6 +229,19 @@ def _sweep(
     if differs:
         events.emit(Note(_DIFFERS))
     return np.concatenate(found), differs
+
+
+def _slopes(
+    problem: Problem, n_trained: int, memory: int, events: Events
+) -> NDArray[np.float32] | None:
+    """The slopes that put sizes right where rows have few facts; None if memory is too small."""
+    item = np.dtype(problem.config.precision).itemsize
+    needed = len(problem.facts) * problem.trace_width * item
+    if needed > memory:
+        what = f"that takes {needed / _GIGABYTE:.1f} GB: choose a larger --sweep-memory"
+        events.emit(Note(f"influences of facts in rows with few facts are too small; {what}"))
+        return None
+    return unlearnt_slopes(problem, n_trained)
 
 
 _DIFFERS = (
