@@ -74,9 +74,10 @@ class RunWriter:
                         remedy += f", or continue it: whereof train --resume {path}"
                 raise WhereofError(f"{path} exists; {remedy}")
         files.check_room(path, n_bytes)
+        tried = path.with_name(f".{path.name}-{os.getpid()}")
         with files.writing_to(path):
-            path.mkdir(parents=True)
-            path.rmdir()
+            tried.mkdir(parents=True)
+            tried.rmdir()
 
     def stop(self) -> None:
         """Unlock a run whose training stopped; remove it if it has no checkpoint."""
