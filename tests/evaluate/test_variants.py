@@ -50,7 +50,7 @@ def test_a_variant_has_its_own_settings(small_run: Small) -> None:
 
 
 def test_a_variant_is_trained_with_its_own_settings(tmp_path: Path) -> None:
-    run = train(tmp_path, **STEADY)
+    run = train(tmp_path, credit="source", **STEADY)
     texts = "rollback,rollback:credit=forget,retrain:precision=float64"
     found = run.evaluate(protocols="leave-one-out", methods=texts, seeds=2)
     siblings = {path.name for path in (run.file("") / "siblings").iterdir()}
