@@ -64,6 +64,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(inline="always", **_BARE)(function)
 
 
+def called(function: Callable[..., Any]) -> Any:
+    """Compile a helper once, however often kernels call it: a long kernel compiles faster."""
+    return numba.njit(**_BARE)(function)
+
+
 class _RowFunction(CFunc):
     """A C function that knows its type: numba would build the type again in every call."""
 

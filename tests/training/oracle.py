@@ -58,7 +58,9 @@ class Rows:
     def __init__(self, rows: Array, config: TrainConfig) -> None:
         self.rows, self.config = rows.astype(np.float64), config
         self.mean = np.zeros_like(self.rows)
-        self.square = np.full_like(self.rows, config.accumulator * (config.optimizer == "adagrad"))
+        self.square = np.full_like(
+            self.rows, (config.accumulator or 0.0) * (config.optimizer == "adagrad")
+        )
         self.scale, self.carried = np.zeros_like(self.rows), np.zeros_like(self.rows)
 
     def update(self, gradient: Array, touched: set[int], rate: float, t: int) -> None:

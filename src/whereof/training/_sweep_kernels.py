@@ -12,7 +12,7 @@ the prediction is computed once; predictions are the inner loop.
 import math
 from typing import Any, NamedTuple
 
-from whereof._jit import inlined, kernel
+from whereof._jit import called, inlined, kernel
 from whereof.models.match import (
     DOT,
     L1,
@@ -33,19 +33,7 @@ from whereof.training.optimizers import (
     pace_of,
     series_of,
 )
-from whereof.training.step import draw_candidates, gather, update
-
-
-class Log(NamedTuple):
-    """The rows before each update of a segment of training."""
-
-    entities: Any  # (n, state width) update after update
-    relations: Any
-    starts: Any  # (updates + 1, 2) where the rows of an update start
-    updates: Any  # (updates, 3) first position in the block, direction, count after the update
-    size: Any  # (1,) number of updates
-    entity_times: Any  # (n, 1 + 4) `touched` and `tails` of the rows; only for `adam`
-    relation_times: Any
+from whereof.training.step import draw_candidates, gather
 
 
 class Slots(NamedTuple):
@@ -106,42 +94,7 @@ class SweepScratch(NamedTuple):
     reach: float  # how far to both sides a query is evaluated, as a share of its vectors
 
 
-@kernel
-def replay(model, work, block, clock, span, at, log):
-    """Train on the facts at positions span of a block and log the rows before each update."""
-    rule, count = work.rule, clock[0]
-    n_updates = log.size[0]
-    for first in range(span[0], span[1], rule.batch_size):
-        last = min(first + rule.batch_size, block.order.shape[0])
-        for direction in range(rule.n_directions):
-            n_live = gather(block.order[first:last], direction, work)
-            if n_live == 0:
-                continue
-            _list_rows(n_live, direction, work, block, at)
-            starts, after = log.starts[n_updates], log.starts[n_updates + 1]
-            after[0] = starts[0] + at.entities.n[0]
-            after[1] = starts[1] + at.relations.n[0]
-            _keep(at.entities, work.entities.table, starts[0], log.entities, log.entity_times)
-            _keep(at.relations, work.relations.table, starts[1], log.relations, log.relation_times)
-            rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
-            update(model, n_live, direction, work, block, clock, rate)
-            log.updates[n_updates, 0], log.updates[n_updates, 1] = first, direction
-            log.updates[n_updates, 2] = count[0]
-            n_updates += 1
-    log.size[0] = n_updates
-
-
-@inlined
-def _keep(slots, table, start, logged, times):
-    for slot in range(slots.n[0]):
-        row = slots.ids[slot]
-        _copy(table.state[row], logged[start + slot])
-        if times.shape[0] > 0:
-            times[start + slot, 0] = table.touched[row]
-            _copy(table.tails[row], times[start + slot, 1:])
-
-
-@inlined
+@called
 def _list_rows(n_live, direction, work, block, at):
     """Number the distinct rows that the gathered facts touch."""
     scratch, entities, relations = work.scratch, at.entities, at.relations
@@ -183,16 +136,16 @@ def sweep_back(model, work, block, at, log, adjoint, finite, slopes, influence):
     """
     rule, scratch, counts, drifts = work.rule, work.scratch, adjoint[2], adjoint[3]
     for number in range(log.size[0] - 1, -1, -1):
-        first, direction, count = log.updates[number]
+        first, direction, before = log.updates[number]
         last = min(first + rule.batch_size, block.order.shape[0])
         n_live = gather(block.order[first:last], direction, work)
         _list_rows(n_live, direction, work, block, at)
-        starts, before = log.starts[number], count - 1
+        starts, count = log.starts[number], before + 1
         _load(at.entities, log.entities, log.entity_times, starts[0], rule, block, before)
         _load(at.relations, log.relations, log.relation_times, starts[1], rule, block, before)
         rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
         pace = pace_of(rule, rate, count, at.entities.gradient)
-        earlier = pace_of(rule, rate, max(count - 1, 1), at.entities.gradient)
+        earlier = pace_of(rule, rate, max(before, 1), at.entities.gradient)
         for f in range(n_live):
             _score(model, f, work, at)
             _fill_own(model, f, work, at)
@@ -248,7 +201,7 @@ def settle(work, block, count, at, adjoint):
             _undo_drift(slots, rows, rule, pace, drifts)
 
 
-@inlined
+@called
 def _load(slots, logged, times, start, rule, block, count):
     """The rows as the update read them."""
     for slot in range(slots.n[0]):
@@ -299,7 +252,7 @@ def _fill_drift(state, series, epsilon, slopes):
         slopes[1, k] = -state[width + k] * part * part * bent / (2 * max(root, tiny))
 
 
-@inlined
+@called
 def _undo_drift(slots, rows, rule, pace, drifts):
     """Take the drift of the rows back, and add the effect of the last update that they missed."""
     width, latest = slots.width, slots.latest
@@ -335,7 +288,7 @@ def _end_drift(slots, drifts):
             slots.pending[row, p] = 0
 
 
-@inlined
+@called
 def _score(model, f, work, at):
     """A fact's query, and the first and second derivatives of its loss in the scores."""
     rule, rows, weight = work.rule, at.entities.before, work.scratch.weights[f]
@@ -364,14 +317,14 @@ def _score(model, f, work, at):
     add_query_gradients(rule.match, q, rows, slots, scores, width, at.d_query[f])
 
 
-@inlined
+@called
 def _fill_own(model, f, work, at):
     """Fill `own` with the gradients of one fact, and the coefficients of its penalties."""
     owns = at.entities.own, at.relations.own
     _fill_gradients(model, f, at.weights[f], at.d_query[f], work, at, owns)
 
 
-@inlined
+@called
 def _fill_unlearnt(model, f, slope, work, at):
     """Fill `unlearnt` with the gradients of one fact, as if it had not been met before.
 
@@ -393,7 +346,7 @@ def _fill_unlearnt(model, f, slope, work, at):
     _fill_gradients(model, f, at.unlearnt, at.unlearnt_query, work, at, unlearnt)
 
 
-@inlined
+@called
 def _fill_gradients(model, f, weights, d_query, work, at, owns):
     """Fill the gradients of one fact's rows, and the coefficients of its penalties."""
     rule, entities, relations = work.rule, at.entities, at.relations
@@ -443,7 +396,7 @@ def _add_penalty(row, l2, n3, parts, gradient, bends):
         sizes[k] = l2 + n3 * sizes[k]
 
 
-@inlined
+@called
 def _move(slots, rule, pace, earlier):
     """Update every row; keep the slopes of the optimizer for the way back."""
     width = slots.width
@@ -486,7 +439,7 @@ def _factor(slots, state, rule):
     return bound / length
 
 
-@inlined
+@called
 def _credit_change(slots, rows, rule, pace, influence):
     """Credit a fact with adjoint times its change: the update with it, minus the one without it."""
     change, without = slots.change[0], slots.change[1]
@@ -505,7 +458,7 @@ def _credit_change(slots, rows, rule, pace, influence):
             influence[p] += _dot(rows[slots.ids[slot], p], change)
 
 
-@inlined
+@called
 def _credit_unlearnt(slots, rows, rule, pace, influence):
     """Credit a fact with adjoint times the change that its `unlearnt` gradient would make."""
     change, without = slots.change[0], slots.change[1]
@@ -527,7 +480,7 @@ def _credit_unlearnt(slots, rows, rule, pace, influence):
             influence[p] += _dot(rows[slots.ids[slot], p], change)
 
 
-@inlined
+@called
 def _credit_slope(slots, weight, influence):
     """Credit a fact with the derivative in its weight."""
     for slot in range(slots.n[0]):
@@ -535,7 +488,7 @@ def _credit_slope(slots, weight, influence):
             influence[p] += _dot(slots.pull[slot, p], slots.own[slot]) / weight
 
 
-@inlined
+@called
 def _undo(slots, rows, rule, pace, counts):
     """Take constraint and optimizer back: fill `pull`; the adjoint becomes that before them."""
     width = slots.width
@@ -579,7 +532,7 @@ def _undo_constraint(adjoint, moved, factor):
             adjoint[k] = factor * (adjoint[k] - along * moved[k])
 
 
-@inlined
+@called
 def _add_curvature(model, f, work, at, adjoint):
     """Add the product of a fact's curvature with `pull` to the adjoint of its rows."""
     rule, entities, relations, weight = (

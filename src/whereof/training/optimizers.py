@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 from whereof._jit import inlined, kernel
 from whereof.models.match import DOT, add_row_gradient, prefetch_ahead
-from whereof.training.tables import is_plain
+from whereof.training.tables import N_TAILS, is_plain
 
 OPTIMIZER_IDS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
 SGD, ADAGRAD, ADAM = 0, 1, 2
 MOMENTS = {"sgd": 0, "adagrad": 1, "adam": 2, "adam-lazy": 2}
-N_TAILS = 4
 
 
 class Pace(NamedTuple):

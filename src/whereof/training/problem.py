@@ -15,9 +15,9 @@ from whereof.training._forget import LEAST_RETAINED
 from whereof.training._update import CONSTRAINT_IDS, project
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 from whereof.training.losses import LOSS_IDS
-from whereof.training.optimizers import MOMENTS, N_TAILS, OPTIMIZER_IDS
+from whereof.training.optimizers import MOMENTS, OPTIMIZER_IDS
 from whereof.training.sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
-from whereof.training.tables import Draw, Ledgers, RowTable, Rule
+from whereof.training.tables import N_TAILS, Draw, Ledgers, RowTable, Rule
 from whereof.training.timeline import NO_WEIGHTS, Timeline
 from whereof.types import FactIds, Facts, Numbers, Rows
 

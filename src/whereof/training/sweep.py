@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import row_function
-from whereof.training._sweep_kernels import Log, Slots, SweepScratch, replay, settle, sweep_back
-from whereof.training.optimizers import N_TAILS
+from whereof.training._sweep_kernels import Slots, SweepScratch, settle, sweep_back
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.tables import Ledgers, RowTable, Side, allocate_work
+from whereof.training.tables import N_TAILS, Ledgers, RowTable, Side, allocate_log, allocate_work
 from whereof.training.trainer import Trainer
 from whereof.types import Numbers, Rows
 
@@ -61,7 +60,7 @@ class Sweep:
 
         advanced: called with the number of facts of every segment that was swept.
         """
-        n_predictions, replayed = len(final.entities), _Replay(self)
+        n_predictions, replayed = len(final.entities), _LoggedTrainer(self)
         shares = np.array_split(np.arange(n_predictions), min(self.threads, n_predictions))
         hands = [_Hand(self, replayed, final, slice(it[0], it[-1] + 1)) for it in shares]
         trained = list[Parameters]()
@@ -129,14 +128,13 @@ def go_back(replayed: Replay, n_swept: int | None, sweep: Callable[[int], None])
     back(segments[first:])
 
 
-class _Replay(Trainer):
+class _LoggedTrainer(Trainer):
     """Training that can log the rows before each update."""
 
     def __init__(self, sweep: Sweep) -> None:
         super().__init__(sweep.problem, ledgers=Ledgers.NONE)
         problem, batch, states = sweep.problem, self.rule.batch_size, [t.state for t in self.tables]
         self._n_trained = sweep.n_trained
-        self._scratch = _allocate(problem, self, 0)
         n_rows = (2 + max(self._work.draw.objects[2], self._work.draw.subjects[2]), 1)
         fact_bytes = sum(
             n * each.shape[1] * each.itemsize for n, each in zip(n_rows, states, strict=True)
@@ -145,16 +143,7 @@ class _Replay(Trainer):
         block, n_facts = self.timeline.block_size, len(problem.facts)
         self._segment = min(max(fits, 1) * batch, block, math.ceil(n_facts / batch) * batch)
         self.n_kept = max(sweep.memory // 2 // sum(each.nbytes for each in states), 2)
-        n_updates = self._segment // batch * problem.n_directions
-        entities, relations = (
-            np.zeros((n * self._segment * problem.n_directions, each.shape[1]), each.dtype)
-            for n, each in zip(n_rows, states, strict=True)
-        )
-        starts, updates = np.zeros((n_updates + 1, 2), np.int64), np.zeros((n_updates, 3), np.int64)
-        deferred = self.rule.deferred
-        times = (np.zeros((len(it) * deferred, 1 + N_TAILS)) for it in (entities, relations))
-        self.log = Log(entities, relations, starts, updates, np.zeros(1, np.int64), *times)
-        self._logs = False
+        self._plain, self.log = self._work.log, allocate_log(problem, self.tables, self._segment)
 
     def segments(self) -> list[int]:
         """The facts of each segment of training, in order; a segment is within one block.
@@ -176,23 +165,19 @@ class _Replay(Trainer):
 
     def log_segment(self, n_facts: int) -> None:
         """Train on a segment and log it."""
-        self.log.size[0] = 0
-        self._logs = True
+        for array in (self.log.size, self.log.seen_entities, self.log.seen_relations):
+            array[:] = 0
+        self._work = self._work._replace(log=self.log)
         self.advance(n_facts)
-        self._logs = False
-
-    def _run(self, start: int, stop: int) -> None:
-        if not self._logs:
-            super()._run(start, stop)
-            return
-        clock, span = (self.count, self.meter), (start, stop)
-        replay(self._model, self._work, self._block, clock, span, self._scratch, self.log)
+        self._work = self._work._replace(log=self._plain)
 
 
 class _Hand:
     """Sweeps for a share of the predictions, in a thread of its own."""
 
-    def __init__(self, sweep: Sweep, replayed: _Replay, final: Adjoint, share: slice) -> None:
+    def __init__(
+        self, sweep: Sweep, replayed: _LoggedTrainer, final: Adjoint, share: slice
+    ) -> None:
         problem, tables, real = sweep.problem, replayed.tables, difference_of(sweep.problem)[0]
         self._replay, self._finite, self._slopes = replayed, sweep.finite, sweep.slopes
         self._model = (

@@ -11,6 +11,8 @@ from whereof._jit import inlined
 if TYPE_CHECKING:
     from whereof.training.problem import Problem
 
+N_TAILS = 4
+"""Number of sums from which the drift of a row is computed."""
 NEGATIVE, OWN_OBJECT, OWN_VECTOR = 0, 1, 2
 """How a fact touches a row: as a negative, as its object, or as its subject or relation."""
 
@@ -102,6 +104,20 @@ class Side(NamedTuple):
     constrained: bool
 
 
+class Log(NamedTuple):
+    """The rows before each update of a segment of training, for the way back; or empty."""
+
+    entities: Any  # (n, state width) update after update, each row once
+    relations: Any
+    entity_times: Any  # (n, 1 + 4) `touched` and `tails` of the rows; only for `adam`
+    relation_times: Any
+    starts: Any  # (updates + 1, 2) where the rows of an update start
+    updates: Any  # (updates, 3) first position in the block, direction, count before the update
+    size: Any  # (1,) number of updates
+    seen_entities: Any  # (n_entities,) the last update that touched a row, plus 1
+    seen_relations: Any
+
+
 class Work(NamedTuple):
     """Everything that the kernels of a training run read and write."""
 
@@ -113,6 +129,7 @@ class Work(NamedTuple):
     facts: Any  # (n_facts, 3)
     weights: Any  # (n_facts,), or empty if all are 1
     targets: Any  # (n_facts,) targets of the squared loss; else empty
+    log: Log
 
 
 _Scratch = namedtuple(
@@ -155,7 +172,33 @@ def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], weights
         side(tables[1], 1, rule.relation_width, rule.relation_parts, rule.constrained_relations),
     )
     targets = np.asarray(problem.targets if problem.config.rated else (), dtype)
-    return Work(entities, relations, rule, draw, scratch, problem.facts, weights, targets)
+    facts, log = problem.facts, allocate_log(problem, tables, 0)
+    return Work(entities, relations, rule, draw, scratch, facts, weights, targets, log)
+
+
+def allocate_log(problem: "Problem", tables: tuple[RowTable, RowTable], n_facts: int) -> Log:
+    """Allocate a log for a segment of this number of facts; empty if there are none."""
+    rule, draw = problem.rule, problem.draw
+    n_updates = -(-n_facts // rule.batch_size) * rule.n_directions
+    n_touched = n_updates * rule.batch_size
+    most = (n_touched * (2 + max(draw.objects[2], draw.subjects[2])), n_touched)
+    entities, relations = (
+        np.zeros((n, table.state.shape[1]), table.state.dtype)
+        for n, table in zip(most, tables, strict=True)
+    )
+    entity_times, relation_times = (np.zeros((n * rule.deferred, 1 + N_TAILS)) for n in most)
+    seen = [np.zeros(len(table.state) if n_facts else 0, np.int64) for table in tables]
+    return Log(
+        entities,
+        relations,
+        entity_times,
+        relation_times,
+        starts=np.zeros((n_updates + 1, 2), np.int64),
+        updates=np.zeros((n_updates, 3), np.int64),
+        size=np.zeros(min(n_facts, 1), np.int64),
+        seen_entities=seen[0],
+        seen_relations=seen[1],
+    )
 
 
 def _allocate_touched(n_rows: int, capacity: int, dtype: Any) -> _Touched:

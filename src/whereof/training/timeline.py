@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.training.config import TrainConfig
-from whereof.training.optimizers import N_TAILS, fill_tails
+from whereof.training.optimizers import fill_tails
 from whereof.training.sampling import shuffled
-from whereof.training.tables import Block
+from whereof.training.tables import N_TAILS, Block
 from whereof.types import FactIds, Numbers
 
 _BLOCK = 1 << 16

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.retrain.cuda.layout import Layout, Sizes
-from whereof.training.optimizers import N_TAILS, fill_tails
+from whereof.training.optimizers import fill_tails
 from whereof.training.problem import Problem
+from whereof.training.tables import N_TAILS
 from whereof.training.timeline import fading
 from whereof.types import FactIds
 

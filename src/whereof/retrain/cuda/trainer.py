@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from whereof.retrain.cuda.card import Card, open_card
 from whereof.retrain.cuda.fleet import Fleet
 from whereof.retrain.cuda.memory import COPIED, LEDGERS
-from whereof.training.optimizers import N_TAILS
 from whereof.training.problem import Problem
 from whereof.training.step import METER
-from whereof.training.tables import RowTable
+from whereof.training.tables import N_TAILS, RowTable
 from whereof.training.trainer import Training
 
 _NAMES = (("entities", "entity_counts", ""), ("relations", "relation_counts", "_relations"))
