@@ -64,6 +64,9 @@ def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:
     for names, found in zip(asked, many, strict=True):
         alone = run.explain(*names, method="unrolled", top=5)
         assert [fact.fact_id for fact in alone.facts] == [fact.fact_id for fact in found.facts]
+        assert {fact.top_answer_changes for fact in found.facts} == {None}
+    followed = next(iter(run.explain_many(asked[:1], method="unrolled", rivals=1)))
+    assert {type(fact.top_answer_changes) for fact in followed.facts} == {bool}
 
 
 def test_changes_of_a_set_add_up_in_the_log_odds(run: whereof.Run) -> None:
@@ -80,10 +83,10 @@ def test_changes_of_a_set_add_up_in_the_log_odds(run: whereof.Run) -> None:
 def test_the_winner_comes_from_the_margins(run: whereof.Run) -> None:
     """A set that closes the margin to the strongest rival hands it the top answer."""
     scored = find_scored(run._trained, (*FACT[:2], None), ExplainOptions())
-    method, context = get_method("unrolled"), Context(Aim("probability"))
+    method, context = get_method("unrolled"), Context(Aim("probability"), rivals=3)
     prepared = prepare(method, run._trained, [scored.prediction], context)[scored.prediction]
-    context, rival = replace(context, prepared=prepared), find_rivals(scored)[0]
-    margins = prepared["changes"][2]
+    context, rival = replace(context, prepared=prepared), find_rivals(scored, 3)[0]
+    margins = prepared["changes"][1]
     strongest = np.argsort(-margins)
     places = scored.candidates.places
     margin = scored.plain_scores[scored.place] - scored.plain_scores[places[rival]]

@@ -99,6 +99,7 @@ class ExplainKeywords(TypedDict, total=False):
     seed: int
     budget: int | str
     sweep_epochs: int | None
+    rivals: int | None
     sweep_memory: float
     top: int | Literal["all"] | None
     opposing: bool

@@ -123,6 +123,7 @@ def _check(
     for name, ability in (
         ("budget", "budget"),
         ("sweep_epochs", "sweep"),
+        ("rivals", "sweep"),
         ("sweep_memory", "sweep"),
     ):
         if _options.is_typed(name) and ability not in method.can:

@@ -176,7 +176,7 @@ class Sample:
             remover, given = able_method("groups", variant.method.name), {**variant.explained}
         # Scored again, because keeping the scores of every answer would fill the memory.
         scored = trained.score(self.predictions[number])
-        found = standings_without(remover, scored, Sets.of(sets), standings=False, **given)
+        found = standings_without(remover, scored, Sets.of(sets), **given)
         return self.outputs(found)
 
     def compare(self, jobs: Sequence[Job]) -> Numbers:
@@ -330,7 +330,7 @@ class Sample:
         trained, options = case.trained, self._explain_options(variant, None)
         aim = Aim.of_options(trained.score(self.predictions[0]))
         for each in find_nominators(trained):  # for all predictions together: they share sweeps
-            prepare(each, trained, self.predictions, Context(aim, standings=False))
+            prepare(each, trained, self.predictions, Context(aim))
         # The evaluation has announced all retrainings.
         quiet = replace(case.retrainer, events=Without(case.retrainer.events, Foreseen))
         case = replace(case, retrainer=quiet)

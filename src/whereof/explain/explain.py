@@ -94,8 +94,9 @@ class Explainer:
         self.scored, self.trained, self.options = scored, scored.trained, options
         self.method = _checked_method(self.trained, options)
         self.remover = method.able_method("groups", options.method)
-        context = _context(scored, options, standings=standings)
-        self.context = replace(context, retrainer=retrainer)
+        # In bulk, and where standings are not wanted, no rivals are followed.
+        rivals = method.N_RIVALS if prepared is None and standings else _bulk_rivals(options)
+        self.context = replace(_context(scored, options, rivals), retrainer=retrainer)
         self.aim, asked = self.context.aim, scored.prediction
         if prepared is None:
             prepared = method.prepare(self.method, self.trained, [asked], self.context, events)
@@ -177,12 +178,14 @@ class Explainer:
         top = self.scored.top if ranked.top_before is None else ranked.top_before
         for index, (fact_id, stands) in enumerate(zip(fact_ids.tolist(), standings, strict=True)):
             fields, parts = describe_fact(trained.dataset, fact_id), compress(PARTS, shared[index])
-            fields["labels"]["top_answer_without"] = None if stands is None else stands.top_label
+            fields["labels"]["top_answer_without"] = None
             if after is not None and stands is not None:
                 fields["probability_without"] = stands.probability
                 fields["score_without"] = stands.score
-                fields["top_answer_without"] = stands.top_answer
-                fields["top_answer_changes"] = bool(after["top"][index] != top)
+                if after["top"][index] >= 0:  # otherwise not known
+                    fields["labels"]["top_answer_without"] = stands.top_label
+                    fields["top_answer_without"] = stands.top_answer
+                    fields["top_answer_changes"] = bool(after["top"][index] != top)
             if ranked.predicted is not None and np.isfinite(ranked.predicted[index]):
                 fields["predicted"] = float(ranked.predicted[index])
             if ranked.nominated_by is not None:
@@ -264,8 +267,14 @@ class Explainer:
         return notes
 
 
+def _bulk_rivals(options: ExplainOptions) -> int:
+    """Rivals to follow in bulk: only where standings without several facts are asked for."""
+    joint = options.stability or options.graph or options.without is not None
+    return method.N_RIVALS if joint else 0
+
+
 def _context(
-    scored: ScoredPrediction, options: ExplainOptions, *, standings: bool = True
+    scored: ScoredPrediction, options: ExplainOptions, rivals: int = method.N_RIVALS
 ) -> method.Context:
     """What options ask of a method."""
     return method.Context(
@@ -275,7 +284,7 @@ def _context(
         opposing=options.opposing,
         exhaustive=options.exhaustive,
         budget=RetrainingBudget.of(options.budget),
-        standings=standings,
+        rivals=rivals if options.rivals is None else options.rivals,
         sweep_epochs=options.sweep_epochs,
         sweep_memory=options.sweep_memory,
     )
@@ -283,7 +292,6 @@ def _context(
 
 def explain_each(
     answer: Callable[[Explainer], _Answer],
-    standings: bool,
     trained: Trained,
     predictions: Iterable[Listed],
     options: ExplainOptions,
@@ -311,7 +319,7 @@ def explain_each(
         for listed in predictions:
             with suppress(WhereofError):  # reported when it is explained
                 scored = find(listed)
-                contexts[scored.prediction] = _context(scored, options, standings=standings)
+                contexts[scored.prediction] = _context(scored, options, _bulk_rivals(options))
         if contexts:  # which all ask for the same
             context = next(iter(contexts.values()))
             prepared = method.prepare(chosen, trained, list(contexts), context, events)
@@ -325,9 +333,9 @@ def explain_each(
     return in_order(explain_one, predictions, threads)
 
 
-explain_many = partial(explain_each, Explainer.explanation, True)
+explain_many = partial(explain_each, Explainer.explanation)
 """Explain predictions, as `explain_each` does."""
-rank_many = partial(explain_each, Explainer.ranking, False)
+rank_many = partial(explain_each, Explainer.ranking)
 """The same, but with only the ids of the facts."""
 
 

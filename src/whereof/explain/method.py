@@ -20,6 +20,8 @@ from whereof.types import FactIds, Numbers
 NEEDS = {"trace", "checkpoints", "recipe", "retraining", "sigmoid loss"}
 ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts", "budget", "sweep"}
 """What a method can need, and be able to do; docs/add-a-method.md says what each means."""
+N_RIVALS = 3
+"""Default number of other answers to follow for one prediction."""
 _CHUNK = 1 << 15
 """Number of facts whose changes are kept in memory at a time."""
 
@@ -83,8 +85,8 @@ class Context:
     """A `whereof.retrain` Case, for a method that needs retraining."""
     budget: RetrainingBudget = field(default_factory=RetrainingBudget)
     """How much to retrain, for a method with the ability `budget`."""
-    standings: bool = True
-    """Whether standings without the facts are wanted, if the method can estimate them."""
+    rivals: int = 0
+    """Number of other answers to follow, for a method that needs work to say which would win."""
     sweep_epochs: int | None = None
     """Epochs to sweep, from the end of training, for a method with the ability `sweep`."""
     sweep_memory: float = 1.0
@@ -291,7 +293,7 @@ def prepare(
         found = method.prepare(trained, wanted, listener, context)
         return [{name: array[i] for name, array in found.items()} for i in range(len(wanted))]
 
-    how = (context.aim, context.standings, context.sweep_epochs)
+    how = (context.aim, context.rivals, context.sweep_epochs)
     digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in distinct)
     keys = [f"{method.name}-{digest}" for digest in digests]
     return dict(zip(distinct, trained.store.get_many(keys, make), strict=True))

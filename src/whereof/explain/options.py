@@ -65,6 +65,9 @@ class ExplainOptions(Settings):
     sweep_epochs: int | None = number(
         None, "sweep only the last N epochs: a quick screen  [default: all]", "Method", 1
     )
+    rivals: int | None = number(
+        None, "number of rivals that unrolled follows  [default: 3, none in bulk]", "Method", 0
+    )
     sweep_memory: float = number(1.0, "gigabytes for a sweep on the CPU", "Method", above=0)
 
     top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")

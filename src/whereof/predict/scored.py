@@ -180,7 +180,9 @@ class Standing:
     rank: int
     """Skips answers known from training and validation, except this one."""
     top_answer: str
-    """The best new answer: not known from training or validation, or the prediction itself."""
+    """The best new answer: not known from training or validation, or the prediction itself.
+
+    Empty if an estimate does not tell."""
     labels: dict[str, str | None]
     """The label of the top answer, or its name."""
 
@@ -201,9 +203,10 @@ def name_standings(trained: Trained, standings: Standings) -> tuple[Standing, ..
     """Standings with names in place of ids."""
     entities, found = trained.dataset.entities, []
     for probability, score, rank, top, _ in standings.tolist():
-        shown, labels = None if trained.config.rated else probability, entities.label(top)
+        shown = None if trained.config.rated else probability
         known = None if math.isnan(score) else score
-        found.append(Standing(shown, known, rank, entities.name(top), {"top_answer": labels}))
+        names = ("", None) if top < 0 else (entities.name(top), entities.label(top))
+        found.append(Standing(shown, known, rank, names[0], {"top_answer": names[1]}))
     return tuple(found)
 
 

@@ -32,7 +32,7 @@ class Margins:
     def __init__(
         self, scored: ScoredPrediction, method: Method, rivals: Sequence[int], events: Events
     ) -> None:
-        self.method, context = method, Context(Aim("score"), standings=False)
+        self.method, context = method, Context(Aim("score"))
         self._scored = [scored, *map(scored.answered, rivals)]
         asked = [each.prediction for each in self._scored]
         prepared = prepare(method, scored.trained, asked, context, events)  # in one sweep, if any

@@ -17,7 +17,14 @@ import numpy as np
 from whereof.errors import WhereofError
 from whereof.explain.explain import describe_fact, find_scored, name_prediction
 from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
-from whereof.explain.method import Method, Sets, able_method, get_method, standings_without
+from whereof.explain.method import (
+    N_RIVALS,
+    Method,
+    Sets,
+    able_method,
+    get_method,
+    standings_without,
+)
 from whereof.explain.options import ExplainOptions, RetrainingBudget
 from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
@@ -167,7 +174,9 @@ def _predict(
     except WhereofError:
         return None, (f"{remover.name} cannot predict the set in this run",)
     sets = Sets.of([np.array(fact_ids, np.int64)])
-    (found,) = name_standings(scored.trained, standings_without(remover, scored, sets))
+    (found,) = name_standings(
+        scored.trained, standings_without(remover, scored, sets, rivals=N_RIVALS)
+    )
     note = f"facts tried by {method.name}; `predicted` is by {remover.name}"
     return found, () if remover is method else (note,)
 

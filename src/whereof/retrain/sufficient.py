@@ -100,7 +100,7 @@ class Gifts:
         method, asked = find_search_methods(trained, options.method)[-1], scored.prediction
         own = trained.adjacency.facts_of_entity(asked.given)
         own = own[(trained.dataset.train[own] != asked.triple).any(axis=1)].astype(np.int64)
-        context = Context(Aim.of_options(scored), standings=False)
+        context = Context(Aim.of_options(scored))
         ranked = Nominations.of(method, scored, own, context, None, case.retrainer.events)
         fact_ids = ranked.fact_ids[:_CANDIDATES]
         if not len(fact_ids):

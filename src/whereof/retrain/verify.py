@@ -12,7 +12,7 @@ from whereof.errors import WhereofError
 from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
 from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction, as_plain
 from whereof.explain.facts import find_facts
-from whereof.explain.method import Sets, able_method, get_method, standings_without
+from whereof.explain.method import N_RIVALS, Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import stand_alike
@@ -215,7 +215,9 @@ def _predict(
         note = f"this run has no trace, so {remover.name} predicts nothing"
         return [None] * len(sets), (note,)
     note = f"facts by {method}; `predicted` is by {remover.name}"
-    found = name_standings(trained, standings_without(remover, scored, Sets.of(sets)))
+    found = name_standings(
+        trained, standings_without(remover, scored, Sets.of(sets), rivals=N_RIVALS)
+    )
     return found, () if remover.name == method else (note,)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events, Note
 from whereof.explain.losses import as_rows
-from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, rank_influences
+from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets
 from whereof.explain.methods.gradient import pull_scores
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
@@ -20,8 +20,6 @@ from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
 
-N_RIVALS = 3
-"""Number of other answers whose margins are swept, to estimate which one would win."""
 _TRAININGS = 20.0
 """The cost of the sweep for one prediction, in trainings on one core."""
 _GIGABYTE = 1 << 30
@@ -61,13 +59,11 @@ class Unrolled(Method):
     ) -> Arrays:
         """Changes of what is explained, of the standing and of the margins to rivals, by fact."""
         scored = [trained.score(prediction) for prediction in predictions]
-        rivals = [find_rivals(each) if context.standings else [] for each in scored]
+        rivals = [find_rivals(each, context.rivals) for each in scored]
         n_rivals = min(map(len, rivals))
-        aims, standing = [context.aim], Aim("probability")
-        slopes = [quantity_slopes(scored[0], aim) for aim in (context.aim, standing)]
-        is_twice = np.array_equal(slopes[0], slopes[1])
-        if context.standings and not is_twice:
-            aims.append(standing)
+        aims = [Aim("probability")]
+        if not _is_standing(scored[0], context.aim):
+            aims.append(context.aim)
         columns = [
             (each, quantity_slopes(each, aim))
             for each, others in zip(scored, rivals, strict=True)
@@ -75,8 +71,6 @@ class Unrolled(Method):
         ]
         found, differs = _sweep(trained, columns, events, context)
         changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
-        if context.standings and is_twice:  # swept once
-            changes = np.concatenate([changes[:, :1], changes], axis=1)
         return {
             "changes": changes,
             "rivals": np.array([others[:n_rivals] for others in rivals], np.int64),
@@ -91,30 +85,26 @@ class Unrolled(Method):
         if not np.array_equal(scored.candidates.ids, every):
             what = f"method unrolled requires all {scored.prediction.asks}s as candidates"
             raise WhereofError(f"{what}; leave out candidates")
-        if len(context.prepared["changes"]) > 1:
-            return super().rank(scored, sets, context)
-        return rank_influences(self._influences(scored, sets, context), context)
+        return super().rank(scored, sets, context)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The effect of removing each set: the changes of its facts add up in the log-odds."""
         changes, rivals = context.prepared["changes"], context.prepared["rivals"]
         without = np.zeros(len(sets), STANDING)
-        falls = _sums(changes[:2][-1], sets)  # without standings, only what is explained was swept
+        falls = _sums(changes[0], sets)
         without["probability"] = 1 / (1 + np.exp(falls - log_odds(scored)))
         without["score"] = np.nan
         if scored.trained.config.rated:
             without["score"] = scored.scores[scored.place] - falls * scored.trained.scorer.scale
-        places = scored.candidates.places[rivals]
-        margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
-        swept = np.zeros((len(rivals), len(sets)))
-        for each, mine in zip(changes[2:], swept, strict=True):
-            mine[:] = _sums(each, sets)
-        margins = margins[:, None] - swept
-        above = scored.contenders > scored.plain_scores[scored.place]
-        above[places] = False
-        without["rank"] = 1 + above.sum() + (margins < 0).sum(axis=0)
-        without["top"] = scored.target
+        without["top"] = scored.target if context.rivals else -1  # not known
         if len(rivals):
+            places = scored.candidates.places[rivals]
+            margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
+            falls = np.array([_sums(each, sets) for each in changes[-len(rivals) :]])
+            margins = margins[:, None] - falls
+            above = scored.contenders > scored.plain_scores[scored.place]
+            above[places] = False
+            without["rank"] = 1 + above.sum() + (margins < 0).sum(axis=0)
             strongest = margins.argmin(axis=0)
             lost = margins[strongest, np.arange(len(sets))] < 0
             without["top"] = np.where(lost, rivals[strongest], scored.target)
@@ -123,7 +113,8 @@ class Unrolled(Method):
 
     def _influences(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Numbers:
         """(n_sets,) change of what is explained, from the changes that were swept."""
-        falls, aim = _sums(context.prepared["changes"][0], sets), context.aim
+        aim, changes = context.aim, context.prepared["changes"]
+        falls = _sums(changes[0 if _is_standing(scored, aim) else 1], sets)
         if is_linear(scored, aim):
             return falls * scored.trained.scorer.scale
         if aim.of == "loss" and scored.trained.config.loss == "sigmoid":
@@ -169,11 +160,19 @@ def log_odds(scored: ScoredPrediction) -> float:
     return float(scored.plain_scores[scored.place] - top - np.log(np.exp(others - top).sum()))
 
 
-def find_rivals(scored: ScoredPrediction) -> list[int]:
+def _is_standing(scored: ScoredPrediction, aim: Aim) -> bool:
+    """Whether what is swept for an aim is also what the standing is computed from."""
+    rated, sigmoid = scored.trained.config.rated, scored.trained.config.loss == "sigmoid"
+    return aim.rival is None and (
+        rated or aim.of == "probability" or (aim.of == "loss" and not sigmoid)
+    )
+
+
+def find_rivals(scored: ScoredPrediction, most: int) -> list[int]:
     """The strongest new answers other than the prediction."""
     contenders = scored.contenders.copy()
     contenders[scored.place] = -np.inf
-    order = np.argsort(-contenders, kind="stable")[:N_RIVALS]
+    order = np.argsort(-contenders, kind="stable")[:most]
     found: list[int] = scored.candidates.ids[order[np.isfinite(contenders[order])]].tolist()
     return found
 
