@@ -89,8 +89,8 @@ def test_a_retraining_survives_the_death_of_its_worker(cluster: Any, tmp_path: P
     class Mortal(Recipe):
         """Kills the worker at every first attempt, after its work is done."""
 
-        def retrain(self, removed: FactIds, should_stop: Any = None) -> Parameters:
-            rows = super().retrain(removed)
+        def retrain(self, removed: FactIds, *rest: Any, **options: Any) -> Parameters:
+            rows = super().retrain(removed, **options)
             marker = tmp_path / f"died-{removed.tolist()}"
             if not marker.exists():
                 marker.touch()

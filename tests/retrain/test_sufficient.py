@@ -24,7 +24,7 @@ ASKED = ("poland", "weightedunvote", None)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     folder = tmp_path_factory.mktemp("sufficient") / "run"
-    return train(folder, inverse=True, epochs=12, rate=0.02)
+    return train(folder, inverse=True, epochs=12, rate=0.02, credit="source")
 
 
 def gifts_of(run: whereof.Run) -> Gifts:
@@ -114,7 +114,9 @@ def test_subjects_and_two_columns(run: whereof.Run, tmp_path: Path) -> None:
     assert found.prediction.asks == "subject"
     lines = [f"u{u}\tm{i}\n" for u in range(12) for i in range(8) if (u + i) % 3]
     (tmp_path / "pairs.tsv").write_text("".join(lines))
-    pairs = whereof.train(tmp_path / "pairs.tsv", out=tmp_path / "run", columns="1,2", epochs=3)
+    pairs = whereof.train(
+        tmp_path / "pairs.tsv", out=tmp_path / "run", columns="1,2", epochs=3, accumulator=0.0
+    )
     found = pairs.sufficient("u0", None, budget=6)
     assert {each.entity[0] for each in found.receivers} == {"u"}
 

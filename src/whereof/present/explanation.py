@@ -43,7 +43,7 @@ def show_explanation(out: Console, explanation: Explanation, options: ExplainOpt
             verb, remedy = "opposes", "leave out --opposing for those that support"
         n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
         show(out, f"no fact {verb} it, of {n_adjacent}; {remedy}")
-    show(out, *explanation.notes, *groups_text(explanation))
+    show(out, *explanation.notes)
     if explanation.seeds is not None:
         show(out, agreement_text(explanation))
     for table in _joint_tables(explanation, page=False):
@@ -342,12 +342,15 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
+    if get_method(explanation.method).ranks_all and not explanation.without:
+        of, n_adjacent = " of all", f"facts, with {n_adjacent}"
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
     yield from _reliability_texts(explanation)
     if explanation.costs:
         yield costs_text(explanation)
+    yield from groups_text(explanation)
     some = options.top is not None and not explanation.without
     more = {
         "--opposing": some and not options.opposing,

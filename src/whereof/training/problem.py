@@ -213,7 +213,8 @@ class Problem:
             self._table(entities, ENTITY_STREAM, init, ledgers, rule.constrained),
             self._table(relations, RELATION_STREAM, angle, ledgers, rule.constrained_relations),
         )
-        if traced:
+        # With a distance, training that forgets rounds in another way: retraining repeats it.
+        if traced or self.model.match != "dot":
             return made
         first, second = (table._replace(retained=table.retained[:0]) for table in made)
         return first, second
@@ -236,7 +237,7 @@ class Problem:
             negatives=ledger(Ledgers.ALL),
             drift=ledger(Ledgers.SHARES, rule.deferred),
             projection=ledger(Ledgers.SHARES, rule.constrained),
-            retained=ledger(Ledgers.SHARES, self.config.forgets),
+            retained=ledger(Ledgers.NONE, self.config.forgets),
         )
         table.retained[:] = 1
         fill_uniform(np.uint64(self.config.seed), stream, float(bound), width, table.state)

@@ -209,7 +209,9 @@ def test_devices_are_named() -> None:
     with pytest.raises(whereof.WhereofError) as caught:
         run.explain_many([("e0", "r0", "e1")], device="cuda", method="gradient-dot")
     words = str(caught.value).replace("--", "")
-    assert words == "device cuda requires method rollback or rollback-o, not gradient-dot"
+    assert (
+        words == "device cuda requires method rollback or rollback-o or unrolled, not gradient-dot"
+    )
 
 
 def test_without_cupy_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,11 @@ from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.trainer import CudaTrainer
 
 WIDE = {"precision": "float64", "epochs": 3}
+SOURCE = {"credit": "source"}  # which a GPU records by default, too
 SETTINGS: list[dict[str, Any]] = [
     {"optimizer": "adam", "constraint": "max:0.6", "credit": "step"},
-    {"optimizer": "adam-lazy", "inverse": True, "model": "complex", "n3": 0.01},
-    {"optimizer": "adagrad", "sampling": "independent", "negatives": 13, "rate": 0.05},
+    {"optimizer": "adam-lazy", "inverse": True, "model": "complex", "n3": 0.01, **SOURCE},
+    {"optimizer": "adagrad", "sampling": "independent", "negatives": 13, "rate": 0.05, **SOURCE},
     {"optimizer": "sgd", "loss": "sigmoid", "model": "transe", "rate": 0.1, "trace": False},
 ]
 each_setting = pytest.mark.parametrize("settings", SETTINGS, ids=lambda it: it["optimizer"])
@@ -124,9 +125,9 @@ def test_the_other_device_takes_a_checkpoint_up(tmp_path: Path, settings: dict[s
 
 def test_a_trace_in_half_precision(tmp_path: Path) -> None:
     """On a GPU the sum is rounded once."""
-    choices = WIDE | {"epochs": 1, "trace_precision": "float16"}
+    choices = WIDE | SOURCE | {"epochs": 1, "trace_precision": "float16"}
     card = trained.train(tmp_path / "card", **choices, device="cuda")
-    wide = trained.train(tmp_path / "wide", **WIDE | {"epochs": 1})
+    wide = trained.train(tmp_path / "wide", **WIDE | SOURCE | {"epochs": 1})
     assert card.trace is not None
     assert wide.trace is not None
     assert card.trace.dtype == np.float16
