@@ -343,7 +343,7 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
     if get_method(explanation.method).ranks_all and not explanation.without:
-        of, n_adjacent = " of all", f"facts, with {n_adjacent}"
+        of, n_adjacent = " of all", f"facts, {explanation.n_adjacent:,} of them adjacent"
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
