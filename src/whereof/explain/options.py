@@ -63,10 +63,10 @@ class ExplainOptions(Settings):
         metavar="N|TIME",
     )
     sweep_epochs: int | None = number(
-        None, "sweep only the last N epochs: a quick screen  [default: all]", "Method", 1
+        None, "sweep only the last N epochs: faster, less exact  [default: all]", "Method", 1
     )
     rivals: int | None = number(
-        None, "number of rivals that unrolled follows  [default: 3, none in bulk]", "Method", 0
+        None, "rivals that unrolled follows  [default: 3; 0 with --predictions]", "Method", 0
     )
     sweep_memory: float = number(1.0, "gigabytes for a sweep on the CPU", "Method", above=0)
 

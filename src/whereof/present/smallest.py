@@ -58,8 +58,8 @@ def sufficient_words(result: Sufficient) -> str:
         words += ", as many as with all its strongest facts"
     if len(result.given) == 1:
         return f"{words}."
-    proven = "no fact of them can be left out"
-    unproven = "the budget did not suffice to try whether each of them is needed"
+    proven = "every fact is needed"
+    unproven = "the budget was too small to check whether each fact is needed"
     return f"{words}; {proven if result.minimal else unproven}."
 
 
@@ -103,8 +103,8 @@ def _sentences(result: Smallest) -> Iterator[str]:
         said = "" if same else f" and the top answer {predicted.top_label}"
         yield f"The estimate was {names.amount_text(predicted)}{said}."
     if result.found and len(result.removed) > 1:
-        proven = "No fact of them can be left out: each was tried."
-        unproven = "The budget did not suffice to try whether each of them is needed."
+        proven = "Every fact is needed: each was put back and retrained."
+        unproven = "The budget was too small to check whether each fact is needed."
         yield proven if result.minimal else unproven
     for group in result.interchangeable:
         which = ", ".join(map(str, group.fact_ids))
