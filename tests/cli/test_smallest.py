@@ -32,9 +32,9 @@ def test_json_is_what_the_library_says(run: str) -> None:
 
 
 def test_the_text_says_what_changes_and_what_it_cost(run: str) -> None:
+    found = library.Run.open(run).smallest(*QUERY, budget=20, threads=1)
     done = whereof("smallest", run, *QUERY, "--budget", "20", "--threads", "1")
     assert done.returncode == 0, done.stderr
-    found = library.Run.open(run).smallest(*QUERY, budget=20)
     assert str(found) in " ".join(done.stdout.split())
     assert f"top answer changes from {found.before.top_answer}" in str(found)
     assert "stored already" in done.stdout
