@@ -123,6 +123,26 @@ def test_the_last_epochs_are_a_screen(run: whereof.Run) -> None:
     assert [fact.influence for fact in last.facts] != [fact.influence for fact in whole.facts]
 
 
+@pytest.mark.parametrize(
+    ("settings", "steady"),
+    [({}, True), ({"accumulator": 0.0}, False), ({"optimizer": "adam-lazy"}, False)],
+)
+def test_unsteady_training_is_said(run: whereof.Run, settings: dict, steady: bool) -> None:
+    trained = replace(run._trained, config=run.config.replace(**settings))
+    notes = get_method("unrolled").notes(trained)
+    assert any("was not trained steadily" in note for note in notes) != steady
+
+
+def test_a_replay_that_differs_is_said_again(run: whereof.Run) -> None:
+    scored = find_scored(run._trained, FACT, ExplainOptions())
+    method, context = get_method("unrolled"), Context(Aim("probability"))
+    prepared = prepare(method, run._trained, [scored.prediction], context)[scored.prediction]
+    for differs in (False, True):
+        its = replace(context, prepared={**prepared, "differs": np.array(differs)})
+        ranked = method.rank(scored, Sets.each(np.arange(5)), its)
+        assert any("gives other rows" in note for note in ranked.notes) == differs
+
+
 def test_a_run_whose_training_is_unknown_is_refused(run: whereof.Run) -> None:
     unknown = replace(run._trained, n_trained=None)
     with pytest.raises(whereof.WhereofError, match="how this run was trained is not known"):

@@ -138,6 +138,11 @@ class TrainConfig(Settings):
         return self.loss == "squared"
 
     @property
+    def steady(self) -> bool:
+        """Whether a single fact changes training little: its first steps are not always large."""
+        return self.optimizer == "sgd" or (self.optimizer == "adagrad" and bool(self.accumulator))
+
+    @property
     def max_norm(self) -> float | None:
         """The largest norm that the constraint allows; None without a constraint."""
         kind, _, bound = self.constraint.partition(":")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,9 @@ class Unrolled(Method):
                 "train one with whereof, or choose another method"
             )
 
+    def notes(self, trained: Trained) -> tuple[str, ...]:
+        return super().notes(trained) + (() if trained.config.steady else (_UNSTEADY,))
+
     def prepare(
         self, trained: Trained, predictions: Sequence[Prediction], events: Events, context: Context
     ) -> Arrays:
@@ -85,7 +89,8 @@ class Unrolled(Method):
         if not np.array_equal(scored.candidates.ids, every):
             what = f"method unrolled requires all {scored.prediction.asks}s as candidates"
             raise WhereofError(f"{what}; leave out candidates")
-        return super().rank(scored, sets, context)
+        ranked = super().rank(scored, sets, context)
+        return replace(ranked, notes=(_DIFFERS,)) if context.prepared["differs"] else ranked
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The effect of removing each set: the changes of its facts add up in the log-odds."""
@@ -225,8 +230,6 @@ def _sweep(
         same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
         differs = differs or not all(same)
         found.append(influence)
-    if differs:
-        events.emit(Note(_DIFFERS))
     return np.concatenate(found), differs
 
 
@@ -243,6 +246,10 @@ def _slopes(
     return unlearnt_slopes(problem, n_trained)
 
 
+_UNSTEADY = (
+    "this run was not trained steadily: removing one fact can change much, and estimates by "
+    "unrolled can be far off; check them by retraining, or train with the default optimizer"
+)
 _DIFFERS = (
     "replaying the training gives other rows than the stored run, for example because the "
     "processor is another; influences are those of the replay"
