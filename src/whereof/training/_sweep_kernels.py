@@ -21,7 +21,7 @@ from whereof.models.match import (
     add_row_gradient,
     score_rows,
 )
-from whereof.training._update import UNIT, norm, regularise
+from whereof.training._update import UNIT, copy, norm, regularise, subtract, subtract_from
 from whereof.training.losses import SIGMOID, SOFTMAX, sigmoid_loss, softmax_loss, squared_loss
 from whereof.training.optimizers import (
     ADAGRAD,
@@ -163,14 +163,11 @@ def sweep_back(model, work, block, at, log, adjoint, finite, slopes, influence):
             else:
                 add(influence[scratch.fact_ids[f]], counts)
                 add(influence[scratch.fact_ids[f]], drifts)
-            fact = scratch.fact_ids[f]
-            if slopes.shape[0] > 0:
+            fact, unlearnt = scratch.fact_ids[f], slopes.shape[0] > 0
+            if unlearnt:
                 _fill_unlearnt(model, f, slopes[fact, direction], work, at)
             for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
-                if slopes.shape[0] > 0:
-                    _credit_unlearnt(slots, rows, rule, pace, influence[fact])
-                else:
-                    _credit_change(slots, rows, rule, pace, influence[fact])
+                _credit_change(slots, rows, rule, pace, unlearnt, influence[fact])
         for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
             _undo(slots, rows, rule, pace, counts)
         for f in range(n_live):
@@ -196,7 +193,7 @@ def settle(work, block, count, at, adjoint):
     ):
         for row in range(table.state.shape[0]):
             slots.ids[0], slots.n[0] = row, 1
-            _copy(table.state[row], slots.before[0])
+            copy(table.state[row], slots.before[0])
             _catch_up(slots, 0, table.touched[row], table.tails[row], rule, block, count)
             _undo_drift(slots, rows, rule, pace, drifts)
 
@@ -205,7 +202,7 @@ def settle(work, block, count, at, adjoint):
 def _load(slots, logged, times, start, rule, block, count):
     """The rows as the update read them."""
     for slot in range(slots.n[0]):
-        _copy(logged[start + slot], slots.before[slot])
+        copy(logged[start + slot], slots.before[slot])
         slots.gradient[slot] = 0
         if rule.deferred:
             touched, tails = int(times[start + slot, 0]), times[start + slot, 1:]
@@ -220,7 +217,7 @@ def _catch_up(slots, slot, touched, tails, rule, block, count):
     if touched >= count:
         return
     table.touched[slot] = touched
-    _copy(tails, table.tails[slot])
+    copy(tails, table.tails[slot])
     state, missed = table.state[slot], count - touched
     series = series_of(tails, block.tails[count - block.first_count], missed, block.powers)
     _fill_drift(state, series, rule.epsilon, slots.drift[slot])
@@ -228,7 +225,7 @@ def _catch_up(slots, slot, touched, tails, rule, block, count):
     slots.fades[slot, 0] = block.powers[min(missed, last), 0]
     slots.fades[slot, 1] = block.fades[missed] if missed <= last else rule.beta2**missed
     catch_up(table, slot, slots.change[0, :width], rule, block, count)
-    _copy(state[:width], slots.drifted[slot])
+    copy(state[:width], slots.drifted[slot])
     slots.drift_factor[slot] = _factor(slots, state, rule)
     _constrained(slots.drift_factor[slot], width, state, state)
 
@@ -402,7 +399,7 @@ def _move(slots, rule, pace, earlier):
     width = slots.width
     for slot in range(slots.n[0]):
         after, gradient, slope = slots.after[slot], slots.gradient[slot], slots.slopes[slot]
-        _copy(slots.before[slot], after)
+        copy(slots.before[slot], after)
         move(rule.optimizer, pace, after, gradient)
         if rule.optimizer == ADAGRAD:
             _fill_slopes(pace.rate, pace.epsilon, gradient, after[width:], slope)
@@ -440,42 +437,31 @@ def _factor(slots, state, rule):
 
 
 @called
-def _credit_change(slots, rows, rule, pace, influence):
-    """Credit a fact with adjoint times its change: the update with it, minus the one without it."""
+def _credit_change(slots, rows, rule, pace, unlearnt, influence):
+    """Credit a fact with adjoint times its change: the update with it, minus the one without it.
+
+    unlearnt: whether the update with it takes its `unlearnt` gradient.
+    """
     change, without = slots.change[0], slots.change[1]
     for slot in range(slots.n[0]):
-        own = slots.own[slot]
-        if norm(own) == 0:
+        own, several = slots.own[slot], slots.n_touches[slot] > 1
+        mine = slots.unlearnt[slot] if unlearnt else own
+        if norm(mine) == 0:
             continue
-        _constrained(slots.factor[slot], slots.width, slots.after[slot], change)
-        _copy(slots.before[slot], without)
-        if slots.n_touches[slot] > 1:
-            _subtract_from(slots.gradient[slot], own)
+        copy(slots.before[slot], without)
+        if several:
+            subtract_from(slots.gradient[slot], own)
             move(rule.optimizer, pace, without, own)
             _constrained(_factor(slots, without, rule), slots.width, without, without)
-        _subtract(change, without)
-        for p in range(influence.shape[0]):
-            influence[p] += _dot(rows[slots.ids[slot], p], change)
-
-
-@called
-def _credit_unlearnt(slots, rows, rule, pace, influence):
-    """Credit a fact with adjoint times the change that its `unlearnt` gradient would make."""
-    change, without = slots.change[0], slots.change[1]
-    for slot in range(slots.n[0]):
-        own, unlearnt = slots.own[slot], slots.unlearnt[slot]
-        if norm(unlearnt) == 0:
-            continue
-        _copy(slots.before[slot], without)
-        _copy(slots.before[slot], change)
-        if slots.n_touches[slot] > 1:
-            _subtract_from(slots.gradient[slot], own)
-            move(rule.optimizer, pace, without, own)
-            _constrained(_factor(slots, without, rule), slots.width, without, without)
-            add(unlearnt, own)
-        move(rule.optimizer, pace, change, unlearnt)
-        _constrained(_factor(slots, change, rule), slots.width, change, change)
-        _subtract(change, without)
+        if unlearnt:
+            copy(slots.before[slot], change)
+            if several:
+                add(mine, own)
+            move(rule.optimizer, pace, change, mine)
+            _constrained(_factor(slots, change, rule), slots.width, change, change)
+        else:
+            _constrained(slots.factor[slot], slots.width, slots.after[slot], change)
+        subtract(change, without)
         for p in range(influence.shape[0]):
             influence[p] += _dot(rows[slots.ids[slot], p], change)
 
@@ -723,12 +709,6 @@ def _curve(row, pull, bends, parts, along, out):
 
 
 @kernel
-def _copy(vector, to):
-    for k in range(vector.shape[0]):
-        to[k] = vector[k]
-
-
-@kernel
 def _constrained(factor, width, state, to):
     """A state with its row scaled, if the factor is not 0."""
     factor = state.dtype.type(factor if factor > 0 else 1.0)
@@ -743,18 +723,6 @@ def _scaled(scale, vector, to):
     scale = vector.dtype.type(scale)
     for k in range(vector.shape[0]):
         to[k] = scale * vector[k]
-
-
-@kernel
-def _subtract(total, vector):
-    for k in range(total.shape[0]):
-        total[k] -= vector[k]
-
-
-@kernel
-def _subtract_from(total, vector):
-    for k in range(vector.shape[0]):
-        vector[k] = total[k] - vector[k]
 
 
 @kernel

@@ -60,11 +60,11 @@ def _update_row(side, slot, starts, direction, n_candidates, rule, pace, scratch
         retained, reach = side.table.retained[row], scratch.reach[:width]
         bent = _fill_bend(side, slot, -1, n_candidates, rule, scratch, scratch.bend[:width])
         if bent:
-            _copy(retained, scratch.before)
+            copy(retained, scratch.before)
             fill_reach(rule.optimizer, pace, state, reach)
             shrink(retained, reach, scratch.bend, rule.least_retained)
     if side.table.owned.shape[0] > 0:
-        _copy(gradient, scratch.rest)
+        copy(gradient, scratch.rest)
         _credit(side, slot, n_owners, starts, direction, n_candidates, bent, rule, pace, scratch)
     if side.table.negatives.shape[0] > 0:
         _share(1 if n_owners == 0 else 0, carry, scale, scratch.rest, share)
@@ -143,10 +143,10 @@ def _credit(side, slot, n_owners, starts, direction, n_candidates, bent, rule, p
         if _owns(touched, slot, touch, scratch):
             f = touched.fact[touch]
             if rule.batch_size == 1:
-                _copy(scratch.gradient, own)
+                copy(scratch.gradient, own)
             else:
                 _gradient(side, slot, f, rule, scratch, own)
-            _subtract(scratch.rest, own)
+            subtract(scratch.rest, own)
             _share(1 / n_owners, scratch.carry, scratch.scale, own, share)
             add(side.table.owned[row], share)
             if rule.source_credit:
@@ -160,7 +160,7 @@ def _credit(side, slot, n_owners, starts, direction, n_candidates, bent, rule, p
                     own[:] = 0
                     if rule.batch_size > 1:
                         _fill_bend(side, slot, f, n_candidates, rule, scratch, own)
-                        _subtract_from(scratch.bend, own)
+                        subtract_from(scratch.bend, own)
                     undo_own(own, scratch.reach, scratch.before, retained, undone)
             add(scratch.credits[f, start:], share)
         touch = touched.following[touch]
@@ -170,19 +170,22 @@ def _credit(side, slot, n_owners, starts, direction, n_candidates, bent, rule, p
 
 
 @kernel
-def _copy(vector, to):
+def copy(vector, to):
+    """to = vector, for as many numbers as both have."""
     for k in range(min(vector.shape[0], to.shape[0])):
         to[k] = vector[k]
 
 
 @kernel
-def _subtract(total, vector):
+def subtract(total, vector):
+    """total -= vector."""
     for k in range(vector.shape[0]):
         total[k] -= vector[k]
 
 
 @kernel
-def _subtract_from(total, vector):
+def subtract_from(total, vector):
+    """vector = total - vector."""
     for k in range(vector.shape[0]):
         vector[k] = total[k] - vector[k]
 
