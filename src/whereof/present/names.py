@@ -144,6 +144,19 @@ def fact_columns(
         yield Column(place, place), cells
 
 
+def removal_table(
+    n_removed: int, before: Standing, predicted: Standing | None, actual: Standing
+) -> Table:
+    """The prediction before and after facts are removed, as estimated and as retrained."""
+    every = {"before": before, "predicted (estimate)": predicted, "actual": actual}
+    known = {name: each for name, each in every.items() if each is not None}
+    note = (
+        "before: retrained with all facts, the control. predicted: an estimate, made without "
+        "retraining. actual: retrained without the facts."
+    )
+    return standings_table("", f"Without {these_facts(n_removed)}", known, note=note)
+
+
 def standings_table(
     first: str,
     title: str,

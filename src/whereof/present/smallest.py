@@ -117,18 +117,8 @@ def _sentences(result: Smallest) -> Iterator[str]:
 
 
 def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
-    standings = {
-        "before": result.before,
-        "predicted (estimate)": result.predicted,
-        "actual": result.actual,
-    }
-    known = {name: each for name, each in standings.items() if each is not None}
-    title = f"Without {names.these_facts(len(result.removed))}"
-    note = (
-        "before: retrained with all facts, the control. predicted: an estimate. actual: retrained "
-        "without the facts."
-    )
-    yield names.standings_table("", title, known, note=note)
+    n_removed, before = len(result.removed), result.before
+    yield names.removal_table(n_removed, before, result.predicted, result.actual)
     unit, facts = names.output_unit(result.before), result.facts
 
     def values(standings: list[Standing | None]) -> list[Any]:

@@ -81,18 +81,8 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 
 
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
-    standings = {
-        "before": verdict.before,
-        "predicted (estimate)": verdict.predicted,
-        "actual": verdict.actual,
-    }
-    known = {name: each for name, each in standings.items() if each is not None}
-    title = f"Without {names.these_facts(len(verdict.removed))}"
-    note = (
-        "before: retrained with all facts, the control. predicted: an estimate, made without "
-        "retraining. actual: retrained without the facts."
-    )
-    yield names.standings_table("", title, known, note=note)
+    n_removed, before = len(verdict.removed), verdict.before
+    yield names.removal_table(n_removed, before, verdict.predicted, verdict.actual)
     facts = verdict.each or verdict.facts
     source = Column("source", "source"), [fact.source for fact in facts]
     weight = Column("weight", "weight", "number"), [fact.weight for fact in facts]
