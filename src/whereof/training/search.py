@@ -35,7 +35,7 @@ _MOST_TRIALS = 6
 _EPOCHS, _EVERY = 16, 4
 """A trial has at most this number of epochs, and is validated every few of them."""
 _SHARE, _EXPECTED_EPOCHS = 0.25, 20
-"""The search may cost this share of a training of at most so many epochs."""
+"""The search may cost this share of a training of at most this number of epochs."""
 _LEAST_NUMBERS = 4e9
 """Numbers that a search may compute, however short training is: some seconds."""
 _LEAST_FACTS, _SIZINGS = 500, 4
