@@ -227,7 +227,7 @@ def _catch_up(slots, slot, touched, tails, rule, block, count):
     catch_up(table, slot, slots.change[0, :width], rule, block, count)
     copy(state[:width], slots.drifted[slot])
     slots.drift_factor[slot] = _factor(slots, state, rule)
-    _constrained(slots.drift_factor[slot], width, state, state)
+    _constrain(slots.drift_factor[slot], state[:width])
 
 
 @kernel
@@ -418,12 +418,14 @@ def _fill_slopes(rate, epsilon, moved, squares, slopes):
     """Derivatives of -rate * moved / (sqrt(squares) + epsilon) by `moved` and by `squares`."""
     along, across, tiny = slopes[0], slopes[1], squares.dtype.type(1e-12)
     for k in range(along.shape[0]):
-        along[k] = -rate / (math.sqrt(squares[k]) + epsilon)
+        across[k] = math.sqrt(squares[k])
     for k in range(along.shape[0]):
-        across[k] = along[k] * along[k] / max(math.sqrt(squares[k]), tiny)
+        along[k] = -rate / (across[k] + epsilon)
     half = squares.dtype.type(0.5) / rate
     for k in range(along.shape[0]):
-        across[k] *= half * moved[k]
+        across[k] = along[k] * along[k] * half / max(across[k], tiny)
+    for k in range(along.shape[0]):
+        across[k] *= moved[k]
 
 
 @kernel
@@ -442,25 +444,28 @@ def _credit_change(slots, rows, rule, pace, unlearnt, influence):
 
     unlearnt: whether the update with it takes its `unlearnt` gradient.
     """
-    change, without = slots.change[0], slots.change[1]
+    change, width = slots.change[0], slots.width
     for slot in range(slots.n[0]):
         own, several = slots.own[slot], slots.n_touches[slot] > 1
         mine = slots.unlearnt[slot] if unlearnt else own
         if norm(mine) == 0:
             continue
-        copy(slots.before[slot], without)
+        without = slots.before[slot]
         if several:
+            copy(without, slots.change[1])
+            without = slots.change[1]
             subtract_from(slots.gradient[slot], own)
             move(rule.optimizer, pace, without, own)
-            _constrained(_factor(slots, without, rule), slots.width, without, without)
+            _constrain(_factor(slots, without, rule), without[:width])
         if unlearnt:
             copy(slots.before[slot], change)
             if several:
                 add(mine, own)
             move(rule.optimizer, pace, change, mine)
-            _constrained(_factor(slots, change, rule), slots.width, change, change)
+            _constrain(_factor(slots, change, rule), change[:width])
         else:
-            _constrained(slots.factor[slot], slots.width, slots.after[slot], change)
+            copy(slots.after[slot], change)
+            _constrain(slots.factor[slot], change[:width])
         subtract(change, without)
         for p in range(influence.shape[0]):
             influence[p] += _dot(rows[slots.ids[slot], p], change)
@@ -490,8 +495,7 @@ def _undo(slots, rows, rule, pace, counts):
             elif rule.optimizer == ADAGRAD:
                 squares = adjoint[width:]
                 _add_product(squares, slope[1], row)
-                _product(slope[0], row, pull)
-                _add_product(pull, slope[2], squares)
+                _pull_adagrad(slope, adjoint, pull)
             else:
                 means, squares = adjoint[width : 2 * width], adjoint[2 * width :]
                 counts[p] += _dot(slope[3], row)
@@ -504,6 +508,13 @@ def _undo(slots, rows, rule, pace, counts):
                     means[k] *= pace.beta1
                 for k in range(width):
                     squares[k] *= pace.beta2
+
+
+@kernel
+def _pull_adagrad(slope, adjoint, pull):
+    width = pull.shape[0]
+    for k in range(width):
+        pull[k] = slope[0, k] * adjoint[k] + slope[2, k] * adjoint[width + k]
 
 
 @kernel
@@ -709,13 +720,10 @@ def _curve(row, pull, bends, parts, along, out):
 
 
 @kernel
-def _constrained(factor, width, state, to):
-    """A state with its row scaled, if the factor is not 0."""
-    factor = state.dtype.type(factor if factor > 0 else 1.0)
-    for k in range(width):
-        to[k] = factor * state[k]
-    for k in range(width, state.shape[0]):
-        to[k] = state[k]
+def _constrain(factor, row):
+    """Scale a row, if the factor is not 0."""
+    if factor > 0:
+        _scaled(factor, row, row)
 
 
 @kernel

@@ -23,6 +23,9 @@ from whereof.training.trainer import Trainer
 from whereof.types import Numbers, Rows
 
 _PHASE_REACH = 1e-5
+_CACHE = 16 << 20
+"""Bytes of a log that is read back before it leaves the cache; larger if states are, which are kept
+for every segment."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +142,12 @@ class _LoggedTrainer(Trainer):
         fact_bytes = sum(
             n * each.shape[1] * each.itemsize for n, each in zip(n_rows, states, strict=True)
         )
-        fits = sweep.memory // 2 // (fact_bytes * problem.n_directions * batch)
+        state_bytes = sum(each.nbytes for each in states)
+        room = min(sweep.memory // 2, max(_CACHE, 4 * state_bytes))
+        fits = room // (fact_bytes * problem.n_directions * batch)
         block, n_facts = self.timeline.block_size, len(problem.facts)
         self._segment = min(max(fits, 1) * batch, block, math.ceil(n_facts / batch) * batch)
-        self.n_kept = max(sweep.memory // 2 // sum(each.nbytes for each in states), 2)
+        self.n_kept = max(sweep.memory // 2 // state_bytes, 2)
         self._plain, self.log = self._work.log, allocate_log(problem, self.tables, self._segment)
 
     def segments(self) -> list[int]:
