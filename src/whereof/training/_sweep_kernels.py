@@ -6,7 +6,8 @@ derivative with respect to the gradient of each row. The second one is the produ
 curvature with `pull`: how a change of a row before the update changes the gradients.
 
 All of it is computed from the rows before the update, which a replay logs. What does not depend on
-the prediction is computed once; predictions are the inner loop.
+the prediction is computed once; predictions are the inner loop. A row's gradient, move, credit and
+pull are computed row by row, while the row is in the cache; only the rows and `pull` are kept.
 """
 
 import math
@@ -41,20 +42,22 @@ class Slots(NamedTuple):
 
     slot_of: Any  # (n_rows,) int32, -1 if a row has none
     ids: Any  # (capacity,) int64, like the next two
-    n_touches: Any  # number of facts that touch the row
-    last: Any  # the last of these facts
+    first: Any  # first touch of the row: fact of the batch * places + place
+    last: Any  # its last touch
+    following: Any  # (batch * places,) the row's next touch, in the order of facts, or -1
     n: Any  # (1,) number of slots
+    places: int  # where a fact touches rows: its candidates, then its subject; or its relation
     width: int
     parts: int
     constrained: bool
     before: Any  # (capacity, state width)
-    after: Any  # (capacity, state width), before the constraint
-    factor: Any  # (capacity,) by which the constraint scales the row; 0 if it does not
-    gradient: Any  # (capacity, width)
-    own: Any  # (capacity, width) the part of one fact
-    unlearnt: Any  # (capacity, width) the same, without the fact's own earlier steps
-    slopes: Any  # (capacity, 4, width) coefficients of the optimizer
     pull: Any  # (capacity, predictions, width)
+    vectors: Any  # (batch, width) gradients of the facts' subject or relation rows
+    unlearnt: Any  # (batch, width) the same, without the fact's own earlier steps
+    after: Any  # (state width,) a row after the update, before the constraint; like the next ones
+    gradient: Any  # (width,)
+    own: Any  # (2, width) the part of one fact, as it was and without its own earlier steps
+    slopes: Any  # (4, width) coefficients of the optimizer
     table: Any  # RowTable whose state is `before`; the others are only for `adam`
     missed: Any  # (capacity,) updates that the row missed
     drift: Any  # (capacity, 2, width) derivatives of its drift by its two moments
@@ -79,7 +82,7 @@ class SweepScratch(NamedTuple):
     weights: Any  # (batch, candidates) d loss / d score
     curvature: Any  # (batch, candidates) d2 loss / d score2; probabilities for the softmax
     d_query: Any  # (batch, query width)
-    unlearnt: Any  # (candidates,) d loss / d score without the fact's own earlier steps
+    unlearnt: Any  # (batch, candidates) d loss / d score without the fact's own earlier steps
     unlearnt_query: Any  # (query width,)
     bends: Any  # (batch, 3, 2, widest row) penalties' curvature: subject, object, relation
     tangent: Any  # (predictions, candidates) change of the scores along `pull`
@@ -102,27 +105,37 @@ def _list_rows(n_live, direction, work, block, at):
     for f in range(n_live):
         candidates = draw_candidates(f, direction, work.draw, block, scratch)
         at.n_candidates[0] = candidates.shape[0]
+        touch = f * entities.places
         for j in range(candidates.shape[0]):
-            at.candidates[f, j] = _slot(entities, candidates[j], f)
-        at.subjects[f] = _slot(entities, scratch.facts[f, 0], f)
-        at.relation_slots[f] = _slot(relations, scratch.facts[f, 1], f)
+            at.candidates[f, j] = _touch(entities, candidates[j], touch + j)
+        at.subjects[f] = _touch(entities, scratch.facts[f, 0], touch + entities.places - 1)
+        at.relation_slots[f] = _touch(relations, scratch.facts[f, 1], f)
     for slots in (entities, relations):
         for slot in range(slots.n[0]):
             slots.slot_of[slots.ids[slot]] = -1
 
 
 @kernel
-def _slot(slots, row, f):
+def _touch(slots, row, touch):
+    """Add a touch to a row; return the row's slot."""
     slot = slots.slot_of[row]
     if slot < 0:
         slot = slots.n[0]
-        slots.slot_of[row], slots.ids[slot], slots.n_touches[slot] = slot, row, 0
-        slots.last[slot] = -1
+        slots.slot_of[row], slots.ids[slot], slots.first[slot] = slot, row, touch
         slots.n[0] += 1
-    if slots.last[slot] != f:
-        slots.n_touches[slot] += 1
-        slots.last[slot] = f
+    else:
+        slots.following[slots.last[slot]] = touch
+    slots.last[slot], slots.following[touch] = touch, -1
     return slot
+
+
+@kernel
+def _next_fact(slots, touch):
+    """The next touch of the same row by another fact, or -1."""
+    f = touch // slots.places
+    while touch >= 0 and touch // slots.places == f:
+        touch = slots.following[touch]
+    return touch
 
 
 @kernel
@@ -146,36 +159,20 @@ def sweep_back(model, work, block, at, log, adjoint, finite, slopes, influence):
         rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
         pace = pace_of(rule, rate, count, at.entities.gradient)
         earlier = pace_of(rule, rate, max(before, 1), at.entities.gradient)
+        unlearnt = finite and slopes.shape[0] > 0
         for f in range(n_live):
             _score(model, f, work, at)
-            _fill_own(model, f, work, at)
-            for slots in (at.entities, at.relations):
-                for slot in range(slots.n[0]):
-                    add(slots.gradient[slot], slots.own[slot])
-        for slots in (at.entities, at.relations):
-            _move(slots, rule, pace, earlier)
+            if unlearnt:
+                _unlearn(model, f, slopes[scratch.fact_ids[f], direction], work, at)
         if rule.deferred:
             for slots in (at.entities, at.relations):
                 _end_drift(slots, drifts)
-        for f in range(n_live if finite else 0):
-            if n_live > 1:
-                _fill_own(model, f, work, at)
-            else:
-                add(influence[scratch.fact_ids[f]], counts)
-                add(influence[scratch.fact_ids[f]], drifts)
-            fact, unlearnt = scratch.fact_ids[f], slopes.shape[0] > 0
-            if unlearnt:
-                _fill_unlearnt(model, f, slopes[fact, direction], work, at)
-            for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
-                _credit_change(slots, rows, rule, pace, unlearnt, influence[fact])
+        if finite and n_live == 1:
+            add(influence[scratch.fact_ids[0]], counts)
+            add(influence[scratch.fact_ids[0]], drifts)
         for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
-            _undo(slots, rows, rule, pace, counts)
+            _undo_rows(slots, rows, pace, earlier, work, at, finite, unlearnt, counts, influence)
         for f in range(n_live):
-            if not finite:
-                if n_live > 1:
-                    _fill_own(model, f, work, at)
-                for slots in (at.entities, at.relations):
-                    _credit_slope(slots, scratch.weights[f], influence[scratch.fact_ids[f]])
             _add_curvature(model, f, work, at, adjoint)
         if rule.deferred:
             for slots, rows in ((at.entities, adjoint[0]), (at.relations, adjoint[1])):
@@ -203,7 +200,6 @@ def _load(slots, logged, times, start, rule, block, count):
     """The rows as the update read them."""
     for slot in range(slots.n[0]):
         copy(logged[start + slot], slots.before[slot])
-        slots.gradient[slot] = 0
         if rule.deferred:
             touched, tails = int(times[start + slot, 0]), times[start + slot, 1:]
             _catch_up(slots, slot, touched, tails, rule, block, count)
@@ -287,12 +283,13 @@ def _end_drift(slots, drifts):
 
 @called
 def _score(model, f, work, at):
-    """A fact's query, and the first and second derivatives of its loss in the scores."""
+    """A fact's query, and the first and second derivatives of its loss and its penalties."""
     rule, rows, weight = work.rule, at.entities.before, work.scratch.weights[f]
     n, width = at.n_candidates[0], rule.entity_width
     q, slots, scores = at.queries[f], at.candidates[f, :n], at.weights[f, :n]
-    subject = rows[at.subjects[f], :width]
-    model[0](subject, at.relations.before[at.relation_slots[f], : rule.relation_width], q)
+    subject, target = rows[at.subjects[f], :width], rows[slots[0], :width]
+    relation = at.relations.before[at.relation_slots[f], : rule.relation_width]
+    model[0](subject, relation, q)
     score_rows(rule.match, q, rows, slots, width, scores)
     curvature = at.curvature[f]
     if rule.loss == SOFTMAX:
@@ -312,73 +309,22 @@ def _score(model, f, work, at):
         scores[j] *= weight
     at.d_query[f] = 0
     add_query_gradients(rule.match, q, rows, slots, scores, width, at.d_query[f])
-
-
-@called
-def _fill_own(model, f, work, at):
-    """Fill `own` with the gradients of one fact, and the coefficients of its penalties."""
-    owns = at.entities.own, at.relations.own
-    _fill_gradients(model, f, at.weights[f], at.d_query[f], work, at, owns)
-
-
-@called
-def _fill_unlearnt(model, f, slope, work, at):
-    """Fill `unlearnt` with the gradients of one fact, as if it had not been met before.
-
-    slope: d loss / d score of its object then. Of the softmax all slopes grow or shrink alike.
-    """
-    rule, weights, n = work.rule, at.weights[f], at.n_candidates[0]
-    slope *= work.scratch.weights[f]
-    ratio = slope / weights[0] if rule.loss == SOFTMAX and weights[0] != 0 else 1.0
-    _scaled(ratio, weights[:n], at.unlearnt)
-    _scaled(ratio, at.d_query[f], at.unlearnt_query)
-    if rule.loss != SOFTMAX:
-        at.unlearnt[0] = slope
-        row = at.entities.before[at.candidates[f, 0]]
-        more = at.unlearnt_query.dtype.type(slope - weights[0])
-        add_query_gradient(
-            rule.match, at.queries[f], row, more, rule.entity_width, at.unlearnt_query
-        )
-    unlearnt = at.entities.unlearnt, at.relations.unlearnt
-    _fill_gradients(model, f, at.unlearnt, at.unlearnt_query, work, at, unlearnt)
-
-
-@called
-def _fill_gradients(model, f, weights, d_query, work, at, owns):
-    """Fill the gradients of one fact's rows, and the coefficients of its penalties."""
-    rule, entities, relations = work.rule, at.entities, at.relations
-    s, r, o = at.subjects[f], at.relation_slots[f], at.candidates[f, 0]
-    subject = entities.before[s, : entities.width]
-    relation = relations.before[r, : relations.width]
-    for slot in range(entities.n[0]):
-        owns[0][slot] = 0
-    for slot in range(relations.n[0]):
-        owns[1][slot] = 0
-    for j in range(at.n_candidates[0]):
-        slot, weight = at.candidates[f, j], weights[j]
-        row, own = entities.before[slot], owns[0][slot]
-        add_row_gradient(rule.match, at.queries[f], row, weight, entities.width, own)
-    model[1](subject, relation, d_query, at.ds[0], at.dr[0])
-    add(owns[0][s], at.ds[0])
-    add(owns[1][r], at.dr[0])
-    weight, bends = work.scratch.weights[f], at.bends[f]
+    model[1](subject, relation, at.d_query[f], at.entities.vectors[f], at.relations.vectors[f])
     l2, n3 = weight * rule.l2, weight * rule.n3
     if l2 > 0 or n3 > 0:
-        target = entities.before[o, : entities.width]
-        _add_penalty(subject, l2, n3, entities.parts, owns[0][s], bends[0])
-        _add_penalty(target, l2, n3, entities.parts, owns[0][o], bends[1])
-        _add_penalty(relation, l2, n3, relations.parts, owns[1][r], bends[2])
+        _fill_bends(subject, l2, n3, rule.entity_parts, at.bends[f, 0])
+        _fill_bends(target, l2, n3, rule.entity_parts, at.bends[f, 1])
+        _fill_bends(relation, l2, n3, rule.relation_parts, at.bends[f, 2])
 
 
 @kernel
-def _add_penalty(row, l2, n3, parts, gradient, bends):
-    """Add the gradient of the penalties to a row's, and fill the coefficients of their curvature.
+def _fill_bends(row, l2, n3, parts, bends):
+    """Fill the coefficients of the penalties' curvature.
 
     It is bends[0] * pull + row * bends[1] * <row, pull>, over both parts where rows are complex.
     """
     if parts == 0:
         return
-    regularise(row, l2, n3, parts, gradient)
     half = row.shape[0] // parts
     l2, n3, tiny = row.dtype.type(l2), row.dtype.type(n3), row.dtype.type(1e-30)
     sizes, inverses = bends[0, :half], bends[1, :half]
@@ -394,23 +340,80 @@ def _add_penalty(row, l2, n3, parts, gradient, bends):
 
 
 @called
-def _move(slots, rule, pace, earlier):
-    """Update every row; keep the slopes of the optimizer for the way back."""
-    width = slots.width
+def _unlearn(model, f, slope, work, at):
+    """The first derivatives of a fact's loss, as if the fact had not been met before.
+
+    slope: d loss / d score of its object then. Of the softmax all slopes grow or shrink alike.
+    """
+    rule, weights, unlearnt, n = work.rule, at.weights[f], at.unlearnt[f], at.n_candidates[0]
+    entities, relations, d_query = at.entities, at.relations, at.unlearnt_query
+    slope *= work.scratch.weights[f]
+    ratio = slope / weights[0] if rule.loss == SOFTMAX and weights[0] != 0 else 1.0
+    _scaled(ratio, weights[:n], unlearnt)
+    _scaled(ratio, at.d_query[f], d_query)
+    if rule.loss != SOFTMAX:
+        unlearnt[0] = slope
+        row, more = entities.before[at.candidates[f, 0]], d_query.dtype.type(slope - weights[0])
+        add_query_gradient(rule.match, at.queries[f], row, more, entities.width, d_query)
+    subject = entities.before[at.subjects[f], : entities.width]
+    relation = relations.before[at.relation_slots[f], : relations.width]
+    model[1](subject, relation, d_query, entities.unlearnt[f], relations.unlearnt[f])
+
+
+@called
+def _undo_rows(slots, rows, pace, earlier, work, at, finite, unlearnt, counts, influence):
+    """Take the update of every row back: credit its facts and fill its `pull`."""
+    rule = work.rule
     for slot in range(slots.n[0]):
-        after, gradient, slope = slots.after[slot], slots.gradient[slot], slots.slopes[slot]
-        copy(slots.before[slot], after)
-        move(rule.optimizer, pace, after, gradient)
-        if rule.optimizer == ADAGRAD:
-            _fill_slopes(pace.rate, pace.epsilon, gradient, after[width:], slope)
-            _scaled(2, gradient, slope[2])
-        elif rule.optimizer == ADAM:
-            means = after[width : 2 * width]
-            _fill_slopes(pace.step, pace.epsilon, means, after[2 * width :], slope)
-            _scaled(2 * pace.rest2, gradient, slope[2])
-            _product(means, slope[0], slope[3])
-            _scaled(1 - earlier.step / pace.step, slope[3], slope[3])
-        slots.factor[slot] = _factor(slots, after, rule)
+        _fill_gradient(slots, slot, -1, at.weights, slots.vectors, work, at, slots.gradient)
+        factor = _move(slots, slot, rule, pace, earlier)
+        if finite:
+            _credit_changes(slots, slot, factor, rows, pace, work, at, unlearnt, influence)
+        _undo(slots, slot, factor, rows[slots.ids[slot]], rule, pace, counts)
+        if not finite:
+            _credit_slopes(slots, slot, work, at, influence)
+
+
+@inlined
+def _fill_gradient(slots, slot, only, weights, vectors, work, at, gradient):
+    """Sum the gradient of a row over the facts that touch it, or for fact `only`."""
+    rule, row, subject = work.rule, slots.before[slot], slots.places - 1
+    gradient[:] = 0
+    touch = slots.first[slot]
+    while touch >= 0:
+        f, place = touch // slots.places, touch % slots.places
+        if only < 0 or only == f:
+            if place == subject:
+                add(gradient, vectors[f])
+            else:
+                q, weight = at.queries[f], weights[f, place]
+                add_row_gradient(rule.match, q, row, weight, slots.width, gradient)
+            if (place == subject or place == 0) and slots.parts > 0:
+                weight = work.scratch.weights[f]
+                if rule.l2 > 0 or rule.n3 > 0:
+                    regularise(row, weight * rule.l2, weight * rule.n3, slots.parts, gradient)
+        touch = slots.following[touch]
+
+
+@inlined
+def _move(slots, slot, rule, pace, earlier):
+    """Update a row; keep the slopes of the optimizer for the way back.
+
+    Returns by which factor the constraint scales the row; 0 if it does not.
+    """
+    width, after, gradient, slope = slots.width, slots.after, slots.gradient, slots.slopes
+    copy(slots.before[slot], after)
+    move(rule.optimizer, pace, after, gradient)
+    if rule.optimizer == ADAGRAD:
+        _fill_slopes(pace.rate, pace.epsilon, gradient, after[width:], slope)
+        _scaled(2, gradient, slope[2])
+    elif rule.optimizer == ADAM:
+        means = after[width : 2 * width]
+        _fill_slopes(pace.step, pace.epsilon, means, after[2 * width :], slope)
+        _scaled(2 * pace.rest2, gradient, slope[2])
+        _product(means, slope[0], slope[3])
+        _scaled(1 - earlier.step / pace.step, slope[3], slope[3])
+    return _factor(slots, after, rule)
 
 
 @kernel
@@ -438,76 +441,89 @@ def _factor(slots, state, rule):
     return bound / length
 
 
-@called
-def _credit_change(slots, rows, rule, pace, unlearnt, influence):
-    """Credit a fact with adjoint times its change: the update with it, minus the one without it.
+@inlined
+def _credit_changes(slots, slot, factor, rows, pace, work, at, unlearnt, influence):
+    """Credit facts with adjoint times their change: the update with a fact, minus that without it.
 
-    unlearnt: whether the update with it takes its `unlearnt` gradient.
+    unlearnt: whether the update with it takes the gradient without its own earlier steps.
     """
-    change, width = slots.change[0], slots.width
-    for slot in range(slots.n[0]):
-        own, several = slots.own[slot], slots.n_touches[slot] > 1
-        mine = slots.unlearnt[slot] if unlearnt else own
-        if norm(mine) == 0:
-            continue
-        without = slots.before[slot]
+    rule, change, width, row = work.rule, slots.change[0], slots.width, slots.ids[slot]
+    several = _next_fact(slots, slots.first[slot]) >= 0
+    touch = slots.first[slot]
+    while touch >= 0:
+        f, own, mine = touch // slots.places, slots.own[0], slots.own[1]
         if several:
-            copy(without, slots.change[1])
-            without = slots.change[1]
-            subtract_from(slots.gradient[slot], own)
-            move(rule.optimizer, pace, without, own)
-            _constrain(_factor(slots, without, rule), without[:width])
-        if unlearnt:
-            copy(slots.before[slot], change)
-            if several:
-                add(mine, own)
-            move(rule.optimizer, pace, change, mine)
-            _constrain(_factor(slots, change, rule), change[:width])
+            _fill_gradient(slots, slot, f, at.weights, slots.vectors, work, at, own)
         else:
-            copy(slots.after[slot], change)
-            _constrain(slots.factor[slot], change[:width])
-        subtract(change, without)
-        for p in range(influence.shape[0]):
-            influence[p] += _dot(rows[slots.ids[slot], p], change)
-
-
-@called
-def _credit_slope(slots, weight, influence):
-    """Credit a fact with the derivative in its weight."""
-    for slot in range(slots.n[0]):
-        for p in range(influence.shape[0]):
-            influence[p] += _dot(slots.pull[slot, p], slots.own[slot]) / weight
-
-
-@called
-def _undo(slots, rows, rule, pace, counts):
-    """Take constraint and optimizer back: fill `pull`; the adjoint becomes that before them."""
-    width = slots.width
-    for slot in range(slots.n[0]):
-        slope, factor = slots.slopes[slot], slots.factor[slot]
-        for p in range(counts.shape[0]):
-            adjoint, pull = rows[slots.ids[slot], p], slots.pull[slot, p]
-            row = adjoint[:width]
-            _undo_constraint(row, slots.after[slot], factor)
-            if rule.optimizer == SGD:
-                for k in range(width):
-                    pull[k] = -pace.rate * row[k]
-            elif rule.optimizer == ADAGRAD:
-                squares = adjoint[width:]
-                _add_product(squares, slope[1], row)
-                _pull_adagrad(slope, adjoint, pull)
+            own = slots.gradient
+        if unlearnt:
+            _fill_gradient(slots, slot, f, at.unlearnt, slots.unlearnt, work, at, mine)
+        else:
+            mine = own
+        if norm(mine) > 0:
+            without = slots.before[slot]
+            if several:
+                copy(without, slots.change[1])
+                without = slots.change[1]
+                subtract_from(slots.gradient, own)
+                move(rule.optimizer, pace, without, own)
+                _constrain(_factor(slots, without, rule), without[:width])
+            if unlearnt:
+                copy(slots.before[slot], change)
+                if several:
+                    add(mine, own)
+                move(rule.optimizer, pace, change, mine)
+                _constrain(_factor(slots, change, rule), change[:width])
             else:
-                means, squares = adjoint[width : 2 * width], adjoint[2 * width :]
-                counts[p] += _dot(slope[3], row)
-                _product(slope[0], row, pull)
-                add(means, pull)
-                _add_product(squares, slope[1], row)
-                _product(slope[2], squares, pull)
-                _add(pull, pace.rest1, means)
-                for k in range(width):
-                    means[k] *= pace.beta1
-                for k in range(width):
-                    squares[k] *= pace.beta2
+                copy(slots.after, change)
+                _constrain(factor, change[:width])
+            subtract(change, without)
+            parts = influence[work.scratch.fact_ids[f]]
+            for p in range(parts.shape[0]):
+                parts[p] += _dot(rows[row, p], change)
+        touch = _next_fact(slots, touch)
+
+
+@inlined
+def _credit_slopes(slots, slot, work, at, influence):
+    """Credit facts with the derivatives in their weights."""
+    touch = slots.first[slot]
+    while touch >= 0:
+        f, own = touch // slots.places, slots.own[0]
+        _fill_gradient(slots, slot, f, at.weights, slots.vectors, work, at, own)
+        parts = influence[work.scratch.fact_ids[f]]
+        for p in range(parts.shape[0]):
+            parts[p] += _dot(slots.pull[slot, p], own) / work.scratch.weights[f]
+        touch = _next_fact(slots, touch)
+
+
+@inlined
+def _undo(slots, slot, factor, adjoints, rule, pace, counts):
+    """Take constraint and optimizer back: fill `pull`; the adjoint becomes that before them."""
+    width, slope = slots.width, slots.slopes
+    for p in range(counts.shape[0]):
+        adjoint, pull = adjoints[p], slots.pull[slot, p]
+        row = adjoint[:width]
+        _undo_constraint(row, slots.after, factor)
+        if rule.optimizer == SGD:
+            for k in range(width):
+                pull[k] = -pace.rate * row[k]
+        elif rule.optimizer == ADAGRAD:
+            squares = adjoint[width:]
+            _add_product(squares, slope[1], row)
+            _pull_adagrad(slope, adjoint, pull)
+        else:
+            means, squares = adjoint[width : 2 * width], adjoint[2 * width :]
+            counts[p] += _dot(slope[3], row)
+            _product(slope[0], row, pull)
+            add(means, pull)
+            _add_product(squares, slope[1], row)
+            _product(slope[2], squares, pull)
+            _add(pull, pace.rest1, means)
+            for k in range(width):
+                means[k] *= pace.beta1
+            for k in range(width):
+                squares[k] *= pace.beta2
 
 
 @kernel

@@ -120,11 +120,12 @@ def go_back(replayed: Replay, n_swept: int | None, sweep: Callable[[int], None])
         size = math.ceil(len(segments) / replayed.n_kept)
         groups = [segments[at : at + size] for at in range(0, len(segments), size)]
         kept = []
-        for group in groups:
+        for group in groups[:-1]:
             kept.append(replayed.keep())
-            for n_facts in group if group is not groups[-1] else ():
+            for n_facts in group:
                 replayed.advance(n_facts)
-        for group in reversed(groups):
+        back(groups[-1])
+        for group in reversed(groups[:-1]):
             replayed.restore(kept.pop())
             back(group)
 
@@ -148,6 +149,7 @@ class _LoggedTrainer(Trainer):
         block, n_facts = self.timeline.block_size, len(problem.facts)
         self._segment = min(max(fits, 1) * batch, block, math.ceil(n_facts / batch) * batch)
         self.n_kept = max(sweep.memory // 2 // state_bytes, 2)
+        self._spare = list[dict[str, Any]]()
         self._plain, self.log = self._work.log, allocate_log(problem, self.tables, self._segment)
 
     def segments(self) -> list[int]:
@@ -166,7 +168,16 @@ class _LoggedTrainer(Trainer):
         return found
 
     def keep(self) -> dict[str, Any]:
-        return {name: np.array(array) for name, array in self.snapshot().items()}
+        state = self.snapshot()
+        # Memory from the system is slow on first use, so that of restored states is used again.
+        kept = self._spare.pop() if self._spare else {it: state[it].copy() for it in state}
+        for name, array in state.items():
+            kept[name][...] = array
+        return kept
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        super().restore(arrays)
+        self._spare.append(arrays)
 
     def log_segment(self, n_facts: int) -> None:
         """Train on a segment and log it."""
@@ -249,27 +260,29 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
     rule, draw, (real, reach) = problem.rule, problem.draw, difference_of(problem)
     batch, n_candidates = rule.batch_size, 1 + max(draw.objects[2], draw.subjects[2])
 
-    def slots(side: Side, most: int) -> Slots:
+    def slots(side: Side, places: int) -> Slots:
         n_rows, states = side.table.state.shape
-        capacity = min(batch * most, n_rows)
+        capacity = min(batch * places, n_rows)
         before = np.zeros((capacity, states), real)
         return Slots(
             slot_of=np.full(n_rows, -1, np.int32),
             ids=np.zeros(capacity, np.int64),
-            n_touches=np.zeros(capacity, np.int64),
+            first=np.zeros(capacity, np.int64),
             last=np.zeros(capacity, np.int64),
+            following=np.zeros(batch * places, np.int64),
             n=np.zeros(1, np.int64),
+            places=places,
             width=side.width,
             parts=side.parts,
             constrained=side.constrained,
             before=before,
-            after=np.zeros((capacity, states), real),
-            factor=np.zeros(capacity, real),
-            gradient=np.zeros((capacity, side.width), real),
-            own=np.zeros((capacity, side.width), real),
-            unlearnt=np.zeros((capacity, side.width), real),
-            slopes=np.zeros((capacity, 4, side.width), real),
             pull=np.zeros((capacity, n_predictions, side.width), real),
+            vectors=np.zeros((batch, side.width), real),
+            unlearnt=np.zeros((batch, side.width), real),
+            after=np.zeros(states, real),
+            gradient=np.zeros(side.width, real),
+            own=np.zeros((2, side.width), real),
+            slopes=np.zeros((4, side.width), real),
             change=np.zeros((2, states), real),
             table=_row_table(before, capacity * rule.deferred, side.width),
             missed=np.zeros(capacity * rule.deferred, np.int64),
@@ -294,7 +307,7 @@ def _allocate(problem: Problem, trainer: Trainer, n_predictions: int) -> SweepSc
         weights=np.zeros((batch, n_candidates), real),
         curvature=np.zeros((batch, n_candidates), real),
         d_query=np.zeros((batch, query), real),
-        unlearnt=np.zeros(n_candidates, real),
+        unlearnt=np.zeros((batch, n_candidates), real),
         unlearnt_query=np.zeros(query, real),
         bends=np.zeros((batch, 3, 2, max(widths)), real),
         tangent=np.zeros((n_predictions, n_candidates), real),
