@@ -106,7 +106,7 @@ def random_asks(run: whereof.Run, n: int, seed: int = 0) -> list[Ask]:
 def check_all_facts(run: whereof.Run, ask: Ask, of: str, tolerance: float, **options: Any) -> None:
     """Check that every adjacent fact is listed once, in order, with the values of the
     definition."""
-    oracle = Oracle(run)
+    oracle, options = Oracle(run), {"method": "rollback", **options}
     found = run.explain(*names_of(run, ask), of=of, asks=ask.asks, top=None, **options)
     adjacent = oracle.adjacent(ask)
     assert sorted(fact.fact_id for fact in found.facts) == adjacent

@@ -1,7 +1,9 @@
 """What methods cost, how far to trust them, and which one is recommended."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.helpers import whereof as command
@@ -9,7 +11,7 @@ from trained import train
 
 import whereof
 from explain.helpers import random_run
-from whereof.explain.advice import trust_of
+from whereof.explain.advice import default_method, trust_of
 from whereof.explain.method import get_method
 from whereof.run.reliability import Claims, Linearity, Reliability
 
@@ -96,3 +98,31 @@ def test_a_new_top_answer_is_named_only_if_such_claims_come_true(
     assert document["facts"][0]["top_answer_changes"]
     assert document["recommended"] == "rollback"
     assert "Methods here: rollback " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [
+        ({"optimizer": "adagrad", "accumulator": 0.1}, "unrolled"),
+        ({"optimizer": "sgd"}, "unrolled"),
+        ({"optimizer": "adagrad", "accumulator": 0.0}, "rollback"),
+        ({"optimizer": "adam"}, "rollback"),
+    ],
+)
+def test_small_steady_runs_are_swept_by_default(
+    settings: dict[str, Any], method: str, tmp_path: Path
+) -> None:
+    run = train(tmp_path / "run", epochs=1, **settings)
+    assert run.default_method == method
+    assert run.explain(*QUERY).method == method
+    assert run.verify(*QUERY, top=1).method == method
+    (found,) = run.explain_many([QUERY])
+    assert found.method == method
+    assert run.explain(*QUERY, candidates="seen").method == "rollback"
+
+
+def test_a_sweep_that_takes_long_is_no_default(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", epochs=1, optimizer="sgd")
+    much = replace(run._trained, n_trained=10**9)
+    assert default_method(much) == "rollback"
+    assert default_method(replace(much, n_trained=None)) == "rollback"

@@ -1,6 +1,6 @@
 """`Run`: a trained run, and what it answers. Each method is a call into a room below."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -62,6 +62,22 @@ class Run(ArrayRun):
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
         checkpoints = partial(read_kept_checkpoints, self.path)
         return Trained(*content, checkpoints, self._n_trained, files.Store(self.path))
+
+    @cached_property
+    def default_method(self) -> str:
+        """The method of `explain` and `verify` unless you name one.
+
+        unrolled if the run was trained steadily and is so small that it takes seconds; else
+        rollback.
+        """
+        from whereof.explain.advice import default_method
+
+        return default_method(self._trained)
+
+    def _with_method(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with a method; only rollback can rank among some of the candidates."""
+        default = ExplainOptions.method if options.get("candidates") else self.default_method
+        return {"method": default, **options}
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
@@ -209,8 +225,8 @@ class Run(ArrayRun):
         def advised(found: "Explanation") -> "Explanation":
             return advise(found, self._trained, self.reliability, self.retraining_seconds)
 
-        given: dict[str, Any] = {**options}
-        method = str(given.get("method", ExplainOptions.method))
+        given = self._with_method(options)
+        method = str(given["method"])
         known = method in registry.names(registry.METHODS)
         retrains = known and "retraining" in get_method(method).needs
         if retrains or given.get("seeds", 1) != 1:
@@ -244,7 +260,7 @@ class Run(ArrayRun):
         """
         from whereof.explain.explain import explain_many
 
-        chosen = ExplainOptions.from_dict(options)
+        chosen = ExplainOptions.from_dict(self._with_method(options))
         trained = self._trained_on(device, chosen.method)
         return explain_many(trained, prediction.list_predictions(predictions), chosen, threads)
 
@@ -276,7 +292,7 @@ class Run(ArrayRun):
         from whereof.explain.explain import explain_many
         from whereof.present.files import write_explanations
 
-        chosen = ExplainOptions.from_dict(options)
+        chosen = ExplainOptions.from_dict(self._with_method(options))
         trained = self._trained_on(device, chosen.method)
         found = prediction.find_predictions(trained, predictions, split, limit, chosen.asks)
         explain = partial(explain_many, trained, options=chosen, threads=threads, events=events)
@@ -405,7 +421,7 @@ class Run(ArrayRun):
         from whereof.api.runs import open_cases
         from whereof.retrain.verify import verify
 
-        given: dict[str, Any] = {**options}
+        given = self._with_method(options)
         if given.get("facts") is not None and "top" in given:
             raise WhereofError("facts already names the facts to remove; leave out top")
         engine, chosen = EngineOptions.take(given), VerifyOptions.from_dict(given)

@@ -43,6 +43,8 @@ class SettingOption(click.Option):
         default = "from the data" if item.name in CHOSEN else item.default
         if isinstance(default, bool):
             default = "yes" if default else "no"
+        if "[default:" in about["about"]:
+            default = None
         word, self.group = about.get("word"), about["group"]
         flag = f"--{name}/--no-{name}" if bool in self.kinds else f"--{name}"
         super().__init__(

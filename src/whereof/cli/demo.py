@@ -31,9 +31,9 @@ def command(out: Path | None, events: Events) -> _options.Result:
 
     path = out or runs.free_path("demo")
     events.emit(Note(_GREETING))
-    run = runs.train("nations", out=path, preset="paper", events=events)
+    run = runs.train("nations", out=path, events=events)
     answers = run.predict(*_QUERY, top=_TOP)
-    run.explain(*_QUERY, None, top=1)  # loads the kernels: the time shown is that of explaining
+    run.explain(*_QUERY, "uk", top=1)  # loads the kernels: the time shown is that of explaining
     why = run.explain(*_QUERY, None, top=_TOP)
     verdict = run.verify(*_QUERY, None, top=_TOP, events=events)
     shown: dict[str, Any] = {"predict": answers, "explain": why, "verify": verdict}

@@ -78,7 +78,7 @@ def command(
     bulk, engine, settings = (
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
-    method = get_method(settings.get("method", ExplainOptions.method))
+    method = get_method(settings.get("method", run.default_method))
     _check(prediction, bulk, method, options)
     if options["everything"]:
         if "top" in settings:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_orig
 
 from whereof import registry
 from whereof.chart import Chart
+from whereof.explain.options import ExplainOptions
 from whereof.table import Column, Table
 from whereof.units import is_number
 
@@ -35,6 +36,8 @@ class SampleSize(NamedTuple):
     n_facts: int
     n_adjacent: int
     """Distinct facts that are adjacent to some prediction."""
+    method: str = ExplainOptions.method
+    """The run's default method."""
 
 
 class Retrainings(NamedTuple):

@@ -9,7 +9,6 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import pearson, spearman
 from whereof.explain.method import Ranked, get_method
-from whereof.explain.options import ExplainOptions
 from whereof.predict.scored import Standings
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
@@ -38,11 +37,11 @@ def measure(case: Case, n: int) -> Reliability:
     data = case.trained.dataset
     split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
     asked = EvaluateOptions(predictions="top", split=split, limit=_MOST_PREDICTIONS)
-    sample, method = pick(case, asked), ExplainOptions.method
-    jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, method, n)]
+    sample = pick(case, asked)
+    jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, sample.method, n)]
     sample.ask(jobs)  # all in one go
     linearity = measure_linearity([sample], n, asked.seed)
-    claims = measure_claims([sample], method, n)
+    claims = measure_claims([sample], sample.method, n)
     return Reliability().updated(linearity, [claims] if claims else [])
 
 

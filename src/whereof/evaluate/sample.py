@@ -19,6 +19,7 @@ from whereof.evaluate.protocol import SampleSize, Size
 from whereof.evaluate.variant import MethodVariant, draws_at_random, find_variant
 from whereof.events import Foreseen, Without
 from whereof.explain import explain
+from whereof.explain.advice import default_method
 from whereof.explain.method import (
     Aim,
     Context,
@@ -113,7 +114,7 @@ class Sample:
         removed = np.zeros(self.n_facts, bool)
         for number in range(len(self)):
             removed[self.adjacent(number)] = True
-        return SampleSize(len(self), self.n_facts, int(removed.sum()))
+        return SampleSize(len(self), self.n_facts, int(removed.sum()), self.method)
 
     def adjacent(self, number: int) -> FactIds:
         """The facts that share an entity or the relation with a prediction, ascending."""
@@ -134,6 +135,11 @@ class Sample:
         if case is None or case is self.case:
             return self.case.retrainer.ask(self.arrays, jobs)
         return case.retrainer.ask(case.predictions(self.predictions), jobs)
+
+    @cached_property
+    def method(self) -> str:
+        """The run's default method."""
+        return default_method(self.case.trained)
 
     def removable(self, options: EvaluateOptions) -> list[FactIds]:
         """Per prediction, the facts to remove one by one, ascending; by default, all facts.

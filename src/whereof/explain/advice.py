@@ -11,8 +11,11 @@ from whereof.explain.options import ExplainOptions
 from whereof.predict.scored import Trained
 from whereof.registry import METHODS, names
 from whereof.run.reliability import Reliability
+from whereof.training.problem import Problem
 
 _TRUSTED = ("close", "exact")
+_QUICK = 3e8
+"""Numbers that a training computes if a sweep through it takes only seconds."""
 
 
 def advise(
@@ -41,6 +44,19 @@ def advise(
     trusted.sort(key=lambda each: each.seconds or 0.0)
     best = trusted[0].method if trusted else None
     return replace(explanation, costs=tuple(costs), recommended=best)
+
+
+def default_method(trained: Trained) -> str:
+    """The method for predictions of a run, unless one is asked for: true if that takes seconds.
+
+    It depends on the run alone, not on the machine.
+    """
+    if trained.n_trained is not None and trained.config.steady:
+        problem = Problem.of(trained.dataset, trained.config)
+        if problem.fact_cost * trained.n_trained <= _QUICK:
+            sweeping = (each for each in map(get_method, names(METHODS)) if each.is_linear)
+            return next((each.name for each in sweeping), ExplainOptions.method)
+    return ExplainOptions.method
 
 
 def trust_of(method: Method, reliability: Reliability) -> str:

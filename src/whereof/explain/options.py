@@ -34,7 +34,12 @@ class RetrainingBudget:
 class ExplainOptions(Settings):
     """How to explain a prediction and which facts to list. Values are checked on creation."""
 
-    method: str = choice("rollback", "how to estimate influence", "Method", registry=METHODS)
+    method: str = choice(
+        "rollback",
+        "how to estimate influence  [default: unrolled if that takes seconds, else rollback]",
+        "Method",
+        registry=METHODS,
+    )
     of: str | None = choice(
         None,
         "what influence is measured on  [default: probability; score for a rating model]",

@@ -12,7 +12,12 @@ from whereof.settings import Settings, choice, number
 class VerifyOptions(Settings):
     """Which facts to remove, and with how many seeds. Values are checked on creation."""
 
-    method: str = choice("rollback", "method that finds facts to remove", "Facts", registry=METHODS)
+    method: str = choice(
+        "rollback",
+        "method that finds facts to remove  [default: that of explain]",
+        "Facts",
+        registry=METHODS,
+    )
     top: int | str = number(
         10, "number of facts, or all: every supporting fact", "Facts", 1, word="all"
     )

@@ -113,6 +113,12 @@ class Problem:
         return int(self.widths.slots(self.n_directions)[-1].stop)
 
     @property
+    def fact_cost(self) -> int:
+        """Numbers that training on one fact computes, roughly: those of its candidates' rows."""
+        negatives = (self.draw.objects[2], self.draw.subjects[2])[: self.n_directions]
+        return self.widths.entity * sum(1 + n for n in negatives)
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of all rows, with their moments and ledgers."""
         rows = self.n_entities * self.widths.entity + self.n_relation_rows * self.widths.relation

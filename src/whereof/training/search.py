@@ -110,7 +110,7 @@ def adagrad_start(problem: Problem, make_trainer: MakeTrainer) -> float:
 def search_part(dataset: Dataset, problem: Problem) -> Dataset:
     """The part of the data to search on: small enough to train all trials to their end."""
     config, width, n_facts = problem.config, problem.widths.entity, len(problem.facts)
-    whole = _cost(problem) * n_facts * min(config.epochs, _EXPECTED_EPOCHS)
+    whole = problem.fact_cost * n_facts * min(config.epochs, _EXPECTED_EPOCHS)
     budget = max(_SHARE * whole, _LEAST_NUMBERS)
     n_steps = _MOST_TRIALS * min(config.epochs, _EPOCHS) * problem.n_directions
     part = dataset
@@ -222,12 +222,6 @@ class Searcher:
                 break
             best = found
         return best
-
-
-def _cost(problem: Problem) -> int:
-    """Numbers that training on one fact computes, roughly: those of its candidates' rows."""
-    negatives = (problem.draw.objects[2], problem.draw.subjects[2])[: problem.n_directions]
-    return problem.widths.entity * sum(1 + n for n in negatives)
 
 
 def _advance(trainer: Training, n_facts: int, events: Events | None = None) -> int:

@@ -1,6 +1,6 @@
 """Steadiness: how much removing one random fact changes predictions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,7 +19,6 @@ from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, measured, seeds_mean
 from whereof.evaluate.variant import draws_at_random
 from whereof.explain.method import get_method
-from whereof.explain.options import ExplainOptions
 from whereof.retrain.engine import Job
 from whereof.run.reliability import Claims, Linearity
 from whereof.units import count, is_number, show
@@ -54,7 +53,7 @@ class SteadinessProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         n_removals = min(options.removals, size.n_facts)
         n_weighed, n_claims = (min(size.n_predictions, n) for n in (_MOST_WEIGHED, _MOST_CLAIMS))
-        n_claims *= len(_claimants(options))
+        n_claims *= len(_claimants([size.method, *options.methods]))
         return Retrainings(n_claims + n_weighed, n_removals, 2 * n_weighed + 1)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
@@ -63,7 +62,7 @@ class SteadinessProtocol(Protocol):
             *linearity_jobs(sample, _MOST_WEIGHED, options.seed),
             *(
                 job
-                for method in _claimants(options)
+                for method in _claimants([sample.method, *options.methods])
                 for job in claims_jobs(sample, method, _MOST_CLAIMS)
             ),
         ]
@@ -87,7 +86,7 @@ class SteadinessProtocol(Protocol):
         share = measured(changed, task.options.seed)[:2]
         found = Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))
         linearity = measure_linearity(task.seeds, _MOST_WEIGHED, task.options.seed)
-        methods = _claimants(task.options)
+        methods = _claimants([task.seeds[0].method, *task.options.methods])
         claims = [measure_claims(task.seeds, method, _MOST_CLAIMS) for method in methods]
         known = tuple(each for each in claims if each is not None)
         return {"steadiness": replace(found, linearity=linearity, claims=known)}
@@ -115,7 +114,6 @@ class SteadinessProtocol(Protocol):
 PROTOCOL = SteadinessProtocol()
 
 
-def _claimants(options: EvaluateOptions) -> list[str]:
-    """The default method and those asked for, if they can say what happens without a fact."""
-    methods = dict.fromkeys([ExplainOptions.method, *options.methods])
-    return [name for name in methods if "standings" in get_method(name).can]
+def _claimants(methods: Iterable[str]) -> list[str]:
+    """Those that say what happens without a fact."""
+    return [name for name in dict.fromkeys(methods) if "standings" in get_method(name).can]
