@@ -7,16 +7,17 @@ curvature with `pull`: how a change of a row before the update changes the gradi
 
 All of it is computed from the rows before the update, which a replay logs. What does not depend on
 the prediction is computed once; predictions are the inner loop. A row's gradient, move, credit and
-pull are computed row by row, while the row is in the cache; only the rows and `pull` are kept.
+pull are computed row by row, while the row is in the cache; what they do to queries is added up.
 """
 
 import math
 from typing import Any, NamedTuple
 
-from whereof._jit import called, inlined, kernel
+from whereof._jit import called, inlined, kernel, prefetch_row
 from whereof.models.match import (
     DOT,
     L1,
+    L2,
     add_query_gradient,
     add_query_gradients,
     add_row_gradient,
@@ -51,10 +52,11 @@ class Slots(NamedTuple):
     parts: int
     constrained: bool
     before: Any  # (capacity, state width)
-    pull: Any  # (capacity, predictions, width)
+    pulls: Any  # (batch, 2, predictions, width) `pull` of subject or relation, and of the object
     vectors: Any  # (batch, width) gradients of the facts' subject or relation rows
     unlearnt: Any  # (batch, width) the same, without the fact's own earlier steps
     after: Any  # (state width,) a row after the update, before the constraint; like the next ones
+    pull: Any  # (predictions, width)
     gradient: Any  # (width,)
     own: Any  # (2, width) the part of one fact, as it was and without its own earlier steps
     slopes: Any  # (4, width) coefficients of the optimizer
@@ -85,9 +87,9 @@ class SweepScratch(NamedTuple):
     unlearnt: Any  # (batch, candidates) d loss / d score without the fact's own earlier steps
     unlearnt_query: Any  # (query width,)
     bends: Any  # (batch, 3, 2, widest row) penalties' curvature: subject, object, relation
-    tangent: Any  # (predictions, candidates) change of the scores along `pull`
+    tangent: Any  # (batch, predictions, candidates) change of the scores along `pull`
     dq: Any  # (predictions, query width) change of the query along `pull`
-    ddq: Any  # (predictions, query width) change of its gradient
+    ddq: Any  # (batch, predictions, query width) change of its gradient
     q: Any  # (2, query width) queries on both sides
     s: Any  # (2, width) subject rows on both sides
     r: Any  # (2, relation width)
@@ -308,6 +310,7 @@ def _score(model, f, work, at):
     for j in range(n):
         scores[j] *= weight
     at.d_query[f] = 0
+    at.ddq[f] = 0
     add_query_gradients(rule.match, q, rows, slots, scores, width, at.d_query[f])
     model[1](subject, relation, at.d_query[f], at.entities.vectors[f], at.relations.vectors[f])
     l2, n3 = weight * rule.l2, weight * rule.n3
@@ -363,15 +366,17 @@ def _unlearn(model, f, slope, work, at):
 @called
 def _undo_rows(slots, rows, pace, earlier, work, at, finite, unlearnt, counts, influence):
     """Take the update of every row back: credit its facts and fill its `pull`."""
-    rule = work.rule
-    for slot in range(slots.n[0]):
+    rule, last = work.rule, slots.n[0] - 1
+    for slot in range(last + 1):
+        adjoints, ahead = rows[slots.ids[slot]], rows[slots.ids[min(slot + 1, last)]]
         _fill_gradient(slots, slot, -1, at.weights, slots.vectors, work, at, slots.gradient)
         factor = _move(slots, slot, rule, pace, earlier)
         if finite:
-            _credit_changes(slots, slot, factor, rows, pace, work, at, unlearnt, influence)
-        _undo(slots, slot, factor, rows[slots.ids[slot]], rule, pace, counts)
+            _credit_changes(slots, slot, factor, adjoints, pace, work, at, unlearnt, influence)
+        _undo(slots, factor, adjoints, ahead, rule, pace, counts)
         if not finite:
             _credit_slopes(slots, slot, work, at, influence)
+        _turn_scores(slots, slot, adjoints, rule.match, at)
 
 
 @inlined
@@ -420,15 +425,14 @@ def _move(slots, slot, rule, pace, earlier):
 def _fill_slopes(rate, epsilon, moved, squares, slopes):
     """Derivatives of -rate * moved / (sqrt(squares) + epsilon) by `moved` and by `squares`."""
     along, across, tiny = slopes[0], slopes[1], squares.dtype.type(1e-12)
-    for k in range(along.shape[0]):
-        across[k] = math.sqrt(squares[k])
-    for k in range(along.shape[0]):
-        along[k] = -rate / (across[k] + epsilon)
+    for k in range(along.shape[0]):  # one division for both, which takes the longest
+        root = math.sqrt(squares[k])
+        bound = max(root, tiny)
+        across[k] = rate / (bound * (root + epsilon))
+        along[k] = -bound * across[k]
     half = squares.dtype.type(0.5) / rate
     for k in range(along.shape[0]):
-        across[k] = along[k] * along[k] * half / max(across[k], tiny)
-    for k in range(along.shape[0]):
-        across[k] *= moved[k]
+        across[k] *= -half * along[k] * moved[k]
 
 
 @kernel
@@ -442,12 +446,12 @@ def _factor(slots, state, rule):
 
 
 @inlined
-def _credit_changes(slots, slot, factor, rows, pace, work, at, unlearnt, influence):
+def _credit_changes(slots, slot, factor, adjoints, pace, work, at, unlearnt, influence):
     """Credit facts with adjoint times their change: the update with a fact, minus that without it.
 
     unlearnt: whether the update with it takes the gradient without its own earlier steps.
     """
-    rule, change, width, row = work.rule, slots.change[0], slots.width, slots.ids[slot]
+    rule, change, width = work.rule, slots.change[0], slots.width
     several = _next_fact(slots, slots.first[slot]) >= 0
     touch = slots.first[slot]
     while touch >= 0:
@@ -480,7 +484,7 @@ def _credit_changes(slots, slot, factor, rows, pace, work, at, unlearnt, influen
             subtract(change, without)
             parts = influence[work.scratch.fact_ids[f]]
             for p in range(parts.shape[0]):
-                parts[p] += _dot(rows[row, p], change)
+                parts[p] += _dot(adjoints[p], change)
         touch = _next_fact(slots, touch)
 
 
@@ -493,16 +497,20 @@ def _credit_slopes(slots, slot, work, at, influence):
         _fill_gradient(slots, slot, f, at.weights, slots.vectors, work, at, own)
         parts = influence[work.scratch.fact_ids[f]]
         for p in range(parts.shape[0]):
-            parts[p] += _dot(slots.pull[slot, p], own) / work.scratch.weights[f]
+            parts[p] += _dot(slots.pull[p], own) / work.scratch.weights[f]
         touch = _next_fact(slots, touch)
 
 
 @inlined
-def _undo(slots, slot, factor, adjoints, rule, pace, counts):
-    """Take constraint and optimizer back: fill `pull`; the adjoint becomes that before them."""
+def _undo(slots, factor, adjoints, ahead, rule, pace, counts):
+    """Take constraint and optimizer back: fill `pull`; the adjoint becomes that before them.
+
+    ahead: the adjoint of the next row, to prefetch.
+    """
     width, slope = slots.width, slots.slopes
     for p in range(counts.shape[0]):
-        adjoint, pull = adjoints[p], slots.pull[slot, p]
+        prefetch_row(ahead, p, ahead.shape[1])
+        adjoint, pull = adjoints[p], slots.pull[p]
         row = adjoint[:width]
         _undo_constraint(row, slots.after, factor)
         if rule.optimizer == SGD:
@@ -545,6 +553,30 @@ def _undo_constraint(adjoint, moved, factor):
             adjoint[k] = factor * (adjoint[k] - along * moved[k])
 
 
+@inlined
+def _turn_scores(slots, slot, adjoints, match, at):
+    """Add what the row's `pull` does to the scores of its facts and to their queries' gradients."""
+    row, width, subject = slots.before[slot], slots.width, slots.places - 1
+    touch = slots.first[slot]
+    while touch >= 0:
+        f, place = touch // slots.places, touch % slots.places
+        for p in range(adjoints.shape[0]):
+            pull = slots.pull[p]
+            if place == subject:
+                copy(pull, slots.pulls[f, 0, p])
+                continue
+            if place == 0:
+                copy(pull, slots.pulls[f, 1, p])
+            q, first, ddq = at.queries[f], at.weights[f, place], at.ddq[f, p]
+            if match == DOT:
+                at.tangent[f, p, place] = _add_and_dot(ddq, first, pull, q)
+            else:
+                at.tangent[f, p, place] = _along_row(match, q, row, pull, width)
+                if match == L2:
+                    _bend(q, row, pull, -first, width, ddq, adjoints[p])
+        touch = slots.following[touch]
+
+
 @called
 def _add_curvature(model, f, work, at, adjoint):
     """Add the product of a fact's curvature with `pull` to the adjoint of its rows."""
@@ -555,22 +587,28 @@ def _add_curvature(model, f, work, at, adjoint):
         work.scratch.weights[f],
     )
     n, width, match = at.n_candidates[0], rule.entity_width, rule.match
-    q, tangent, n_predictions = at.queries[f], at.tangent, at.dq.shape[0]
+    q, tangent, ddq, n_predictions = at.queries[f], at.tangent[f], at.ddq[f], at.dq.shape[0]
+    slots = at.candidates[f, :n]
     for p in range(n_predictions):
         _turn_query(model, f, p, at)
     for j in range(n):
-        row, pulls = entities.before[at.candidates[f, j]], entities.pull[at.candidates[f, j]]
+        row = entities.before[slots[j]]
         for p in range(n_predictions):
-            tangent[p, j] = _score_change(match, q, at.dq[p], row, pulls[p], width)
+            tangent[p, j] += _along_query(match, q, row, at.dq[p], width)
     for p in range(n_predictions):
         _bend_loss(rule.loss, weight, at.curvature[f, :n], tangent[p, :n])
-    at.ddq[:] = 0
-    for j in range(n):
-        slot, first = at.candidates[f, j], at.weights[f, j]
-        row, pulls, out = entities.before[slot], entities.pull[slot], adjoint[0][entities.ids[slot]]
+        add_query_gradients(match, q, entities.before, slots, tangent[p], width, ddq[p])
+    for j in range(n - 1, -1, -1):  # the last ones are still in the cache
+        row, out = entities.before[slots[j]], adjoint[0][entities.ids[slots[j]]]
+        first = at.weights[f, j]
         for p in range(n_predictions):
-            second, pull = tangent[p, j], pulls[p]
-            _add_match(match, q, at.dq[p], row, pull, width, first, second, at.ddq[p], out[p])
+            second, dq = tangent[p, j], at.dq[p]
+            if match == DOT:
+                _add_both(out[p], second, q, first, dq, width)
+            else:
+                add_row_gradient(match, q, row, second, width, out[p])
+                if match == L2:
+                    _bend(q, row, dq, first, width, ddq[p], out[p])
     s, r, o = at.subjects[f], at.relation_slots[f], at.candidates[f, 0]
     rows, relation_rows = adjoint[0][entities.ids[s]], adjoint[1][relations.ids[r]]
     targets, bends = adjoint[0][entities.ids[o]], at.bends[f]
@@ -579,11 +617,11 @@ def _add_curvature(model, f, work, at, adjoint):
         _turn_gradient(model, f, p, at, rows[p], relation_rows[p])
         if bent:
             parts, along = entities.parts, at.along
-            before, pull = entities.before, entities.pull
-            _curve(before[s], pull[s, p], bends[0], parts, along, rows[p])
-            _curve(before[o], pull[o, p], bends[1], parts, along, targets[p])
-            before, pull, parts = relations.before, relations.pull, relations.parts
-            _curve(before[r], pull[r, p], bends[2], parts, along, relation_rows[p])
+            before, pulls = entities.before, entities.pulls[f]
+            _curve(before[s], pulls[0, p], bends[0], parts, along, rows[p])
+            _curve(before[o], pulls[1, p], bends[1], parts, along, targets[p])
+            before, pull, parts = relations.before, relations.pulls[f, 0, p], relations.parts
+            _curve(before[r], pull, bends[2], parts, along, relation_rows[p])
 
 
 @inlined
@@ -599,7 +637,7 @@ def _turn_query(model, f, p, at):
 @inlined
 def _turn_gradient(model, f, p, at, out_s, out_r):
     """Add the change of the gradients of subject and relation along `pull` and ddq."""
-    d_query, ddq = at.d_query[f], at.ddq[p]
+    d_query, ddq = at.d_query[f], at.ddq[f, p]
     reach = _spread(f, p, at, _reach(d_query, ddq))
     _both_sides(d_query, ddq, reach, at.q)
     model[1](at.s[0], at.r[0], at.q[0], at.ds[0], at.dr[0])
@@ -613,7 +651,7 @@ def _spread(f, p, at, most):
     """Fill the subject and relation rows on both sides along `pull`; return the distance."""
     s, r = at.subjects[f], at.relation_slots[f]
     subject, relation = at.entities.before[s], at.relations.before[r]
-    pull_s, pull_r = at.entities.pull[s, p], at.relations.pull[r, p]
+    pull_s, pull_r = at.entities.pulls[f, 0, p], at.relations.pulls[f, 0, p]
     most = min(most, _reach(subject, pull_s), _reach(relation, pull_r))
     reach = at.q.dtype.type(at.reach * most)
     _both_sides(subject, pull_s, reach, at.s)
@@ -656,59 +694,44 @@ def _bend_loss(loss, weight, curvature, tangent):
 
 
 @kernel
-def _score_change(match, q, dq, row, pull, width):
-    """The change of a score when query and row change."""
-    total = q.dtype.type(0)
-    if match == DOT:
-        for k in range(width):
-            total += dq[k] * row[k] + q[k] * pull[k]
-        return total + dq[width] if q.shape[0] > width else total
+def _along_row(match, q, row, change, width):
+    """The derivative of minus a distance along a change of the row."""
+    total, distance = q.dtype.type(0), q.dtype.type(0)
     if match == L1:
         for k in range(width):
-            sign = (q[k] > row[k]) - (q[k] < row[k])
-            total -= sign * (dq[k] - pull[k])
+            total += ((q[k] > row[k]) - (q[k] < row[k])) * change[k]
         return total
-    distance = q.dtype.type(0)
     for k in range(width):
         apart = q[k] - row[k]
         distance += apart * apart
-        total -= apart * (dq[k] - pull[k])
+        total += apart * change[k]
     return total / math.sqrt(distance) if distance > 0 else total
 
 
 @kernel
-def _add_match(match, q, dq, row, pull, width, first, second, ddq, out):
-    """Add the change of a score's gradients in the query and in the row.
+def _along_query(match, q, row, change, width):
+    """The derivative of a score along a change of the query."""
+    if match != DOT:
+        return -_along_row(match, q, row, change, width)
+    total = _dot(change, row[:width])
+    return total + change[width] if q.shape[0] > width else total
 
-    first, second: d loss / d score and its change.
-    """
-    if match == DOT:
+
+@kernel
+def _bend(q, row, change, weight, width, ddq, out):
+    """Add the change of a distance's gradients in query and row when the query changes."""
+    distance, along = q.dtype.type(0), q.dtype.type(0)
+    for k in range(width):
+        apart = q[k] - row[k]
+        distance += apart * apart
+        along += apart * change[k]
+    if distance > 0:
+        along /= distance
+        weight = weight / math.sqrt(distance)
         for k in range(width):
-            ddq[k] += second * row[k] + first * pull[k]
-        for k in range(width):
-            out[k] += second * q[k] + first * dq[k]
-        if q.shape[0] > width:
-            ddq[width] += second
-    elif match == L1:
-        for k in range(width):
-            part = second * ((q[k] > row[k]) - (q[k] < row[k]))
+            part = weight * (change[k] - along * (q[k] - row[k]))
             ddq[k] -= part
             out[k] += part
-    else:
-        distance, along = q.dtype.type(0), q.dtype.type(0)
-        for k in range(width):
-            apart = q[k] - row[k]
-            distance += apart * apart
-            along += apart * (dq[k] - pull[k])
-        if distance > 0:
-            along /= distance
-            distance = math.sqrt(distance)
-            for k in range(width):
-                apart = q[k] - row[k]
-                bend = first * (dq[k] - pull[k] - along * apart)
-                part = (second * apart + bend) / distance
-                ddq[k] -= part
-                out[k] += part
 
 
 @kernel
@@ -765,6 +788,22 @@ def _add_product(total, a, b):
 def _add(total, scale, vector):
     for k in range(vector.shape[0]):
         total[k] += scale * vector[k]
+
+
+@kernel
+def _add_and_dot(total, scale, vector, other):
+    """total += scale * vector; returns the product of the vector with another one."""
+    product = total.dtype.type(0)
+    for k in range(vector.shape[0]):
+        product += vector[k] * other[k]
+        total[k] += scale * vector[k]
+    return product
+
+
+@kernel
+def _add_both(total, first, a, second, b, width):
+    for k in range(width):
+        total[k] += first * a[k] + second * b[k]
 
 
 @kernel
