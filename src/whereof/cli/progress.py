@@ -56,7 +56,7 @@ class TerminalEvents(events.Events, ExitStack):
                 self.say(text)
             case events.Compiling() if not self._compiles:
                 self._compiles = True
-                self.say("compiling kernels, the first time only; this takes half a minute")
+                self.say("compiling kernels, the first time only; this takes some minutes")
             case events.Downloading():
                 self._download(event)
             case events.TrainingStarted():
