@@ -11,7 +11,9 @@ from whereof.evaluate.statistics import spearman
 from whereof.explain.explain import find_scored
 from whereof.explain.method import Aim, Context, Sets, get_method, prepare
 from whereof.explain.options import ExplainOptions
+from whereof.present.explanation import explanation_page
 from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
+from whereof.run.reliability import Claims, Reliability
 
 STEADY = {"model": "distmult", "dim": 10, "accumulator": 0.1, "optimizer": "adagrad", "rate": 0.1}
 FACT = ("brazil", "commonbloc1", "israel")
@@ -67,6 +69,31 @@ def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:
         assert {fact.top_answer_changes for fact in found.facts} == {None}
     followed = next(iter(run.explain_many(asked[:1], method="unrolled", rivals=1)))
     assert {type(fact.top_answer_changes) for fact in followed.facts} == {bool}
+
+
+def test_an_answer_without_rivals_leaves_those_of_others_as_they_are(tmp_path: Path) -> None:
+    """In bulk, predictions with few other new answers share a sweep with those that have many."""
+    lines = [f"e{s}\tr\te{o}\n" for s in range(6) for o in range(6) if s < 4 or o < 2 or s == o]
+    (tmp_path / "train.txt").write_text("".join(lines))
+    settings = STEADY | {"dim": 4, "epochs": 2, "n3": 0.0}
+    run = whereof.train(tmp_path / "train.txt", out=tmp_path / "run", **settings)
+    asked = [("e0", "r", "e1"), ("e5", "r", "e3")]
+    lone, other = run.explain_many(asked, method="unrolled", rivals=3, without=[0])
+    assert lone.without.rank == 1
+    assert {fact.top_answer_changes for fact in lone.facts} == {False}
+    single = run.explain(*asked[1], method="unrolled", without=[0])
+    assert single.without.rank == other.without.rank
+    assert single.without.top_answer == other.without.top_answer
+
+
+def test_what_is_not_known_is_not_shown(run: whereof.Run) -> None:
+    found = run.explain(*FACT, method="unrolled", rivals=0, without=[3, 5])
+    assert found.without.top_answer_changes is None
+    assert not found.without.top_answer
+    told = replace(found, reliability=Reliability(claims=(Claims("unrolled", 9, 1.0, 9, 9),)))
+    page = explanation_page(told)
+    assert "top answer</th>" in page
+    assert "None" not in page
 
 
 def test_changes_of_a_set_add_up_in_the_log_odds(run: whereof.Run) -> None:

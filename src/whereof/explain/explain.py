@@ -239,12 +239,13 @@ class Explainer:
         sets = method.Sets.of([fact_ids, *fact_ids[:, None]])
         after = self.remover.remove(self.scored, sets, context)
         (stands,) = name_standings(self.trained, after.standings[:1])
+        top = int(after.standings["top"][0])
         return records.Joint(
             **vars(stands),
             fact_ids=tuple(fact_ids.tolist()),
             influence=float(after.influences[0]),
             sum_of_single=float(after.influences[1:].sum()),
-            top_answer_changes=bool(after.standings["top"][0] != self.scored.top),
+            top_answer_changes=None if top < 0 else top != self.scored.top,
         )
 
     def _contrast(self) -> records.Contrast | None:

@@ -118,7 +118,8 @@ class Joint(Standing):
     influence: float
     """Influence of all together, which is not the sum of the single influences."""
     sum_of_single: float
-    top_answer_changes: bool
+    top_answer_changes: bool | None
+    """None if the estimate does not tell."""
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,8 @@ class Standing:
     score: float | None
     """None in an estimate that does not have it."""
     rank: int
-    """Skips answers known from training and validation, except this one."""
+    """Skips answers known from training and validation, except this one; 0 if an estimate does not
+    tell."""
     top_answer: str
     """The best new answer: not known from training or validation, or the prediction itself.
 
@@ -188,8 +189,8 @@ class Standing:
 
     @property
     def top_label(self) -> str:
-        """The label of the top answer."""
-        return str(self.labels["top_answer"])
+        """The label of the top answer; empty if an estimate does not tell."""
+        return self.labels["top_answer"] or ""
 
     @property
     def value(self) -> float:

@@ -183,10 +183,11 @@ def standings_table(
     for name, each in standings.items():
         others = (getattr(each, column.name, "") for column in more)
         top = [top_cell(each, before)] if tops else []
-        rows.append((name, each.value, each.rank, *others, *top))
+        rows.append((name, each.value, each.rank or None, *others, *top))
     return Table("standings", title, columns, rows, note)
 
 
 def top_cell(standing: Standing, before: Standing) -> Cell:
-    """The top answer; it stands out if it was another one before."""
-    return Cell(standing.top_label, tone="changed" * (standing.top_answer != before.top_answer))
+    """The top answer, if it is known; it stands out if it was another one before."""
+    changes = standing.top_answer not in ("", before.top_answer)
+    return Cell(standing.top_label, tone="changed" * changes)

@@ -99,7 +99,7 @@ def _sentences(result: Smallest) -> Iterator[str]:
         yield f"No set of facts that was tried changes the top answer, {top}, in {spent}."
         yield f"The closest: without {facts}, {change}. Try a larger budget."
     if predicted is not None:
-        same = predicted.top_answer == actual.top_answer
+        same = predicted.top_answer in ("", actual.top_answer)  # empty: not known
         said = "" if same else f" and the top answer {predicted.top_label}"
         yield f"The estimate was {names.amount_text(predicted)}{said}."
     if result.found and len(result.removed) > 1:

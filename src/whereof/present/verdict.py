@@ -67,7 +67,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     top, said = f"stays {before.top_label}", ""
     if before.top_answer != actual.top_answer:
         top = f"changes from {before.top_label} to {actual.top_label}"
-    if predicted is not None:
+    if predicted is not None and predicted.top_answer:
         same = predicted.top_answer == actual.top_answer
         said = ", as estimated" if same else f"; the estimate was {predicted.top_label}"
     yield f"The top answer {top}{said}."

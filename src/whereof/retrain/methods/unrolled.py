@@ -64,20 +64,22 @@ class Unrolled(Method):
         """Changes of what is explained, of the standing and of the margins to rivals, by fact."""
         scored = [trained.score(prediction) for prediction in predictions]
         rivals = [find_rivals(each, context.rivals) for each in scored]
-        n_rivals = min(map(len, rivals))
+        n_rivals = max(map(len, rivals))
+        for each, others in zip(scored, rivals, strict=True):  # an answer never loses to itself
+            others += [each.target] * (n_rivals - len(others))
         aims = [Aim("probability")]
         if not _is_standing(scored[0], context.aim):
             aims.append(context.aim)
         columns = [
             (each, quantity_slopes(each, aim))
             for each, others in zip(scored, rivals, strict=True)
-            for aim in (*aims, *(Aim("log_ratio", other) for other in others[:n_rivals]))
+            for aim in (*aims, *(Aim("log_ratio", other) for other in others))
         ]
         found, differs = _sweep(trained, columns, events, context)
         changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
         return {
             "changes": changes,
-            "rivals": np.array([others[:n_rivals] for others in rivals], np.int64),
+            "rivals": np.array(rivals, np.int64),
             "differs": np.full(len(scored), differs),
         }
 
@@ -101,7 +103,10 @@ class Unrolled(Method):
         without["score"] = np.nan
         if scored.trained.config.rated:
             without["score"] = scored.scores[scored.place] - falls * scored.trained.scorer.scale
-        without["top"] = scored.target if context.rivals else -1  # not known
+        if context.rivals:  # otherwise the rank and the top answer are not known
+            without["rank"], without["top"] = 1, scored.target
+        else:
+            without["top"] = -1
         if len(rivals):
             places = scored.candidates.places[rivals]
             margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
