@@ -70,6 +70,29 @@ def test_claims_are_what_explanations_say_and_verdicts_find(run: whereof.Run) ->
     assert found == Claims("rollback", 6, pytest.approx(said / real), announced, true)
 
 
+def test_claims_of_unrolled_are_those_of_single_explanations(tmp_path: Path) -> None:
+    """In bulk it follows rivals too, so that it announces the same changes of the top answer."""
+    settings = {"optimizer": "adagrad", "rate": 0.1, "accumulator": 0.1, "trace": False}
+    run = train(tmp_path, **settings)
+    with sampled(run) as sample:
+        found = reliability.measure_claims([sample], "unrolled", len(sample))
+        asked = [names_of(run, prediction) for prediction in sample.predictions]
+    firsts = [run.explain(*names, top=1, method="unrolled").facts[0] for names in asked]
+    assert found is not None
+    assert found.n_announced == sum(bool(first.top_answer_changes) for first in firsts)
+    assert 0 < found.n_announced < len(asked)
+
+
+def test_what_is_not_known_is_not_announced(run: whereof.Run) -> None:
+    with sampled(run) as sample:
+        for each in sample.firsts("rollback", 6):
+            assert each.standings is not None
+            each.standings["top"] = -1
+        found = reliability.measure_claims([sample], "rollback", 6)
+    assert found is not None
+    assert found.n_announced == found.n_true == 0
+
+
 def test_an_engine_without_weights_has_no_linearity(run: whereof.Run) -> None:
     with sampled(run) as sample:
         engine = sample.case.retrainer.engine

@@ -106,7 +106,7 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
     before, said, after = (np.concatenate(each) for each in zip(*parts, strict=True))
     outputs = samples[0].outputs
     fall, real = (float(np.median(outputs(before) - outputs(each))) for each in (said, after))
-    announced = said["top"] != before["top"]
+    announced = (said["top"] >= 0) & (said["top"] != before["top"])  # below 0: not known
     return Claims(
         method=method,
         n_predictions=len(before),

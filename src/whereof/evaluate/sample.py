@@ -21,6 +21,7 @@ from whereof.events import Foreseen, Without
 from whereof.explain import explain
 from whereof.explain.advice import default_method
 from whereof.explain.method import (
+    N_RIVALS,
     Aim,
     Context,
     Ranked,
@@ -255,9 +256,13 @@ class Sample:
         return found
 
     def firsts(self, method: str, most: int) -> Sequence[Ranked]:
-        """The first fact of a method, for the first `most` predictions; computed once."""
+        """The first fact of a method, for the first `most` predictions; computed once.
+
+        Rivals are followed as for one prediction, so that the standings have the same top answers.
+        """
         if (method, most) not in self._firsts:
-            self._firsts[method, most] = [*self._found(range(len(self))[:most], method, 1)]
+            found = self._found(range(len(self))[:most], method, 1, rivals=N_RIVALS)
+            self._firsts[method, most] = [*found]
         return self._firsts[method, most]
 
     def _first_seconds(self, variant: MethodVariant, seconds: float) -> float:
@@ -287,7 +292,7 @@ class Sample:
         return [found.chosen for found in self._found(numbers, method, top)]
 
     def _found(
-        self, numbers: Sequence[int], method: str, top: int | str | None
+        self, numbers: Sequence[int], method: str, top: int | str | None, rivals: int | None = None
     ) -> Iterator[Ranked]:
         """Explanations; empty for predictions without facts that the method considers."""
         variant, trained = find_variant(method), self.case_of(method).trained
@@ -295,7 +300,7 @@ class Sample:
             mine = self._measured(variant)
             yield from (_strongest(mine[number], top) for number in numbers)
             return
-        options = self._explain_options(variant, top)
+        options = replace(self._explain_options(variant, top), rivals=rivals)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
         answers = explain.rank_many(trained, listed, options, self.threads)
         for number, found in zip(numbers, answers, strict=True):
