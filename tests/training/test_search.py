@@ -135,15 +135,15 @@ def test_without_validation_facts_nothing_is_searched(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rated", [False, True])
-def test_recommenders_search_for_l2(tmp_path: Path, rated: bool) -> None:
+def test_recommenders_search_for_l2_only_with_adagrad(tmp_path: Path, rated: bool) -> None:
     lines = [f"u{u}\ti{i}\t{1 + (u + i) % 5}\n" for u in range(20) for i in range(12)]
     (tmp_path / "data.tsv").write_text("".join(lines))
     columns = {"rating": "3"} if rated else {}
-    run = whereof.train(
-        tmp_path / "data.tsv", out=tmp_path / "run", columns="1,2", valid_fraction=0.2,
-        dim=2, epochs=2, **columns,
-    )  # fmt: skip
-    search = run.manifest.search
+    settings = {"columns": "1,2", "valid_fraction": 0.2, "dim": 2, "epochs": 2} | columns
+    data, default, adagrad = (tmp_path / name for name in ("data.tsv", "default", "adagrad"))
+    run = whereof.train(data, out=default, **settings)
+    assert (run.manifest.search is None) is rated  # trained with sgd
+    search = whereof.train(data, out=adagrad, optimizer="adagrad", **settings).manifest.search
     assert search is not None
-    assert set(search["chosen"]) == {"l2", "rate"} | (set() if rated else {"accumulator"})
+    assert set(search["chosen"]) == {"l2", "rate", "accumulator"}
     assert search["metric"] == ("rmse" if rated else "ndcg@10")

@@ -63,7 +63,7 @@ def train(
         `paper` for the settings of the paper; explicit settings override it.
     search
         Whether to search for the settings that are not given, by short trainings on part of the
-        data. Needs validation facts; a preset is never changed.
+        data. Needs validation facts and the optimizer adagrad; a preset is never changed.
     events
         Receives progress, and may stop training.
     **settings

@@ -85,9 +85,8 @@ def _with(problem: Problem, **changes: Any) -> Problem:
 
 def _problem_of_part(part: Dataset, problem: Problem) -> Problem:
     """The problem on a part of the data: no trace, sums from 0, and no more negatives than fit."""
-    config = problem.config.replace(trace=False, trace_precision=None, keep_checkpoints=0)
-    if config.optimizer == "adagrad":
-        config = config.replace(accumulator=0.0)
+    off = {"trace": False, "trace_precision": None, "keep_checkpoints": 0}
+    config = problem.config.replace(**off, accumulator=0.0)
     if isinstance(config.negatives, int) and not config.rated:
         sides = (part.objects, part.subjects)[: problem.n_directions]
         config = config.replace(negatives=min(config.negatives, *(len(it) - 1 for it in sides)))
@@ -148,7 +147,13 @@ class SearchResult:
 
 
 def searchable(config: TrainConfig, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The settings that a search may change: none that was given, and none that has no effect."""
+    """The settings that a search may change: none that was given, and none that has no effect.
+
+    None without Adagrad: steps of a fixed rate are far from their end after the few epochs of a
+    trial, and weaker penalties look better than they are.
+    """
+    if config.optimizer != "adagrad":
+        return ()
     return tuple(name for name in _FACTORS if name not in given and getattr(config, name))
 
 
@@ -207,8 +212,7 @@ class Searcher:
     def _measure(self, config: TrainConfig) -> Validation | None:
         """The best validation of a training that stops when it gets worse; None if it diverges."""
         changes = {name: getattr(config, name) for name in _FACTORS}
-        if config.accumulator is not None:
-            changes["accumulator"] = self.scale * config.accumulator
+        changes["accumulator"] = self.scale * changes["accumulator"]
         problem = _with(self.problem, **changes)
         trainer, best = self.make_trainer(problem, None), None
         for start in range(0, min(config.epochs, _EPOCHS), _EVERY):
