@@ -38,7 +38,7 @@ _CAUSES = {
     "negatives": "the steps of their negatives",
     "drift": "momentum from earlier steps",
     "projection": "the norm constraint",
-    "remainder": "what the trace credits at another time",
+    "remainder": "what the trace credits at another time, or later steps undid",
 }
 """Parts of the parameters' change in training."""
 

@@ -377,8 +377,9 @@ def _orders_table(found: Evaluation, pairs: Sequence[tuple[str, Order]]) -> Tabl
         whole = 1.0 if found.rated else each.original  # drops are shares of the probability before
         drops = (drop / whole if whole else None for drop in (each.first_drop, each.best_drop))
         rows.append((each.name, method, each.n_adjacent, each.rho, *drops, each.best_rank))
+    share = "" if found.rated else ", as a share of the probability with all facts"
     note = (
         f"first, best: the fall of the {found.quantity} without the fact that the method ranks "
-        "first, and without the fact whose removal lowers it most."
+        f"first, and without the fact whose removal lowers it most{share}."
     )
     return Table("leave-one-out-predictions", "By prediction", columns, rows, note, most=40)
