@@ -75,9 +75,10 @@ def test_the_table_says_what_was_predicted_and_what_happened(run: str) -> None:
     assert lines[1] == verdict_words(verdict)
     at = lines.index("Without these 4 facts together")
     assert lines[at + 1].split() == ["probability", "rank", "top", "answer"]
-    for line, name in zip(lines[at + 2 :], ("before", "predicted", "actual"), strict=False):
-        stand, cells = found[name], line.replace(" (estimate)", "").split()
-        assert cells == [name, cells[1], str(stand["rank"]), stand["top_answer"]]
+    titles = {"before": "before", "predicted": "estimated", "actual": "actual"}
+    for line, (name, title) in zip(lines[at + 2 :], titles.items(), strict=False):
+        stand, cells = found[name], line.split()
+        assert cells == [title, cells[1], str(stand["rank"]), stand["top_answer"]]
         assert float(cells[1].rstrip("%")) == pytest.approx(100 * stand["probability"], abs=0.051)
     facts = lines[lines.index("The facts, by rollback") + 2 :][:4]
     assert [int(line.split()[0]) for line in facts] == found["removed"]
@@ -88,8 +89,8 @@ def test_each_fact_has_a_row(run: str) -> None:
     found = document(run, *EGYPT, "--top", "3", "--each")
     lines = invoke("verify", run, *EGYPT, "--top", "3", "--each").stdout.splitlines()
     at = lines.index("Without each of them alone")
-    head = lines[at + 1].replace("predicted (estimate)", "predicted").split()
-    assert head[:7] == [*("fact", "subject", "relation", "object", "predicted", "actual", "rank")]
+    head = lines[at + 1].split()
+    assert head[:7] == [*("fact", "subject", "relation", "object", "estimated", "actual", "rank")]
     top = found["before"]["top_answer"]
     for line, each in zip(lines[at + 2 :], found["each"], strict=False):
         assert int(line.split()[0]) == each["fact_id"]

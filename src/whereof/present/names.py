@@ -148,11 +148,11 @@ def removal_table(
     n_removed: int, before: Standing, predicted: Standing | None, actual: Standing
 ) -> Table:
     """The prediction before and after facts are removed, as estimated and as retrained."""
-    every = {"before": before, "predicted (estimate)": predicted, "actual": actual}
+    every = {"before": before, "estimated": predicted, "actual": actual}
     known = {name: each for name, each in every.items() if each is not None}
     note = (
-        "before: retrained with all facts, the control. predicted: an estimate, made without "
-        "retraining. actual: retrained without the facts."
+        "before: retrained with all facts, the control. estimated: without retraining. "
+        "actual: retrained without the facts."
     )
     return standings_table("", f"Without {these_facts(n_removed)}", known, note=note)
 

@@ -103,7 +103,7 @@ def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
         return
     predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
     tops = [names.top_cell(fact.actual, before) for fact in each]
-    yield Column("predicted", "predicted (estimate)", unit), predicted
+    yield Column("predicted", "estimated", unit), predicted
     yield Column("actual", "actual", unit), [fact.actual.value for fact in each]
     yield Column("rank", "rank", "count"), [fact.actual.rank for fact in each]
     yield Column("top_answer", "new top answer"), [top if top.tone else None for top in tops]
