@@ -65,6 +65,10 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
+def test_the_command_that_measures_reliability_names_the_run(run: str) -> None:
+    assert f"`whereof evaluate {run} --protocols steadiness`" in "\n".join(shown(run, *EGYPT))
+
+
 def test_json_is_what_the_library_says(run: str) -> None:
     found = document(run, *EGYPT)
     expected = library.Run.open(run).explain(*EGYPT).to_dict()

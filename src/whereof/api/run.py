@@ -215,8 +215,8 @@ class Run(ArrayRun):
 
         `names` are subject, relation and object; two-way runs have no relation. None or "_" means
         the top new answer. `options` are fields of `whereof.ExplainOptions`, such as method, top,
-        of, opposing and without; top=None lists every adjacent fact. Methods that retrain also
-        take fields of `whereof.EngineOptions`, and so does `seeds`.
+        of, opposing and without; top=None lists every fact that the method rates. Methods that
+        retrain also take fields of `whereof.EngineOptions`, and so does `seeds`.
         """
         from whereof.explain.advice import advise
         from whereof.explain.explain import explain

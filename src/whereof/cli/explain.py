@@ -45,7 +45,7 @@ class _BulkOptions(Settings):
 @_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))
 @_options.run_argument
 @click.argument("prediction", nargs=-1)
-@_options.flag("--everything", help="List every adjacent fact, supporting or not.")
+@_options.flag("--everything", help="List every fact that the method rates, supporting or not.")
 @_options.flag("--csv", "as_csv", help="Print the facts as CSV and nothing else.")
 @_options.file_option("--html", help="Also write an HTML page with the graph.")
 @_options.file_option("--svg", help="Also write the graph alone.")
@@ -59,12 +59,13 @@ def command(
     file. _ means the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
     trained with --inverse. An entity named _ is typed '\_'.
 
-    Each fact has an influence. With rollback, this is the change of the probability, and the
-    table shows the probability without the fact; other methods have their own scale. Facts
-    that support the prediction come first; --opposing lists the others. --method retrain is
-    exact: it retrains the model without each adjacent fact, and first says how long this takes.
-    --method verified retrains only without the strongest facts of several methods, as many as
-    --budget allows, and shows predicted and actual influences.
+    Each fact has an influence. With rollback and unrolled, this is the estimated change of the
+    probability, and the table shows the estimated probability without the fact. Other methods
+    that do not retrain have their own scale. rollback ranks adjacent facts, unrolled all facts.
+    Facts that support the prediction come first; --opposing lists the others. --method retrain
+    is exact: it retrains the model without each adjacent fact, and first says how long this
+    takes. --method verified retrains only without the strongest facts of several methods, as
+    many as --budget allows, and shows estimated and actual influences.
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, separated
@@ -82,7 +83,7 @@ def command(
     _check(prediction, bulk, method, options)
     if options["everything"]:
         if "top" in settings:
-            raise WhereofError("--everything lists every adjacent fact; leave out --top")
+            raise WhereofError("--everything lists every fact; leave out --top")
         settings["top"] = None
     if "candidates" in settings:
         settings["candidates"] = _candidates(settings["candidates"])
@@ -90,7 +91,7 @@ def command(
         retrains = "retraining" in method.needs or "seeds" in settings
         given = engine if retrains else {}
         ask = partial(run.explain, *prediction, events=events, **settings, **given)
-        return _explain_one(ask, ExplainOptions(**settings), options)
+        return _explain_one(ask, ExplainOptions(**settings), options, str(run.path))
     written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
     return written, partial(click.echo, _report(bulk["predictions"], written))
 
@@ -146,7 +147,7 @@ def _candidates(wanted: str | list[str]) -> str | list[str]:
 
 
 def _explain_one(
-    explain: Callable[..., Any], options: ExplainOptions, files: dict[str, Any]
+    explain: Callable[..., Any], options: ExplainOptions, files: dict[str, Any], run: str
 ) -> _options.Result:
     from whereof.explain.method import get_method
     from whereof.present.explanation import explanation_page, show_explanation
@@ -174,7 +175,7 @@ def _explain_one(
     shown = explanation if options.graph else replace(explanation, graph=None)
     if files["as_csv"]:
         return shown, lambda: click.echo(facts_csv(shown), nl=False)
-    return shown, partial(show_explanation, console(), shown, options)
+    return shown, partial(show_explanation, console(), shown, options, run)
 
 
 def _report(source: str, written: Any) -> str:

@@ -112,7 +112,7 @@ class SeedAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Joint(Standing):
-    """The standing of the prediction after several facts are rolled back together."""
+    """The standing of the prediction after several facts are removed together, as estimated."""
 
     fact_ids: tuple[int, ...]
     influence: float

@@ -30,13 +30,16 @@ _LETTERS = {"subject": "s", "relation": "r", "object": "o", "rival": "i"}
 _AXES = {"probability": "probability, in percentage points", "log_ratio": "the log of the ratio"}
 
 
-def show_explanation(out: Console, explanation: Explanation, options: ExplainOptions) -> None:
-    """Print a heading, the facts, and what else was asked for."""
+def show_explanation(
+    out: Console, explanation: Explanation, options: ExplainOptions, run: str | None = None
+) -> None:
+    """Print a heading, the facts, and what else was asked for; run: its folder, for commands."""
     show(out, *_heading(explanation))
     if explanation.facts:
         ids = (room(out) or 100) >= 100  # a narrow terminal has no room for them
         facts = facts_table(explanation, page=False, ids=ids)
-        show(out, heading(_list_title(explanation, options)), facts, *_below(explanation, options))
+        below = _below(explanation, options, run)
+        show(out, heading(_list_title(explanation, options)), facts, *below)
     else:
         verb, remedy = "supports", "see those against it with --opposing"
         if options.opposing:
@@ -208,7 +211,7 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Table]:
-    """Facts rolled back together, below the prediction with all facts."""
+    """The prediction without several facts together, below the prediction with all facts."""
     tables: dict[str, dict[str, Joint]] = {}
     if explanation.without is not None:
         title = f"Without {names.these_facts(len(explanation.without.fact_ids))}"
@@ -222,7 +225,7 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
         Column("sum_of_single", "sum of single estimates", points),
     ]
     unit = "percent" if page else "probability"
-    note = "An estimate: the facts of a row are rolled back together, not retrained."
+    note = "An estimate for the facts of a row together, not confirmed by retraining."
     remover = replace(
         explanation, method=able_method("groups", explanation.method).name, estimate=True
     )
@@ -299,15 +302,15 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
             f"{len(facts)} facts are between {' and '.join(ends)} (ids "
             f"{', '.join(map(str, group.fact_ids))}): estimated influence "
             f"{units.show(together, 'influence')} together, at most "
-            f"{units.show(alone, 'influence')} alone. Each may hide what the others do; "
-            "`whereof smallest` checks this by retraining."
+            f"{units.show(alone, 'influence')} alone. Each may stand in for the others, so that "
+            "none matters alone; `whereof smallest` checks this by retraining."
         )
 
 
-def _reliability_texts(explanation: Explanation) -> list[str]:
+def _reliability_texts(explanation: Explanation, run: str | None = None) -> list[str]:
     if not explanation.estimate or explanation.reliability is None:
         return []
-    return explanation.reliability.sentences(method=explanation.method)
+    return explanation.reliability.sentences(run, explanation.method)
 
 
 def costs_text(explanation: Explanation) -> str:
@@ -333,7 +336,7 @@ def confirmation_text(explanation: Explanation) -> str:
     return "measured by retraining"
 
 
-def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
+def _below(explanation: Explanation, options: ExplainOptions, run: str | None) -> Iterator[str]:
     facts = explanation.facts
     shared = {part for fact in facts for part in fact.parts}
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
@@ -347,7 +350,7 @@ def _below(explanation: Explanation, options: ExplainOptions) -> Iterator[str]:
     yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
-    yield from _reliability_texts(explanation)
+    yield from _reliability_texts(explanation, run)
     if explanation.costs:
         yield costs_text(explanation)
     yield from groups_text(explanation)
