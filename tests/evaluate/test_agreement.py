@@ -17,7 +17,7 @@ QUERY = ("egypt", "embassy", "usa")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
-    return train(tmp_path_factory.mktemp("seeds") / "run")
+    return train(tmp_path_factory.mktemp("agreement") / "run")
 
 
 def by_hand(run: whereof.Run, tmp_path: Path, **options: object) -> list[dict[int, float]]:
