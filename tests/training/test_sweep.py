@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from training.helpers import N_FACTS, make_problem, make_trainer
 from whereof.models import MODELS
+from whereof.training._sweep_kernels import _reach
 from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep
 from whereof.training.tables import Ledgers
@@ -170,3 +171,11 @@ def test_removing_an_update_moves_the_count_and_the_drift(optimizer: str) -> Non
         true = outputs(adjoint, Trainer(weighted, ledgers=Ledgers.NONE))
         true -= outputs(adjoint, Trainer(weighted, weights=without, ledgers=Ledgers.NONE))
         assert np.abs(found[:, fact] - true).max() <= close * np.abs(true).max()
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-18, 1e-20, 1e-22, 1e-40, 0.0])
+def test_changes_whose_squares_vanish(size: float) -> None:
+    vector, change = np.ones(64, np.float32), np.full(64, size, np.float32)
+    reach = _reach(vector, change)
+    assert 0 < reach < np.inf
+    assert (reach * change <= 1.001 * vector).all()

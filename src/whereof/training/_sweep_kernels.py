@@ -37,6 +37,9 @@ from whereof.training.optimizers import (
 )
 from whereof.training.step import draw_candidates, gather
 
+_FAR = 1e15
+"""The longest distance of a central difference, in lengths of a change."""
+
 
 class Slots(NamedTuple):
     """The distinct rows of one table that an update touches, numbered from 0: their slots."""
@@ -627,7 +630,7 @@ def _add_curvature(model, f, work, at, adjoint):
 @inlined
 def _turn_query(model, f, p, at):
     """Fill dq with the change of the query along `pull`, by a central difference."""
-    reach = _spread(f, p, at, at.q.dtype.type(1e30))
+    reach = _spread(f, p, at, at.q.dtype.type(_FAR))
     model[0](at.s[0], at.r[0], at.q[0])
     model[0](at.s[1], at.r[1], at.q[1])
     at.dq[p] = 0
@@ -661,9 +664,14 @@ def _spread(f, p, at, most):
 
 @kernel
 def _reach(vector, change):
-    """How often the change fits into the vector."""
-    size, most = norm(vector[: change.shape[0]]), norm(change)
-    return size / most if most > 0 and size > 0 else vector.dtype.type(1e30)
+    """How often the change fits into the vector, at most `_FAR` times.
+
+    The square of a smaller change may be too small for a number, and dividing by it gives infinity.
+    """
+    real = vector.dtype.type
+    size = norm(vector[: change.shape[0]])
+    near = norm(change) > size / real(_FAR)
+    return size / norm(change) if near and size > 0 else real(_FAR)
 
 
 @kernel

@@ -5,7 +5,7 @@
 #define COMMON (3 * QUERY_ROW + OWN + 2 * MOST_ROW)
 #define PAIR (ROW + RELATION_ROW)  // numbers of a fact's subject and relation
 #define FOR_PAIR(k, which, place) FOR_OWN(k, which, place) if (which < 2)
-#define FAR ((real)1e30)
+#define FAR ((real)1e15)
 
 // What all predictions share at a step.
 typedef struct {
@@ -270,9 +270,10 @@ DEVICE void take_pair_back(
   }
 }
 
-// How often a change fits into a vector, from their sums of squares.
+// How often a change fits into a vector, from their sums of squares; at most FAR times.
 DEVICE real reach_of(real squares, real changes) {
-  return squares > 0 && changes > 0 ? sqrt(squares) / sqrt(changes) : FAR;
+  real size = sqrt(squares), change = sqrt(changes);
+  return size > 0 && change > size / FAR ? size / change : FAR;
 }
 
 DEVICE real pair_reach(const real *const *before, Back at) {
