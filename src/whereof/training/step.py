@@ -12,6 +12,7 @@ from whereof.models.match import (
     add_query_gradient,
     add_query_gradients,
     add_row_gradient,
+    match,
     prefetch_ahead,
     score_rows,
 )
@@ -51,6 +52,10 @@ def run_steps(model, work, block, trace, clock, span):
                 continue
             if work.log.size.shape[0] > 0:
                 _log_rows(n_live, direction, work, block, first, clock[0][0])
+            for f in range(n_live if work.slopes.shape[0] > 0 else 0):
+                fact = scratch.fact_ids[f]
+                slope = _unlearnt_slope(model, f, direction, work, block, trace[fact])
+                work.slopes[fact, direction] = slope
             rate = block.rates[first // rule.batch_size * rule.n_directions + direction]
             update(model, n_live, direction, work, block, clock, rate)
             for f in range(n_live if trace.shape[0] > 0 else 0):
@@ -93,6 +98,43 @@ def _log_row(table, row, place, rows, times):
         times[place, 0] = table.touched[row]
         for i in range(N_TAILS):
             times[place, 1 + i] = table.tails[row, i]
+
+
+@inlined
+def _unlearnt_slope(model, f, direction, work, block, trace):
+    """d loss / d score of the object, at the fact's rows minus its trace."""
+    rule, scratch, entities, relations = work.rule, work.scratch, work.entities, work.relations
+    s, r, o = scratch.facts[f]
+    rows, width, q = entities.table.state, rule.entity_width, scratch.query[f]
+    across = width + rule.relation_width
+    starts = (across, 0) if direction else (0, across)
+    subject, target = scratch.own[:width], scratch.share[:width]
+    relation = scratch.rest[: rule.relation_width]
+    _minus(rows[s], trace[0 if s == o else starts[0] :], entities.table.retained[s], subject)
+    _minus(rows[o], trace[0 if s == o else starts[1] :], entities.table.retained[o], target)
+    start = width + direction * across
+    _minus(relations.table.state[r], trace[start:], relations.table.retained[r], relation)
+    candidates = draw_candidates(f, direction, work.draw, block, scratch)
+    scores = scratch.scores[: candidates.shape[0]]
+    model[0](subject, relation, q)
+    score_rows(rule.match, q, rows, candidates, width, scores)
+    scores[0] = match(rule.match, q, target, width)
+    for j in range(1, scores.shape[0]):
+        if candidates[j] == s:
+            scores[j] = match(rule.match, q, subject, width)
+    if rule.loss == SOFTMAX:
+        softmax_loss(scores)
+    elif rule.loss == SQUARED:
+        squared_loss(scores, work.targets[scratch.fact_ids[f]])
+    else:
+        sigmoid_loss(scores)
+    return scores[0]
+
+
+@kernel
+def _minus(row, trace, retained, out):
+    for k in range(out.shape[0]):
+        out[k] = row[k] - trace[k] * retained[k]
 
 
 @inlined

@@ -130,8 +130,10 @@ class Work(NamedTuple):
     weights: Any  # (n_facts,), or empty if all are 1
     targets: Any  # (n_facts,) targets of the squared loss; else empty
     log: Log
+    slopes: Any  # (n_facts, n_directions) to be measured, see `leverage`; or empty
 
 
+_NONE = np.zeros((0, 0), np.float32)
 _Scratch = namedtuple(
     "_Scratch",
     "facts fact_ids weights bent query candidates scores d_query spread mean credits undone "
@@ -173,7 +175,7 @@ def allocate_work(problem: "Problem", tables: tuple[RowTable, RowTable], weights
     )
     targets = np.asarray(problem.targets if problem.config.rated else (), dtype)
     facts, log = problem.facts, allocate_log(problem, tables, 0)
-    return Work(entities, relations, rule, draw, scratch, facts, weights, targets, log)
+    return Work(entities, relations, rule, draw, scratch, facts, weights, targets, log, _NONE)
 
 
 def allocate_log(problem: "Problem", tables: tuple[RowTable, RowTable], n_facts: int) -> Log:
