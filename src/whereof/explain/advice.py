@@ -14,8 +14,8 @@ from whereof.run.reliability import Reliability
 from whereof.training.problem import Problem
 
 _TRUSTED = ("close", "exact")
-_QUICK = 3e8
-"""Numbers that a training computes if a sweep through it takes only seconds."""
+_QUICK, _STEP = 3e8, 750
+"""Numbers that a training computes if a sweep takes only seconds; each step counts for some."""
 
 
 def advise(
@@ -53,7 +53,8 @@ def default_method(trained: Trained) -> str:
     """
     if trained.n_trained is not None and trained.config.steady:
         problem = Problem.of(trained.dataset, trained.config)
-        if problem.fact_cost * trained.n_trained <= _QUICK:
+        cost = problem.fact_cost + _STEP * problem.n_directions
+        if cost * trained.n_trained <= _QUICK:
             sweeping = (each for each in map(get_method, names(METHODS)) if each.is_linear)
             return next((each.name for each in sweeping), ExplainOptions.method)
     return ExplainOptions.method
