@@ -68,10 +68,12 @@ def _compare(run: whereof.Run, options: argparse.Namespace) -> Report:
         (run.dataset.entities.name(s), run.dataset.relations.name(r), None) for s, r in queries
     ]
     for warm in names[:3]:
-        run.explain(*warm, top=TOP)
+        run.explain(*warm, method="rollback", top=TOP)
     fast, exhaustive, loop, n_adjacent = [], [], [], []
     for number, asked in enumerate(names):
-        took, explanation = _timed(lambda asked=asked: run.explain(*asked, top=TOP))
+        took, explanation = _timed(
+            lambda asked=asked: run.explain(*asked, method="rollback", top=TOP)
+        )
         fast.append(took)
         n_adjacent.append(explanation.n_adjacent)
         ours = [fact.fact_id for fact in explanation.facts]

@@ -77,6 +77,9 @@ def test_claims_of_unrolled_are_those_of_single_explanations(tmp_path: Path) -> 
     with sampled(run) as sample:
         found = reliability.measure_claims([sample], "unrolled", len(sample))
         asked = [names_of(run, prediction) for prediction in sample.predictions]
+        screened = reliability.measure_claims([sample], "unrolled:sweep-epochs=1", 2)
+    assert screened is not None
+    assert (screened.method, screened.n_predictions) == ("unrolled:sweep-epochs=1", 2)
     firsts = [run.explain(*names, top=1, method="unrolled").facts[0] for names in asked]
     assert found is not None
     assert found.n_announced == sum(bool(first.top_answer_changes) for first in firsts)

@@ -14,6 +14,7 @@ from explain.helpers import random_run
 from whereof.explain.advice import default_method, trust_of
 from whereof.explain.method import get_method
 from whereof.run.reliability import Claims, Linearity, Reliability
+from whereof.training.problem import Problem
 
 QUERY = ("egypt", "embassy", "usa")
 STEADY, UNSTEADY = Linearity(9, 0.99, 0.99, 1.0, 0.0), Linearity(9, 0.5, 0.5, 1.0, 0.0)
@@ -119,10 +120,20 @@ def test_small_steady_runs_are_swept_by_default(
     (found,) = run.explain_many([QUERY])
     assert found.method == method
     assert run.explain(*QUERY, candidates="seen").method == "rollback"
+    assert run.explain(*QUERY, exhaustive=True).method == "rollback"
 
 
 def test_a_sweep_that_takes_long_is_no_default(tmp_path: Path) -> None:
     run = train(tmp_path / "run", epochs=1, optimizer="sgd")
-    much = replace(run._trained, n_trained=10**9)
-    assert default_method(much) == "rollback"
-    assert default_method(replace(much, n_trained=None)) == "rollback"
+    cost = Problem.of(run.dataset, run.config).fact_cost + 750
+    most = 300_000_000 // cost
+    for n_trained, method in ((most, "unrolled"), (most + 1, "rollback"), (None, "rollback")):
+        assert default_method(replace(run._trained, n_trained=n_trained)) == method
+
+
+def test_options_of_a_sweep_require_its_method(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", epochs=1, optimizer="sgd")
+    assert command("explain", str(run.path), *QUERY, "--rivals", "2").returncode == 0
+    done = command("explain", str(run.path), *QUERY, "--candidates", "seen", "--rivals", "2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--rivals requires --method unrolled" in done.stderr

@@ -65,19 +65,24 @@ class Run(ArrayRun):
 
     @cached_property
     def default_method(self) -> str:
-        """The method of `explain` and `verify` unless you name one.
+        """The method of `explain`, `explain_many`, `explain_file` and `verify` unless you name one.
 
-        unrolled if the run was trained steadily and is so small that it takes seconds; else
+        unrolled if the run was trained steadily and is so small that a sweep takes seconds; else
         rollback.
         """
         from whereof.explain.advice import default_method
 
         return default_method(self._trained)
 
-    def _with_method(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options with a method; only rollback can rank among some of the candidates."""
-        default = ExplainOptions.method if options.get("candidates") else self.default_method
-        return {"method": default, **options}
+    def with_method(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with a method: the default one if none is named.
+
+        It is rollback for options that unrolled does not know: candidates and exhaustive.
+        """
+        if "method" in options:
+            return {**options}
+        plain = options.get("candidates") or options.get("exhaustive")
+        return {"method": ExplainOptions.method if plain else self.default_method, **options}
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
         """The trained model whose removals are scored on a device: cpu or cuda."""
@@ -225,7 +230,7 @@ class Run(ArrayRun):
         def advised(found: "Explanation") -> "Explanation":
             return advise(found, self._trained, self.reliability, self.retraining_seconds)
 
-        given = self._with_method(options)
+        given = self.with_method(options)
         method = str(given["method"])
         known = method in registry.names(registry.METHODS)
         retrains = known and "retraining" in get_method(method).needs
@@ -260,7 +265,7 @@ class Run(ArrayRun):
         """
         from whereof.explain.explain import explain_many
 
-        chosen = ExplainOptions.from_dict(self._with_method(options))
+        chosen = ExplainOptions.from_dict(self.with_method(options))
         trained = self._trained_on(device, chosen.method)
         return explain_many(trained, prediction.list_predictions(predictions), chosen, threads)
 
@@ -292,7 +297,7 @@ class Run(ArrayRun):
         from whereof.explain.explain import explain_many
         from whereof.present.files import write_explanations
 
-        chosen = ExplainOptions.from_dict(self._with_method(options))
+        chosen = ExplainOptions.from_dict(self.with_method(options))
         trained = self._trained_on(device, chosen.method)
         found = prediction.find_predictions(trained, predictions, split, limit, chosen.asks)
         explain = partial(explain_many, trained, options=chosen, threads=threads, events=events)
@@ -383,7 +388,7 @@ class Run(ArrayRun):
         if Path(out).suffix == ".md":
             files.write_text(Path(out), report_markdown(self.about, found, made), force=force)
             return Path(out)
-        if examples and self.trace is None:
+        if examples and self.trace is None and self.default_method == ExplainOptions.method:
             notes.append("no predictions are explained here: the run was trained without a trace")
             examples = 0
         page = report_page(self.about, found, [*self._examples(examples)], notes, made)
@@ -421,7 +426,7 @@ class Run(ArrayRun):
         from whereof.api.runs import open_cases
         from whereof.retrain.verify import verify
 
-        given = self._with_method(options)
+        given = self.with_method(options)
         if given.get("facts") is not None and "top" in given:
             raise WhereofError("facts already names the facts to remove; leave out top")
         engine, chosen = EngineOptions.take(given), VerifyOptions.from_dict(given)

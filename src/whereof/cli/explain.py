@@ -79,7 +79,8 @@ def command(
     bulk, engine, settings = (
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
-    method = get_method(settings.get("method", run.default_method))
+    settings = run.with_method(settings)
+    method = get_method(settings["method"])
     _check(prediction, bulk, method, options)
     if options["everything"]:
         if "top" in settings:

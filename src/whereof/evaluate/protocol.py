@@ -36,8 +36,8 @@ class SampleSize(NamedTuple):
     n_facts: int
     n_adjacent: int
     """Distinct facts that are adjacent to some prediction."""
-    method: str = ExplainOptions.method
-    """The run's default method."""
+    default_method: str = ExplainOptions.method
+    """Of the run."""
 
 
 class Retrainings(NamedTuple):

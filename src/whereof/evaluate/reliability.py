@@ -8,7 +8,8 @@ from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import pearson, spearman
-from whereof.explain.method import Ranked, get_method
+from whereof.evaluate.variant import find_variant
+from whereof.explain.method import Ranked
 from whereof.predict.scored import Standings
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
@@ -38,10 +39,10 @@ def measure(case: Case, n: int) -> Reliability:
     split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
     asked = EvaluateOptions(predictions="top", split=split, limit=_MOST_PREDICTIONS)
     sample = pick(case, asked)
-    jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, sample.method, n)]
+    jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, sample.default_method, n)]
     sample.ask(jobs)  # all in one go
     linearity = measure_linearity([sample], n, asked.seed)
-    claims = measure_claims([sample], sample.method, n)
+    claims = measure_claims([sample], sample.default_method, n)
     return Reliability().updated(linearity, [claims] if claims else [])
 
 
@@ -118,11 +119,11 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
 
 def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
     """The first fact of predictions by a method; none if it says nothing about removal here."""
-    chosen = get_method(method)
+    chosen = find_variant(method).method
     if "standings" not in chosen.can or chosen.retrains:
         return ()
     try:
-        chosen.check(sample.case.trained)
+        chosen.check(sample.case_of(method).trained)
     except WhereofError:  # the run lacks what the method needs
         return ()
     return sample.firsts(method, most)

@@ -115,7 +115,7 @@ class Sample:
         removed = np.zeros(self.n_facts, bool)
         for number in range(len(self)):
             removed[self.adjacent(number)] = True
-        return SampleSize(len(self), self.n_facts, int(removed.sum()), self.method)
+        return SampleSize(len(self), self.n_facts, int(removed.sum()), self.default_method)
 
     def adjacent(self, number: int) -> FactIds:
         """The facts that share an entity or the relation with a prediction, ascending."""
@@ -138,8 +138,8 @@ class Sample:
         return case.retrainer.ask(case.predictions(self.predictions), jobs)
 
     @cached_property
-    def method(self) -> str:
-        """The run's default method."""
+    def default_method(self) -> str:
+        """Of the run."""
         return default_method(self.case.trained)
 
     def removable(self, options: EvaluateOptions) -> list[FactIds]:

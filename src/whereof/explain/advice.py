@@ -15,7 +15,8 @@ from whereof.training.problem import Problem
 
 _TRUSTED = ("close", "exact")
 _QUICK, _STEP = 3e8, 750
-"""Numbers that a training computes if a sweep takes only seconds; each step counts for some."""
+"""The largest cost of a training through which a sweep takes seconds, in numbers that it computes;
+and the fixed cost of a step, in the same unit."""
 
 
 def advise(
@@ -47,7 +48,7 @@ def advise(
 
 
 def default_method(trained: Trained) -> str:
-    """The method for predictions of a run, unless one is asked for: true if that takes seconds.
+    """The method for predictions of a run unless one is named: unrolled for small, steady runs.
 
     It depends on the run alone, not on the machine.
     """

@@ -177,6 +177,8 @@ class Method:
     """Whether it ranks all facts, not only adjacent ones."""
     nominates: bool = True
     """Whether `verified` retrains its strongest facts. False if it is slow, or finds no others."""
+    version: int = 1
+    """Raise it whenever what it prepares changes: what a run has stored is prepared again."""
     prepares: str | None = None
     """Whether `prepare` has work to do: once a `run`, or for each of the `predictions`."""
 
@@ -293,7 +295,7 @@ def prepare(
         found = method.prepare(trained, wanted, listener, context)
         return [{name: array[i] for name, array in found.items()} for i in range(len(wanted))]
 
-    how = (context.aim, context.rivals, context.sweep_epochs)
+    how = (context.aim, context.rivals, context.sweep_epochs, trained.on_card, method.version)
     digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in distinct)
     keys = [f"{method.name}-{digest}" for digest in digests]
     return dict(zip(distinct, trained.store.get_many(keys, make), strict=True))

@@ -36,7 +36,7 @@ class ExplainOptions(Settings):
 
     method: str = choice(
         "rollback",
-        "how to estimate influence  [default: unrolled if that takes seconds, else rollback]",
+        "how to estimate influence  [default: unrolled for small, steady runs, else rollback]",
         "Method",
         registry=METHODS,
     )

@@ -213,7 +213,9 @@ class Measuring:
                 "evaluation": evaluation.to_dict(),
                 "significance": self._significance(run, part, evaluation),
                 "examples": [
-                    run.explain(row.subject, row.relation, row.object, top=_EXAMPLE_FACTS)
+                    run.explain(
+                        row.subject, row.relation, row.object, method="rollback", top=_EXAMPLE_FACTS
+                    )
                     for row in fallen(evaluation.retrainings)
                 ],
                 "qualitative": qualitative,
@@ -258,7 +260,7 @@ def explain_examples(
     explained, missing = [], []
     for *names, paper in examples:
         try:
-            found = run.explain(*names, top=None)
+            found = run.explain(*names, method="rollback", top=None)
         except WhereofError as error:
             missing.append(str(error))
             continue

@@ -44,8 +44,7 @@ def show_explanation(
         verb, remedy = "supports", "see those against it with --opposing"
         if options.opposing:
             verb, remedy = "opposes", "leave out --opposing for those that support"
-        n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
-        show(out, f"no fact {verb} it, of {n_adjacent}; {remedy}")
+        show(out, f"no fact {verb} it, of {_ranked_text(explanation)}; {remedy}")
     show(out, *explanation.notes)
     if explanation.seeds is not None:
         show(out, agreement_text(explanation))
@@ -336,18 +335,23 @@ def confirmation_text(explanation: Explanation) -> str:
     return "measured by retraining"
 
 
+def _ranked_text(explanation: Explanation) -> str:
+    """The facts that the method ranks."""
+    if get_method(explanation.method).ranks_all and not explanation.without:
+        return f"all facts, {explanation.n_adjacent:,} of them adjacent"
+    return units.count(explanation.n_adjacent, "adjacent fact")
+
+
 def _below(explanation: Explanation, options: ExplainOptions, run: str | None) -> Iterator[str]:
     facts = explanation.facts
     shared = {part for fact in facts for part in fact.parts}
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
     if shared:
         yield f"in common with the prediction: {', '.join(letters)}"
-    n_adjacent = units.count(explanation.n_adjacent, "adjacent fact")
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
-    if get_method(explanation.method).ranks_all and not explanation.without:
-        of, n_adjacent = " of all", f"facts, {explanation.n_adjacent:,} of them adjacent"
-    yield f"{len(facts):,}{of} {n_adjacent}, in {took}; method {explanation.method}"
+    ranked = _ranked_text(explanation)
+    yield f"{len(facts):,}{of} {ranked}, in {took}; method {explanation.method}"
     yield f"The numbers are {confirmation_text(explanation)}."
     yield first_fact_text(explanation)
     yield from _reliability_texts(explanation, run)

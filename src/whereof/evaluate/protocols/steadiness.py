@@ -17,8 +17,7 @@ from whereof.evaluate.reliability import (
 )
 from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, measured, seeds_mean
-from whereof.evaluate.variant import draws_at_random
-from whereof.explain.method import get_method
+from whereof.evaluate.variant import draws_at_random, find_variant
 from whereof.retrain.engine import Job
 from whereof.run.reliability import Claims, Linearity
 from whereof.units import count, is_number, show
@@ -53,7 +52,7 @@ class SteadinessProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         n_removals = min(options.removals, size.n_facts)
         n_weighed, n_claims = (min(size.n_predictions, n) for n in (_MOST_WEIGHED, _MOST_CLAIMS))
-        n_claims *= len(_claimants([size.method, *options.methods]))
+        n_claims *= len(_claimants([size.default_method, *options.methods]))
         return Retrainings(n_claims + n_weighed, n_removals, 2 * n_weighed + 1)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
@@ -62,7 +61,7 @@ class SteadinessProtocol(Protocol):
             *linearity_jobs(sample, _MOST_WEIGHED, options.seed),
             *(
                 job
-                for method in _claimants([sample.method, *options.methods])
+                for method in _claimants([sample.default_method, *options.methods])
                 for job in claims_jobs(sample, method, _MOST_CLAIMS)
             ),
         ]
@@ -86,7 +85,7 @@ class SteadinessProtocol(Protocol):
         share = measured(changed, task.options.seed)[:2]
         found = Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))
         linearity = measure_linearity(task.seeds, _MOST_WEIGHED, task.options.seed)
-        methods = _claimants([task.seeds[0].method, *task.options.methods])
+        methods = _claimants([task.seeds[0].default_method, *task.options.methods])
         claims = [measure_claims(task.seeds, method, _MOST_CLAIMS) for method in methods]
         known = tuple(each for each in claims if each is not None)
         return {"steadiness": replace(found, linearity=linearity, claims=known)}
@@ -116,4 +115,4 @@ PROTOCOL = SteadinessProtocol()
 
 def _claimants(methods: Iterable[str]) -> list[str]:
     """Those that say what happens without a fact."""
-    return [name for name in dict.fromkeys(methods) if "standings" in get_method(name).can]
+    return [name for name in dict.fromkeys(methods) if "standings" in find_variant(name).method.can]

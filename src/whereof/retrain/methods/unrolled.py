@@ -42,6 +42,7 @@ class Unrolled(Method):
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
+    version = 2
     is_linear = True
 
     def trainings(self, n_facts: int) -> float:
@@ -253,7 +254,8 @@ def _slopes(
 
 _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
-    "unrolled can be far off; check them by retraining, or train with the default optimizer"
+    "unrolled can be far off; check them by retraining, or train with the default optimizer and "
+    "accumulator"
 )
 _DIFFERS = (
     "replaying the training gives other rows than the stored run, for example because the "
