@@ -185,18 +185,22 @@ BAD = {
     "huge rating": ("user,item,rating\na,x,1e39\n", {}, ":2: rating '1e39' is not a finite num"),
     "no rating": ("user,item,rating\na,x,\n", {}, ":2: rating '' is not a finite number"),
     "text weight": ("user,item,weight\na,x,4\nb,x,good\n", {}, ":3: weight 'good' is not a finite"),
-    "nan weight": ("user,item,weight\na,x,NaN\n", {}, "weight 'NaN' is not a finite number, 0"),
+    "nan weight": (
+        "user,item,weight\na,x,NaN\n",
+        {},
+        "weight 'NaN' is not a finite number that is 0",
+    ),
     "negative weight": (
         "user,item,weight\na,x,-1\n",
         {},
-        "'-1' is not a finite number, 0 or larger",
+        "'-1' is not a finite number that is 0 or larger",
     ),
     "huge weight": ("user,item,weight\na,x,1e999\n", {}, ":2: weight '1e999' is not a finite num"),
-    "no weight": ("user,item,weight\na,x,\n", {}, ":2: weight '' is not a finite number, 0"),
+    "no weight": ("user,item,weight\na,x,\n", {}, ":2: weight '' is not a finite number that is 0"),
     "name of a weight": (
         "a,b,share\n1,2,3\n",
         {"weight": "3"},
-        ":1: weight 'share' is not a finite number, 0 or larger; correct it, or say --header",
+        ":1: weight 'share' is not a finite number that is 0 or larger",
     ),
     "two weights": (
         "user,item,weight,Weight\n",

@@ -9,7 +9,7 @@ import pytest
 import whereof
 from whereof.evaluate.statistics import spearman
 from whereof.explain.explain import find_scored
-from whereof.explain.method import Aim, Context, Sets, get_method, prepare
+from whereof.explain.method import Aim, Context, Sets, get_method, prepare, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.present.explanation import explanation_page
 from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
@@ -124,6 +124,19 @@ def test_the_winner_comes_from_the_margins(run: whereof.Run) -> None:
     assert without["top"][1] == scored.target
     assert without["rank"].tolist()[1] == 1
     assert without["probability"][1] == pytest.approx(scored.probability)
+
+
+def test_the_rank_is_not_known_where_every_followed_rival_wins(run: whereof.Run) -> None:
+    scored, method = (
+        find_scored(run._trained, ("uk", "embassy", "usa"), ExplainOptions()),
+        "unrolled",
+    )
+    found = run.explain("uk", "embassy", "usa", method=method, top="all")
+    facts = Sets.of([np.array(sorted(fact.fact_id for fact in found.facts), np.int64)])
+    few, many = (standings_without(get_method(method), scored, facts, rivals=n)[0] for n in (1, 13))
+    assert few["top"] != scored.target
+    assert few["rank"] == 0
+    assert many["rank"] > 1
 
 
 @pytest.mark.parametrize("of", ["probability", "loss", "score"])

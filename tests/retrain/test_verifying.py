@@ -170,7 +170,7 @@ def test_other_methods_choose_and_rollback_predicts(run: whereof.Run) -> None:
     explained = run.explain(*EGYPT, method="random", seed=8, top=6)
     assert found.removed == tuple(fact.fact_id for fact in explained.facts)
     assert found.predicted is not None
-    assert found.notes == ("facts by random; `predicted` is by rollback",)
+    assert found.notes == ("facts by random; the estimate is by rollback",)
 
 
 def test_a_control_that_differs_from_the_run_is_what_counts(

@@ -281,7 +281,7 @@ def to_number(role: str, cell: Any) -> float | None:
 
 def number_fault(role: str, cell: Any) -> str:
     """What is wrong with a cell that is not a rating, or not a weight."""
-    kind = "a finite number, 0 or larger" if role == "weight" else "a finite number"
+    kind = "a finite number that is 0 or larger" if role == "weight" else "a finite number"
     return f"{role} {shown(cell)} is not {kind}"
 
 

@@ -42,7 +42,10 @@ def advise(
         seconds = n_trainings * training_seconds / (os.cpu_count() or 1) or None
         costs.append(MethodCost(method.name, seconds, trust_of(method, reliability)))
     trusted = [each for each in costs if each.trust in _TRUSTED]
-    trusted.sort(key=lambda each: each.seconds or 0.0)
+    if not all(fact.parts for fact in explanation.facts):  # some are not adjacent
+        trusted = [each for each in trusted if get_method(each.method).ranks_all]
+    # The method used, if it can be trusted; else the fastest.
+    trusted.sort(key=lambda each: (each.method != explanation.method, each.seconds or 0.0))
     best = trusted[0].method if trusted else None
     return replace(explanation, costs=tuple(costs), recommended=best)
 

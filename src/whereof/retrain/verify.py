@@ -214,7 +214,7 @@ def _predict(
     if "trace" in remover.needs and trained.trace is None:
         note = f"this run has no trace, so {remover.name} predicts nothing"
         return [None] * len(sets), (note,)
-    note = f"facts by {method}; `predicted` is by {remover.name}"
+    note = f"facts by {method}; the estimate is by {remover.name}"
     found = name_standings(
         trained, standings_without(remover, scored, Sets.of(sets), rivals=N_RIVALS)
     )

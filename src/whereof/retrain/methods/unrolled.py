@@ -115,7 +115,9 @@ class Unrolled(Method):
             margins = margins[:, None] - falls
             above = scored.contenders > scored.plain_scores[scored.place]
             above[places] = False
-            without["rank"] = 1 + above.sum() + (margins < 0).sum(axis=0)
+            others = len(find_rivals(scored, len(rivals) + 1)) > len(rivals)  # not followed
+            known = (margins >= 0).any(axis=0) | (not others)
+            without["rank"] = np.where(known, 1 + above.sum() + (margins < 0).sum(axis=0), 0)
             strongest = margins.argmin(axis=0)
             lost = margins[strongest, np.arange(len(sets))] < 0
             without["top"] = np.where(lost, rivals[strongest], scored.target)
