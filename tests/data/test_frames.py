@@ -87,7 +87,7 @@ def test_weights_in_every_kind_of_table(make: Callable[..., Any], tmp_path: Path
 
 
 def test_bad_weights_in_a_table() -> None:
-    with pytest.raises(WhereofError, match=r"^table: row 2: weight -1 is not a finite number from"):
+    with pytest.raises(WhereofError, match=r"^table: row 2: weight -1 is not a finite number that"):
         whereof.read(COLUMNS | {"weight": [1, -1, 1]})
     with pytest.raises(WhereofError, match="every training fact has weight 0, so nothing is left"):
         whereof.read(COLUMNS | {"weight": [0, 0, 0]})
