@@ -7,8 +7,10 @@ import pytest
 from whereof.present.html import page
 from whereof.present.svg import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
 
-STYLE = page([], title="")
-DARK = dict(re.findall(r"--(\w+): (#\w+)", STYLE.partition("dark)")[2].partition("@media")[0]))
+LIGHT, DARK = (
+    dict(re.findall(r"--([\w-]+): (#\w+)", block))
+    for block in page([], title="").split("@media")[:2]
+)
 
 
 def luminance(colour: str) -> float:
@@ -33,10 +35,14 @@ def test_words_are_dark_enough_and_lines_can_be_seen(sign: Sign) -> None:
     assert contrast(sign.line, "#ffffff") >= 3
 
 
-def test_words_are_light_enough_on_a_dark_ground() -> None:
-    words = {name: colour for name, colour in DARK.items() if name not in ("ground", "rule")}
-    assert words.keys() == {"ink", "muted", "supports", "opposes"}
-    assert all(contrast(colour, DARK["ground"]) >= 4.5 for colour in words.values())
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("ground", ["ground", "panel"])
+def test_words_and_lines_can_be_seen_on_a_page(colours: dict[str, str], ground: str) -> None:
+    for name in ("ink", "muted", "supports", "opposes", "good"):
+        assert contrast(colours[name], colours[ground]) >= 4.5, name
+    for name in ("supports-line", "opposes-line"):
+        assert contrast(colours[name], colours[ground]) >= 3, name
+    assert contrast(colours["on-button"], colours["button"]) >= 4.5
 
 
 def test_signs() -> None:

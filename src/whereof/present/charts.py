@@ -23,8 +23,11 @@ _DRAWN = 1000
 """Panels with more points than this are thinned."""
 
 
-def chart_svg(chart: Chart) -> str:
-    """A whole SVG file; a chart without values says so."""
+def chart_svg(chart: Chart, *, styled: bool = True) -> str:
+    """A whole SVG file; a chart without values says so.
+
+    styled: with its colours for a dark page; our pages have them in their style sheet.
+    """
     marks = [mark for mark in chart.marks if _has_values(mark)]
     nothing = "There is nothing to draw."
     drawn = (360.0, 40.0, f"{chart.x.title}. {nothing}", [words(16, 18, nothing, fill=MUTED)])
@@ -33,7 +36,9 @@ def chart_svg(chart: Chart) -> str:
     title = [words(16, 20 + 16 * n, it, font_size=PLAIN, bold=True) for n, it in enumerate(lines)]
     above = 12 + 16 * len(lines)
     body = tag("g", "\n".join(parts), transform=f"translate(0 {above})")
-    return svg.picture(chart.title, width, height + above, about, [*title, body], dark=True)
+    return svg.picture(
+        chart.title, width, height + above, about, [*title, body], dark=True, styled=styled
+    )
 
 
 def _has_values(mark: Mark) -> bool:

@@ -81,7 +81,8 @@ def explanation_page(explanation: Explanation) -> str:
         *(("titled", table) for table in _joint_tables(explanation)),
     ]
     heading = names.fact_text(explanation.prediction)
-    return html.page(parts, title=names.prediction_text(explanation), heading=heading)
+    title = names.prediction_text(explanation)
+    return html.page(parts, title=title, heading=heading, scripts=["table.js"])
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:

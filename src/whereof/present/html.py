@@ -1,9 +1,17 @@
-"""HTML pages from templates; each page is one self-contained file."""
+"""HTML pages from templates: pages of the server, and self-contained files.
+
+Both have the same templates and style sheet. The server's pages link to files under /static/; a
+self-contained file has them inside.
+"""
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
@@ -19,10 +27,65 @@ _BREAKS = re.compile(r"(?<=[/._:,;|-])(?=[^\W\d])")
 """Characters after which a long name may be broken."""
 
 
-def page(parts: Iterable[Part], *, title: str, heading: str = "", template: str = "page") -> str:
+STATIC = Path(__file__).parent / "static"
+"""The folder of style sheet and scripts."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a page of the server is: what its head shows."""
+
+    run: str = ""
+    """The id of the run in addresses; empty on pages of no run."""
+    name: str = ""
+    """What people call the run."""
+    page: str = ""
+    """The key of the page: ask, about, compare, jobs."""
+
+    @property
+    def links(self) -> list[tuple[str, str, str]]:
+        """Key, address and name of the other pages."""
+        own = [("ask", "Ask"), ("about", "Run")] if self.run else []
+        return [
+            *((key, f"/runs/{quote(self.run, safe='')}/{key}", name) for key, name in own),
+            ("jobs", "/jobs", "Jobs"),
+        ]
+
+
+def page(
+    parts: Iterable[Part],
+    *,
+    title: str,
+    heading: str = "",
+    template: str = "page",
+    scripts: Sequence[str] = (),
+    site: Site | None = None,
+) -> str:
     """Render parts to a page; all text is escaped."""
+    return render(template, title, site, scripts, parts=parts, heading=heading)
+
+
+def render(
+    template: str, title: str, site: Site | None = None, scripts: Sequence[str] = (), **context: Any
+) -> str:
+    """Render a template. Without a site, the page is one self-contained file.
+
+    scripts: names of modules in the folder of static files.
+    """
     found = _environment().get_template(f"{template}.html")
-    return str(found.render(parts=parts, title=title, heading=heading))
+    return str(found.render(title=title, site=site, scripts=scripts, **context))
+
+
+@cache
+def _static(name: str) -> Markup:
+    """The text of a style sheet or script, to be put into a page."""
+    return Markup((STATIC / name).read_text("utf-8"))
+
+
+@cache
+def _asset(name: str) -> str:
+    """The address of a static file; it changes with the file, so that browsers may keep it."""
+    return f"/static/{name}?v={blake2b((STATIC / name).read_bytes(), digest_size=4).hexdigest()}"
 
 
 def _rows(table: Table) -> Iterator[list[tuple[Cell, Column]]]:
@@ -59,7 +122,8 @@ def _environment() -> Any:
         keep_trailing_newline=True,
     )
     # The drawings of this room escape every name themselves.
-    made.filters |= {"chart_svg": chart_svg, "typographic": typographic, "breakable": _breakable}
+    made.filters |= {"chart_svg": partial(chart_svg, styled=False), "static": _static}
+    made.filters |= {"typographic": typographic, "breakable": _breakable, "asset": _asset}
     made.filters |= {"html_rows": _rows, "html": _cell}
     made.globals |= {"SUPPORTS": SUPPORTS, "OPPOSES": OPPOSES}
     return made

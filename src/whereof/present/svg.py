@@ -123,14 +123,27 @@ def tag(name: str, *inner: str, **attributes: Any) -> str:
 
 
 def picture(
-    title: str, width: float, height: float, about: str, parts: Iterable[str], *, dark: bool = False
+    title: str,
+    width: float,
+    height: float,
+    about: str,
+    parts: Iterable[str],
+    *,
+    dark: bool = False,
+    styled: bool = True,
 ) -> str:
-    """A whole SVG file; screen readers say `about`. dark: has other colours on a dark page."""
+    """A whole SVG file; screen readers say `about`.
+
+    dark: has other colours on a dark page; styled: has the rules for them inside.
+    """
     style = " ".join(f".whereof-chart .{rule}; }}" for rule in _DARK)
     lines = [
         tag("title", safe(title)),
         tag("desc", safe(typographic(about))),
-        *([tag("style", f"@media screen and (prefers-color-scheme: dark) {{{style}}}")] * dark),
+        *(
+            [tag("style", f"@media screen and (prefers-color-scheme: dark) {{{style}}}")]
+            * (dark and styled)
+        ),
         tag("rect", class_="ground", width="100%", height="100%", fill=GROUND),
         *parts,
     ]
