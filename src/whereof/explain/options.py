@@ -73,7 +73,7 @@ class ExplainOptions(Settings):
     rivals: int | None = number(
         None, "rivals that unrolled follows  [default: 3; 0 with --predictions]", "Method", 0
     )
-    sweep_memory: float = number(1.0, "gigabytes for a sweep on the CPU", "Method", above=0)
+    sweep_memory: float = number(1.0, "gigabytes of main memory for a sweep", "Method", above=0)
 
     top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
     opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")

@@ -6,6 +6,7 @@ barely changes anything, because its own earlier steps have made its loss small.
 credits every step with the change that it would make without them.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,17 +15,25 @@ from numpy.typing import NDArray
 from whereof.training.problem import Problem
 from whereof.training.trainer import Trainer
 
+_STRETCH = 1 << 14  # facts trained between two calls of `advanced`
 
-def unlearnt_slopes(problem: Problem, n_trained: int) -> NDArray[np.float32]:
+
+def unlearnt_slopes(
+    problem: Problem, n_trained: int, advanced: Callable[[int], None] = lambda n_facts: None
+) -> NDArray[np.float32]:
     """(n_epochs, n_facts, n_directions) d loss / d score of each fact's object, at each step.
 
     At the rows as they would be without the fact's own earlier steps: minus its trace, which
     forgets. Takes one training and the memory of a trace.
+
+    advanced: called with the number of facts of every part of this training.
     """
     trainer = _Measuring(problem, n_trained)
     done = 0
     while done < n_trained:
-        done += trainer.advance(n_trained - done)
+        n_facts = trainer.advance(min(n_trained - done, _STRETCH))
+        done += n_facts
+        advanced(n_facts)
     return trainer.slopes
 
 

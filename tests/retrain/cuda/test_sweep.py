@@ -63,11 +63,22 @@ def check(card: Card, problem: Problem, tolerance: float = 1e-7, **options: Any)
     np.testing.assert_allclose(replayed.entity_rows, rows.entity_rows, atol=1e-5)
 
 
+def make_slopes(problem: Problem) -> NDArray[np.float32]:
+    """Slopes of steps, far from those of training."""
+    shape = (problem.config.epochs, N_FACTS, problem.n_directions)
+    return -np.random.default_rng(7).uniform(0.1, 2.0, shape).astype(np.float32)
+
+
+def check_all(card: Card, problem: Problem) -> None:
+    """The finite form, the derivative, and the finite form with slopes."""
+    check(card, problem)
+    check(card, problem, finite=False)
+    check(card, problem, slopes=make_slopes(problem))
+
+
 @pytest.mark.parametrize("settings", choices(), ids=lambda it: "-".join(map(str, it.values())))
 def test_the_sweep_of_the_cores(card: Card, settings: dict[str, Any]) -> None:
-    problem = make_problem(**settings)
-    for finite in (True, False):
-        check(card, problem, finite=finite)
+    check_all(card, make_problem(**settings))
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam-lazy"])
@@ -75,15 +86,15 @@ def test_facts_with_weights(card: Card, optimizer: str) -> None:
     problem = make_problem(optimizer=optimizer, inverse=True, n3=0.1, constraint="unit")
     weights = np.linspace(0.25, 1.75, N_FACTS)
     weights[::5] = 0
-    problem = replace(problem, weights=weights)
-    for finite in (True, False):
-        check(card, problem, finite=finite)
+    check_all(card, replace(problem, weights=weights))
 
 
 @pytest.mark.parametrize("model", ["complex", "rotate"])
 def test_single_precision(card: Card, model: str) -> None:
     """Angles are swept in double precision, over rows in single precision."""
-    check(card, make_problem(model=model, optimizer="adam-lazy", precision="float32"), 1e-3)
+    problem = make_problem(model=model, optimizer="adam-lazy", precision="float32")
+    check(card, problem, 1e-3)
+    check(card, problem, 1e-3, slopes=make_slopes(problem))
 
 
 def small_problem() -> Problem:
@@ -96,12 +107,12 @@ def test_little_memory_gives_the_same_bits(
 ) -> None:
     """With short segments and few kept states, more is replayed."""
     problem, n_facts = small_problem(), 3 * N_FACTS
-    adjoint = make_adjoint(problem)
-    wanted, rows = CudaSweep(problem, n_facts, card=card).run(adjoint)
+    adjoint, slopes = make_adjoint(problem), make_slopes(problem)
+    wanted, rows = CudaSweep(problem, n_facts, slopes=slopes, card=card).run(adjoint)
     monkeypatch.setattr("whereof.retrain.cuda.memory._CHUNK_BYTES", 4 * 5 * 2 * 11)
     monkeypatch.setattr("whereof.retrain.cuda.sweep._STRETCH", 3)
     told: list[int] = []
-    sweep = CudaSweep(problem, n_facts, memory=memory, card=card)
+    sweep = CudaSweep(problem, n_facts, slopes=slopes, memory=memory, card=card)
     found, replayed = sweep.run(adjoint, told.append)
     assert np.array_equal(found, wanted)
     assert np.array_equal(replayed.entity_rows, rows.entity_rows)
@@ -146,7 +157,7 @@ def test_lanes_that_share_rows(
     cpu_card: MakeCard, settings: dict[str, Any], lanes: int, threads: int
 ) -> None:
     problem = make_problem(**settings, epochs=1)
-    check(cpu_card(lanes=lanes, threads=threads), problem)
+    check_all(cpu_card(lanes=lanes, threads=threads), problem)
 
 
 def test_unrolled_runs_on_a_card(
@@ -155,7 +166,7 @@ def test_unrolled_runs_on_a_card(
     for place in ("rollback", "sweep"):
         monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda task: card)
     steady = {"optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1, "precision": "float64"}
-    trained.train(tmp_path / "run", **steady, epochs=1)
+    trained.train(tmp_path / "run", **steady, epochs=2)  # the second has something to unlearn
     names = [("brazil", "commonbloc1", "israel"), ("uk", "embassy", "usa")]
     found = {}
     for device in ("cuda", "cpu"):

@@ -87,6 +87,7 @@ def _fields(
         "adjoint_counts": _Array("f8", (), False),
         "tangents": _Array(real, (), False),
         "influence": _Array("f8", (), False),
+        "slopes": _Array("f4", (), False),  # of the epoch, see `Sweep`
         "n_facts": n_facts,
         "log_first": 0,  # the first step in the log
         "logs": 0,  # whether training logs its steps

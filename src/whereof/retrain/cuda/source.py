@@ -34,10 +34,16 @@ def make_source(
     return _source(problem, found, log or Sizes.of(problem), _FILES, logged=log is not None)
 
 
-def make_sweep_source(problem: Problem, layout: Layout, *, finite: bool, reach: float) -> str:
-    """Source of the kernels that go back over training; see `Sweep` for the CPU."""
-    found = _macros(problem, layout, tracked=False) | {"FINITE": int(finite), "REACH": reach}
-    return _source(problem, found | {"SWEPT": 1}, Sizes.of(problem), (*_FILES, "sweep.cu"))
+def make_sweep_source(
+    problem: Problem, layout: Layout, *, finite: bool, unlearnt: bool, reach: float
+) -> str:
+    """Source of the kernels that go back over training; see `Sweep` for the CPU.
+
+    unlearnt: credit steps by the slopes of `Sweep`.
+    """
+    found = _macros(problem, layout, tracked=False) | {"SWEPT": 1, "REACH": reach}
+    found |= {"FINITE": int(finite), "UNLEARNT": int(unlearnt)}
+    return _source(problem, found, Sizes.of(problem), (*_FILES, "sweep.cu"))
 
 
 def _source(

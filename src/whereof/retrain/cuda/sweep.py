@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof.retrain.cuda.card import Card, open_card, unfit
 from whereof.retrain.cuda.engine import check_problem
@@ -39,6 +40,7 @@ class CudaSweep:
     problem: Problem
     n_trained: int
     n_swept: int | None = None
+    slopes: NDArray[np.float32] | None = None
     finite: bool = True
     memory: int | None = None
     """Bytes for the log and for kept states; None for half of the free memory."""
@@ -63,7 +65,7 @@ class CudaSweep:
         self, card: Card, final: Adjoint, advanced: Callable[[int], None]
     ) -> tuple[Numbers, Parameters]:
         memory = card.free_bytes() // 2 if self.memory is None else self.memory
-        replayed = _Replay(card, self.problem, self.n_trained, memory)
+        replayed = _Replay(card, self, memory)
         found, trained = [], list[Parameters]()
         for share in replayed.shares(len(final.entities)):
             back = _Back(self, replayed, Adjoint(final.entities[share], final.relations[share]))
@@ -90,13 +92,15 @@ def _swept(problem: Problem) -> Problem:
 class _Replay:
     """Training on the GPU that can log the rows before each step."""
 
-    def __init__(self, card: Card, problem: Problem, n_trained: int, memory: int) -> None:
-        self.sizes = Sizes.of(_swept(problem))
+    def __init__(self, card: Card, sweep: CudaSweep, memory: int) -> None:
+        problem, n_trained = sweep.problem, sweep.n_trained
+        self.sizes, self.slopes = Sizes.of(_swept(problem)), sweep.slopes if sweep.finite else None
         self.fleet = Fleet(card, problem, [np.zeros(0, np.int64)], log=self.sizes)
         self._problem, self._n_trained, self._done = problem, n_trained, 0
         sizes, n_directions = self.sizes, problem.n_directions
         rows = (sizes.most + 1) * sizes.state + sizes.relation_state
-        common = 3 * sizes.query_row + sizes.own + 2 * sizes.padded_most  # see kernels/sweep.cu
+        n_own = 1 if self.slopes is None else 2  # see kernels/sweep.cu
+        common = 3 * sizes.query_row + n_own * sizes.own + 2 * sizes.padded_most
         fits = memory // 2 // ((rows + common) * sizes.item * n_directions)
         longest = min(chunk_size(problem), len(problem.facts), n_trained)
         self._segment = min(max(fits, 1), longest)
@@ -144,6 +148,8 @@ class _Replay:
         """Train on a segment and log it."""
         epoch, position = divmod(self._done, len(self._problem.facts))
         self.fleet.enter(epoch, position)
+        if self.slopes is not None:
+            self.fleet.arrays["slopes"] = self.fleet.card.xp.asarray(self.slopes[epoch])
         start = position - self.fleet.chunk.start
         self.logged = range(start, start + n_facts)
         self.fleet.arrays |= {"log_first": start * self._problem.n_directions, "logs": 1}
@@ -171,8 +177,8 @@ class _Back:
         self._replay, self._fleet, sizes = replayed, replayed.fleet, replayed.sizes
         problem, card = _swept(sweep.problem), self._fleet.card
         self._layout = layout = plan_sweep(sizes, card.limits, len(final.entities))
-        reach = difference_of(problem)[1]
-        source = make_sweep_source(problem, layout, finite=sweep.finite, reach=reach)
+        how = {"finite": sweep.finite, "unlearnt": replayed.slopes is not None}
+        source = make_sweep_source(problem, layout, **how, reach=difference_of(problem)[1])
         self._kernels, self._n = card.compile(source), len(final.entities)
         xp, real, arrays = card.xp, f"f{sizes.item}", self._fleet.arrays
         arrays |= dict.fromkeys(_OF_SHARE)  # frees those of the last share

@@ -1,7 +1,7 @@
 """The derivative through training: each fact's steps, carried forward to the trained model."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +42,7 @@ class Unrolled(Method):
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
-    version = 2
+    version = 3
     is_linear = True
 
     def trainings(self, n_facts: int) -> float:
@@ -205,29 +205,21 @@ def _sweep(
 ) -> tuple[Numbers, bool]:
     """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
     assert trained.n_trained is not None
-    problem, scorer, n_facts = Problem.of(trained.dataset, trained.config), trained.scorer, 0
+    problem, scorer = Problem.of(trained.dataset, trained.config), trained.scorer
     epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
     n_swept = None if epochs is None else min(epochs * len(problem.facts), trained.n_trained)
+    slopes = _slopes(problem, trained.n_trained, memory, events)
     sweep: Sweep | CudaSweep
     if trained.on_card:
-        sweep = CudaSweep(problem, trained.n_trained, n_swept)
+        sweep = CudaSweep(problem, trained.n_trained, n_swept, slopes)
         at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
     else:
         threads = os.cpu_count() or 1
-        slopes = _slopes(problem, trained.n_trained, memory, events)
         sweep = Sweep(problem, trained.n_trained, n_swept, slopes, memory=memory, threads=threads)
         at_once = memory // (2 * problem.row_bytes)
     n_rounds = -(-len(columns) // max(at_once, 1))
     n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
-    found, differs = [], False
-
-    def advanced(n_more: int) -> None:
-        nonlocal n_facts
-        n_facts += n_more
-        events.emit(Advanced(min(n_facts, n_total), n_total, "facts swept"))
-        if events.should_stop():
-            raise Interrupted("interrupted; nothing of the sweep is kept")
-
+    found, differs, advanced = [], False, _counter(events, n_total, "facts swept")
     for part in np.array_split(np.arange(len(columns)), n_rounds):
         real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
         final = Adjoint(*(np.empty((len(part), *shape), real) for shape in shapes))
@@ -244,14 +236,33 @@ def _sweep(
 def _slopes(
     problem: Problem, n_trained: int, memory: int, events: Events
 ) -> NDArray[np.float32] | None:
-    """The slopes that put sizes right where rows have few facts; None if memory is too small."""
+    """The slopes that put sizes right where rows have few facts.
+
+    None if memory is too small, or if facts are met once: then there is nothing to unlearn.
+    """
+    if n_trained <= len(problem.facts) and problem.n_directions == 1:
+        return None
     item = np.dtype(problem.config.precision).itemsize
     needed = len(problem.facts) * problem.trace_width * item
     if needed > memory:
         what = f"that takes {needed / _GIGABYTE:.1f} GB: choose a larger --sweep-memory"
         events.emit(Note(f"influences of facts in rows with few facts are too small; {what}"))
         return None
-    return unlearnt_slopes(problem, n_trained)
+    return unlearnt_slopes(problem, n_trained, _counter(events, n_trained, "facts trained again"))
+
+
+def _counter(events: Events, n_total: int, noun: str) -> Callable[[int], None]:
+    """Counts what is done, reports it, and stops if asked to."""
+    n_done = 0
+
+    def advanced(n_more: int) -> None:
+        nonlocal n_done
+        n_done += n_more
+        events.emit(Advanced(min(n_done, n_total), n_total, noun))
+        if events.should_stop():
+            raise Interrupted("interrupted; nothing of the sweep is kept")
+
+    return advanced
 
 
 _UNSTEADY = (

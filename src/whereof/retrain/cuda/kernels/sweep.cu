@@ -2,7 +2,7 @@
 // prediction. What no prediction changes is computed before, once for every step.
 
 #define MOST_ROW ((MOST + PACK - 1) / PACK * PACK)
-#define COMMON (3 * QUERY_ROW + OWN + 2 * MOST_ROW)
+#define COMMON (3 * QUERY_ROW + (1 + UNLEARNT) * OWN + 2 * MOST_ROW)
 #define PAIR (ROW + RELATION_ROW)  // numbers of a fact's subject and relation
 #define FOR_PAIR(k, which, place) FOR_OWN(k, which, place) if (which < 2)
 #define FAR ((real)1e15)
@@ -11,10 +11,11 @@
 typedef struct {
   real *query;     // (QUERY_ROW,), like the next two
   real *d_query;
-  real *spread;    // softmax only: the sum of `second` times d score / d query
+  real *spread;    // softmax: the sum of `second` times d score / d query; else for `prepare` alone
   real *gradient;  // (OWN,)
   real *first;     // (MOST,) d loss / d score
   real *second;    // (MOST,) its derivative, without that of the softmax's sum
+  real *unlearnt;  // (OWN,) UNLEARNT only: `gradient` as if the fact had not been met before
 } Common;
 
 DEVICE Common common_of(const Fleet *fleet, int index) {
@@ -25,11 +26,25 @@ DEVICE Common common_of(const Fleet *fleet, int index) {
   c.gradient = c.spread + QUERY_ROW;
   c.first = c.gradient + OWN;
   c.second = c.first + MOST_ROW;
+  c.unlearnt = c.second + MOST_ROW;
   return c;
 }
 
 DEVICE real fact_weight_of(const Fleet *fleet, int fact) {
   return WEIGHTED ? (real)fleet->weights[fact] : 1;
+}
+
+// d loss / d score of a step's object as if its fact had not been met before.
+DEVICE real unlearnt_weight(const Fleet *fleet, int index, int fact) {
+  long long at = (long long)fact * N_DIRECTIONS + index % N_DIRECTIONS;
+  return UNLEARNT ? fact_weight_of(fleet, fact) * fleet->slopes[at] : 0;
+}
+
+// By which the weights of all candidates grow then. Only those of the softmax do; else the object's
+// alone changes. object_weight: as it was.
+DEVICE real unlearnt_ratio(const Fleet *fleet, int index, int fact, real object_weight) {
+  if (!UNLEARNT || LOSS != SOFTMAX || object_weight == 0) return 1;
+  return unlearnt_weight(fleet, index, fact) / object_weight;
 }
 
 DEVICE real distance_of(const Held *held, const Pack *query) {
@@ -100,6 +115,17 @@ DEVICE void sum_slopes(const real *rows, int n, const real *weights, Shared at, 
   sum_partials(at, total);
 }
 
+// The gradients of the fact's own rows, from those of query and object.
+DEVICE void own_gradients(int is_loop, real object_weight, real fact_weight, Shared at, real *to) {
+  FOR_OWN(k, which, place) at.own_next[k] = 0;
+  BARRIER();
+  query_vjp(at.own, at.own + ROW, at.d_query, at.own_next, at.own_next + ROW);
+  BARRIER();
+  fill_gradients(is_loop, object_weight, fact_weight, at);
+  FOR_EACH(k, OWN) to[k] = at.own_next[k];
+  BARRIER();
+}
+
 DEVICE void prepare_step(const Fleet *fleet, int index, Shared at) {
   const int *step = fleet->steps + 5ll * index;
   int fact = step[0], subject = step[1], object = step[3], n = step[4];
@@ -130,13 +156,20 @@ DEVICE void prepare_step(const Fleet *fleet, int index, Shared at) {
   BARRIER();
   sum_slopes(rows, n, c.first, at, at.d_query);
   if (LOSS == SOFTMAX) sum_slopes(rows, n, c.second, at, c.spread);
-  FOR_OWN(k, which, at_k) at.own_next[k] = 0;
-  BARRIER();
-  query_vjp(at.own, at.own + ROW, at.d_query, at.own_next, at.own_next + ROW);
-  BARRIER();
-  fill_gradients(object == subject, c.first[0], contest.fact_weight, at);
-  FOR_EACH(k, OWN) c.gradient[k] = at.own_next[k];
+  own_gradients(object == subject, c.first[0], contest.fact_weight, at, c.gradient);
   FOR_EACH(k, QUERY_ROW) c.query[k] = at.query[k], c.d_query[k] = at.d_query[k];
+  if (UNLEARNT) {
+    real ratio = unlearnt_ratio(fleet, index, fact, c.first[0]), weight = ratio * c.first[0];
+    if (LOSS != SOFTMAX) {
+      weight = unlearnt_weight(fleet, index, fact);
+      real more = weight - c.first[0];
+      sum_slopes(rows, 1, &more, at, c.spread);
+    }
+    FOR_EACH(k, QUERY_ROW)
+      at.d_query[k] = LOSS == SOFTMAX ? ratio * at.d_query[k] : at.d_query[k] + c.spread[k];
+    if (THREAD == 0) *at.weight = *place == 0 ? weight : ratio * *at.weight;
+    own_gradients(object == subject, weight, contest.fact_weight, at, c.unlearnt);
+  }
 }
 
 // What the predictions share, for the steps of a launch.
@@ -207,17 +240,20 @@ DEVICE Cell moved_cell(Cell cell, real gradient, Pace pace) {
   return cell;
 }
 
+// Credit a number's change; back: its adjoint after the step.
+DEVICE void credit(Cell before, Cell after, real factor, Cell back, Tally *tally) {
+  real end = CONSTRAINED && factor > 0 ? factor * after.row : after.row;
+  tally->credit = fma(back.row, end - before.row, tally->credit);
+  if (PARTS > 2) tally->credit = fma(back.mean, after.mean - before.mean, tally->credit);
+  if (PARTS > 1) tally->credit = fma(back.square, after.square - before.square, tally->credit);
+}
+
 // Take constraint and optimizer back for one number: its adjoint becomes that before them. Returns
 // the derivative with respect to the gradient. factor: of the constraint, 0 if it did nothing.
 DEVICE real take_back(
     Cell before, real gradient, real factor, real along, BackPace pace, Cell *back, Tally *tally) {
   Cell after = moved_cell(before, gradient, pace.now);
-  if (FINITE) {
-    real end = CONSTRAINED && factor > 0 ? factor * after.row : after.row;
-    tally->credit = fma(back->row, end - before.row, tally->credit);
-    if (PARTS > 2) tally->credit = fma(back->mean, after.mean - before.mean, tally->credit);
-    if (PARTS > 1) tally->credit = fma(back->square, after.square - before.square, tally->credit);
-  }
+  if (FINITE && !UNLEARNT) credit(before, after, factor, *back, tally);
   if (CONSTRAINED && factor > 0) back->row = factor * (back->row - along * after.row);
   real pull;
   if (OPTIMIZER == SGD) {
@@ -244,18 +280,22 @@ DEVICE real take_back(
 
 // Take the update of subject and relation back, and fill their parts of `pull`.
 DEVICE void take_pair_back(
-    const real *const *before, real *const *adjoint, const real *gradient, BackPace pace, Back at,
-    Tally *tally) {
-  real squares[3] = {0, 0, 0}, leans[3] = {0, 0, 0};
+    const real *const *before, real *const *adjoint, const real *gradient, const real *unlearnt,
+    BackPace pace, Back at, Tally *tally) {
+  real squares[3] = {0, 0, 0}, leans[3] = {0, 0, 0}, credited[3] = {0, 0, 0};
   if (CONSTRAINED) {
     FOR_PAIR(k, which, place) {
       Cell cell = cell_at(before[which], OWN_ROW(which), place);
       real after = moved_cell(cell, gradient[k], pace.now).row;
       squares[which] += after * after;
       leans[which] += after * adjoint[which][place];
+      if (!UNLEARNT) continue;
+      after = moved_cell(cell, unlearnt[k], pace.now).row;
+      credited[which] += after * after;
     }
     block_sums(squares, at.sums.sums);
     block_sums(leans, at.sums.sums);
+    if (UNLEARNT) block_sums(credited, at.sums.sums);
   }
   FOR_PAIR(k, which, place) {
     int row = OWN_ROW(which);
@@ -263,6 +303,10 @@ DEVICE void take_pair_back(
     real factor = OWN_CONSTRAINED(which) ? factor_of(squares[which]) : 0;
     real along = factor > 0 ? leans[which] / squares[which] : 0;
     Cell cell = cell_at(before[which], row, place), back = cell_at(state, row, place);
+    if (UNLEARNT) {
+      real scale = OWN_CONSTRAINED(which) ? factor_of(credited[which]) : 0;
+      credit(cell, moved_cell(cell, unlearnt[k], pace.now), scale, back, tally);
+    }
     at.pull[k] = take_back(cell, gradient[k], factor, along, pace, &back, tally);
     state[place] = back.row;
     if (PARTS > 2) state[row + place] = back.mean;
@@ -349,21 +393,28 @@ DEVICE void curve_own(
 
 // Take the update of a candidate's row back in its group, and fill `pull`.
 DEVICE void take_row_back(
-    const Held *before, const Pack *gradient, BackPace pace, Held *back, Pack *pull, Tally *tally) {
-  real factor = 0, along = 0;
+    const Held *before, const Pack *gradient, const Pack *unlearnt, BackPace pace, Held *back,
+    Pack *pull, Tally *tally) {
+  real factor = 0, along = 0, scale = 0;
   if (CONSTRAINED) {
-    real squares = 0, lean = 0;
+    real squares = 0, lean = 0, credited = 0;
     FOR_PACKS(p, k) FOR_PACK(i) {
       real after = moved_cell(held_cell(before, p, i), gradient[p].at[i], pace.now).row;
       squares += after * after;
       lean += after * back->part[0][p].at[i];
+      if (!UNLEARNT) continue;
+      after = moved_cell(held_cell(before, p, i), unlearnt[p].at[i], pace.now).row;
+      credited += after * after;
     }
     squares = group_sum(squares), lean = group_sum(lean);
     factor = factor_of(squares);
     along = factor > 0 ? lean / squares : 0;
+    if (UNLEARNT) scale = factor_of(group_sum(credited));
   }
   FOR_PACKS(p, k) FOR_PACK(i) {
     Cell cell = held_cell(before, p, i), end = held_cell(back, p, i);
+    if (UNLEARNT)
+      credit(cell, moved_cell(cell, unlearnt[p].at[i], pace.now), scale, end, tally);
     pull[p].at[i] = take_back(cell, gradient[p].at[i], factor, along, pace, &end, tally);
     back->part[0][p].at[i] = end.row;
     if (PARTS > 2) back->part[MEAN][p].at[i] = end.mean;
@@ -388,9 +439,10 @@ DEVICE real score_change(
 
 // First pass over the candidates: take their updates back, and sum the change of the query's
 // gradient, but for the part of the softmax's sum. Returns a thread's part of the mean change.
+// ratio: see unlearnt_ratio.
 DEVICE real take_candidates_back(
     const real *rows, real *adjoint, int n, int subject_place, const real *object_gradient,
-    BackPace pace, Back at, Tally *tally) {
+    const real *unlearnt_object, real ratio, BackPace pace, Back at, Tally *tally) {
   Pack query[PACKS], dq[PACKS], ddq[PACKS];
   load_query(at.query, query);
   load_query(at.dq, dq);
@@ -408,17 +460,20 @@ DEVICE real take_candidates_back(
       int j = (round + u) * n_groups + group, mine = j < n, known = mine ? j : n - 1;
       real first = at.first[known], second = mine ? at.second[known] : 0;
       real distance = distance_of(&before[u], query);
-      Pack gradient[PACKS], pull[PACKS];
+      Pack gradient[PACKS], unlearnt[PACKS], pull[PACKS];
       FOR_PACKS(p, k) {
         FOR_PACK(i)
           gradient[p].at[i] = slope(query[p].at[i], before[u].part[0][p].at[i], first, distance);
         if (known == 0) gradient[p] = LOAD_PACK(object_gradient + k);
+        if (!UNLEARNT) continue;
+        FOR_PACK(i) unlearnt[p].at[i] = ratio * gradient[p].at[i];
+        if (known == 0) unlearnt[p] = LOAD_PACK(unlearnt_object + k);
       }
       if (known == subject_place) {
         FOR_PACKS(p, k) pull[p] = LOAD_PACK(at.pull + k);
       } else {
         Tally more = {0, 0};
-        take_row_back(&before[u], gradient, pace, &back[u], pull, &more);
+        take_row_back(&before[u], gradient, unlearnt, pace, &back[u], pull, &more);
         if (mine) tally->credit += more.credit, tally->count += more.count;
       }
       real change = score_change(query, dq, &before[u], pull, distance, offset);
@@ -505,11 +560,12 @@ DEVICE void step_back(const Fleet *fleet, int index, Back at) {
   } else {
     at.first = c.first, at.second = c.second, at.ids = ids;
   }
-  take_pair_back(before, adjoint, c.gradient, pace, at, &tally);
+  take_pair_back(before, adjoint, c.gradient, c.unlearnt, pace, at, &tally);
   real most = pair_reach(before, at);
   turn_query(before, most, at);
+  real ratio = unlearnt_ratio(fleet, index, fact, c.first[0]);
   real mean = take_candidates_back(
-      rows, entities, n, marks[1], c.gradient + PAIR, pace, at, &tally);
+      rows, entities, n, marks[1], c.gradient + PAIR, c.unlearnt + PAIR, ratio, pace, at, &tally);
   real sums[3] = {mean, tally.credit, tally.count};
   block_sums(sums, at.sums.sums);
   mean = LOSS == SOFTMAX ? sums[0] / fact_weight : 0;
