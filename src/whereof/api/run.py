@@ -12,6 +12,7 @@ import numpy as np
 from whereof import registry
 from whereof.api import keywords
 from whereof.data.dataset import Dataset
+from whereof.data.name_index import FoundName, NameFinder
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
 from whereof.explain.options import ExplainOptions
@@ -26,7 +27,9 @@ from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
     from whereof.evaluate.evaluation import Evaluation
+    from whereof.explain.entity_card import EntityCard
     from whereof.explain.explanation import Explanation
+    from whereof.explain.interesting import InterestingPrediction, Shortlist
     from whereof.models.scoring import Scorer
     from whereof.predict.answers import Answers, Failed
     from whereof.predict.scored import Trained
@@ -162,6 +165,23 @@ class Run(ArrayRun):
         vars(self).clear()  # what is cached has the old labels
         Run.__init__(self, path, manifest)
 
+    @cached_property
+    def _names(self) -> NameFinder:
+        return NameFinder(self.dataset, self.adjacency)
+
+    def find_names(
+        self, text: str, kind: str = "entity", place: str | None = None, limit: int = 10
+    ) -> list[FoundName]:
+        """Entities or relations whose label or name contains a text, best first, for completion.
+
+        Case and accents do not matter. Whole texts come first, then those that start with `text`,
+        those with a word that starts with it, and all others; among equals, those with most facts.
+        An empty text gives the names with most facts. `kind` is entity or relation. `place` is
+        subject or object: in two-way data, it separates users from items. The first call builds
+        an index.
+        """
+        return self._names.find(text, kind, place, limit)
+
     def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
         """Ranked answers to a query: the `top` most probable, or all with None.
 
@@ -248,6 +268,18 @@ class Run(ArrayRun):
         chosen = ExplainOptions.from_dict(given)
         return advised(explain(self._trained, names, chosen, events=events))
 
+    def is_ready(self, *names: str | None, **options: Unpack[keywords.ExplainKeywords]) -> bool:
+        """Whether `explain` with these arguments takes milliseconds.
+
+        It does if the method neither retrains nor prepares anything, such as rollback, or if the
+        run has stored what it prepares for this prediction.
+        """
+        from whereof.explain.explain import is_ready
+
+        given = self.with_method(options)
+        EngineOptions.take(given)
+        return is_ready(self._trained, names, ExplainOptions.from_dict(given))
+
     def explain_many(
         self,
         predictions: Iterable[Sequence[str | None]],
@@ -305,6 +337,39 @@ class Run(ArrayRun):
         return write_explanations(
             explain, found, work, Path(out), force=force, resume=resume, events=events or Events()
         )
+
+    def card(self, entity: str, top: int = 5, *, place: str | None = None) -> "EntityCard":
+        """What the data says of an entity, and what the model predicts for it.
+
+        The card has the facts of the entity by relation, held-out facts, and the `top` new answers
+        to questions with its most frequent relations. `place` is subject or object: in two-way
+        data, a user and an item may have the same name.
+        """
+        from whereof.explain.entity_card import make_card
+
+        return make_card(self._trained, entity, place, top)
+
+    @cached_property
+    def _shortlist(self) -> "Shortlist":
+        from whereof.explain.interesting import Shortlist
+
+        return Shortlist(self._trained)
+
+    def interesting(self, kind: str, limit: int = 20) -> list["InterestingPrediction"]:
+        """Predictions that are worth a look, among the first 500 held-out facts.
+
+        `kind` is one of:
+
+        - confident-and-wrong: the top new answer is not the true one, most probable first; in a
+          run with ratings, the largest errors
+        - unstable: the top new answer is estimated to change without its strongest fact
+        - top-new: top new answers, most probable first
+        - test: the facts of the test set, in order
+
+        Without a test set, the facts are those of validation, else of training. The result of a
+        kind is kept in memory.
+        """
+        return self._shortlist.find(kind, limit)
 
     def evaluate(
         self, *, events: Events | None = None, **options: Unpack[keywords.EvaluateKeywords]
@@ -396,19 +461,10 @@ class Run(ArrayRun):
         return Path(out)
 
     def _examples(self, n: int) -> Iterator["Explanation"]:
-        """Explanations of the most probable new answers to 200 held-out queries, with graphs."""
-        from whereof.predict.answers import Answers
-
-        data, found = self.dataset, dict[tuple[str | None, ...], float]()
-        split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
-        listed = prediction.find_predictions(self._trained, "top", split, 200, "object")
-        queries = [each.names(data)[:-1] for each in listed[: None if n else 0]]
-        for query, answers in zip(queries, self.predict_many(queries, 1, new=True), strict=True):
-            for answer in answers.answers if isinstance(answers, Answers) else ():
-                value = answer.score if answer.probability is None else answer.probability
-                found[(*query, answer.entity)] = value
-        for names in sorted(found, key=lambda names: -found[names])[:n]:
-            yield self.explain(*names, graph=True)
+        """Explanations of the most probable new answers to held-out queries, with graphs."""
+        for each in self.interesting("top-new", n) if n else ():
+            relation = [] if each.relation is None else [each.relation]
+            yield self.explain(each.subject, *relation, each.object, graph=True)
 
     def verify(
         self,

@@ -3,6 +3,7 @@
 import heapq
 import operator
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -100,9 +101,9 @@ class Vocabulary:
         ids = among if among is not None else range(len(self))
         texts = dict.fromkeys(chain(map(self.label, ids), map(self.name, ids)))
         near = nearest(text, texts)
-        part = text.casefold().strip()
-        found = [each for each in texts if part and part in each.casefold() and each not in near]
-        found.sort(key=lambda each: not each.casefold().startswith(part))
+        part = plain(text)
+        found = [each for each in texts if part and part in plain(each) and each not in near]
+        found.sort(key=lambda each: not plain(each).startswith(part))
         offered = [*near, *found[:_SHOWN]]
         if offered:
             n_more = len(found[_SHOWN:])
@@ -144,6 +145,14 @@ def fold(text: str) -> str:
     """A text regardless of case; a whole number without decimals."""
     number = _WHOLE.fullmatch(text)
     return number[1] if number else text.casefold()
+
+
+def plain(text: str) -> str:
+    """A text regardless of case, accents and white space."""
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return " ".join(text.casefold().split())
 
 
 def _index(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:

@@ -26,7 +26,7 @@ from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
 from whereof.run.files import Arrays
-from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts, Numbers
 
 PARTS = ("subject", "relation", "object", "rival")
 """Parts of a prediction that a fact can share; the rival is the other answer of a contrast."""
@@ -69,12 +69,16 @@ def score_answer(
 ) -> ScoredPrediction:
     """A prediction scored among candidates; an open one gets its top new answer."""
     scored = trained.score(prediction, candidates)
-    if prediction.target is not None:
-        return scored
-    if not scored.new.any():
-        raise WhereofError("every answer is known from training or validation; name one")
-    top = np.where(scored.new, scored.scores, -np.inf).argmax()
-    return scored.answered(int(scored.candidates.ids[top]))
+    return scored.best_new() if prediction.target is None else scored
+
+
+def is_ready(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> bool:
+    """Whether an explanation needs no retraining and no preparation that is not stored yet."""
+    chosen = _checked_method(trained, options)
+    if chosen.retrains or options.seeds > 1:
+        return False
+    scored = find_scored(trained, names, options)
+    return method.is_prepared(chosen, trained, scored.prediction, _context(scored, options))
 
 
 class Explainer:
@@ -457,11 +461,16 @@ def describe_fact(data: Dataset, fact_id: int) -> dict[str, Any]:
     sources, ratings, weights = data.sources, data.ratings, data.weights
     return {
         "fact_id": fact_id,
-        **_names(data, Prediction(*data.train[fact_id].tolist())),
+        **name_triple(data, data.train[fact_id]),
         "rating": None if ratings is None else float(ratings.train[fact_id]),
         "source": None if sources is None else sources.names[sources.codes[fact_id]],
         "weight": None if weights is None else float(weights[fact_id]),
     }
+
+
+def name_triple(data: Dataset, triple: Facts) -> dict[str, Any]:
+    """Names and labels of the places of a triple, (3,) ids."""
+    return _names(data, Prediction(*triple.tolist()))
 
 
 def _names(data: Dataset, triple: Prediction) -> dict[str, Any]:

@@ -284,9 +284,10 @@ def prepare(
     listener, distinct = events or Events(), list(dict.fromkeys(predictions))
     if method.prepares is None:
         return {prediction: {} for prediction in distinct}
+    keys = _store_keys(method, trained, distinct, context)
     if method.prepares == "run":
         shared = trained.store.get(
-            f"{method.name}-run", lambda: method.prepare(trained, distinct, listener, context)
+            keys[0], lambda: method.prepare(trained, distinct, listener, context)
         )
         return dict.fromkeys(distinct, shared)
 
@@ -295,10 +296,23 @@ def prepare(
         found = method.prepare(trained, wanted, listener, context)
         return [{name: array[i] for name, array in found.items()} for i in range(len(wanted))]
 
-    how = (context.aim, context.rivals, context.sweep_epochs, trained.on_card, method.version)
-    digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in distinct)
-    keys = [f"{method.name}-{digest}" for digest in digests]
     return dict(zip(distinct, trained.store.get_many(keys, make), strict=True))
+
+
+def is_prepared(method: Method, trained: Trained, prediction: Prediction, context: Context) -> bool:
+    """Whether a method has nothing to prepare for a prediction, or the run has it stored."""
+    return all(key in trained.store for key in _store_keys(method, trained, [prediction], context))
+
+
+def _store_keys(
+    method: Method, trained: Trained, predictions: Sequence[Prediction], context: Context
+) -> list[str]:
+    """The keys under which a run stores what a method prepares."""
+    if method.prepares != "predictions":
+        return [f"{method.name}-run"] if method.prepares == "run" else []
+    how = (context.aim, context.rivals, context.sweep_epochs, trained.on_card, method.version)
+    digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in predictions)
+    return [f"{method.name}-{digest}" for digest in digests]
 
 
 def rank_influences(

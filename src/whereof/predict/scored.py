@@ -237,6 +237,13 @@ class ScoredPrediction:
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _SHARED})
         return other
 
+    def best_new(self) -> "ScoredPrediction":
+        """The best new answer to the same question."""
+        if not self.new.any():
+            raise WhereofError("every answer is known from training or validation; name one")
+        top = np.where(self.new, self.scores, -np.inf).argmax()
+        return self.answered(int(self.candidates.ids[top]))
+
     @property
     def target(self) -> int:
         """The entity that is the answer."""

@@ -208,7 +208,7 @@ def find_evaluations(folder: Path) -> list[Path]:
 class Store:
     """Arrays that take long to compute, by key: the last ones in memory, all in the run's folder.
 
-    Threads wait for each other.
+    Of several threads, one computes at a time.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -229,14 +229,25 @@ class Store:
         self, keys: Sequence[str], make: Callable[[list[int]], list[Arrays]]
     ) -> list[Arrays]:
         """The arrays of each key; make: computes those at some positions, which are missing."""
-        with self._lock:
-            found = {key: self._last.get(key) or self._read(key) for key in keys}
-            missing = [at for at, key in enumerate(keys) if found[key] is None]
-            for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
-                found[keys[at]] = arrays
-                self._write(keys[at], arrays)
-            self._last = {key: arrays for key, arrays in found.items() if arrays is not None}
-            return [self._last[key] for key in keys]
+        found = self._look_up(keys)
+        if None in found.values():
+            with self._lock:  # those who only read do not wait for what is being computed
+                found = self._look_up(keys)
+                missing = [at for at, key in enumerate(keys) if found[key] is None]
+                for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
+                    found[keys[at]] = arrays
+                    self._write(keys[at], arrays)
+        known = {key: arrays for key, arrays in found.items() if arrays is not None}
+        self._last = known
+        return [known[key] for key in keys]
+
+    def __contains__(self, key: str) -> bool:
+        """Whether the arrays of a key are known."""
+        return self._look_up([key])[key] is not None
+
+    def _look_up(self, keys: Sequence[str]) -> dict[str, Arrays | None]:
+        last = self._last
+        return {key: last.get(key) or self._read(key) for key in keys}
 
     def _read(self, key: str) -> Arrays | None:
         if self._folder is None:
