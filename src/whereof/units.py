@@ -108,6 +108,15 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes:.1f} TB"
 
 
+def plan_text(n_retrainings: int, duration: float, at_once: int, n_known: int = 0) -> str:
+    """Such as `11 retrainings, 2 at a time, about 1.4 s; 3 more are stored already`."""
+    at_once = min(at_once, n_retrainings)
+    text = count(n_retrainings, "retraining") + (f", {at_once} at a time" if at_once > 1 else "")
+    text += ", less than a second" if duration < 1 else f", about {seconds(duration)}"
+    verb = "is" if n_known == 1 else "are"
+    return f"{text}; {n_known:,} more {verb} stored already" if n_known else text
+
+
 def _mean(value: float) -> str:
     if value.is_integer():
         return f"{int(value):,}"

@@ -14,7 +14,7 @@ from whereof.errors import Interrupted, WhereofError
 
 _COMMANDS = (
     *("demo", "train", "predict", "explain", "verify", "smallest", "evaluate"),
-    *("report", "paper", "label", "info", "datasets"),
+    *("serve", "report", "paper", "label", "info", "datasets"),
 )
 _BAD_INPUT, _INTERRUPTED = 2, 130
 

@@ -20,7 +20,10 @@ Try next:
   {0} evaluate {1}
   {0} report {1}
   {0} paper nations
-  {0} train YOUR.tsv"""
+  {0} train YOUR.tsv
+
+See it in the browser:
+  {0} serve {1}"""
 
 
 @_options.command("demo", progress=True)

@@ -13,7 +13,7 @@ from rich import progress as rich
 from whereof import events
 from whereof.present.metrics import metric_column
 from whereof.present.terminal import console
-from whereof.units import count, seconds, size
+from whereof.units import count, plan_text, seconds, size
 
 _LINE_SECONDS = 10.0
 
@@ -184,12 +184,3 @@ def _config_text(config: Any) -> str:
         f"seed {config['seed']}",
     ]
     return ", ".join(filter(None, parts))
-
-
-def plan_text(n_retrainings: int, duration: float, at_once: int, n_known: int = 0) -> str:
-    """Such as `11 retrainings, 2 at a time, about 1.4 s; 3 more are stored already`."""
-    at_once = min(at_once, n_retrainings)
-    text = count(n_retrainings, "retraining") + (f", {at_once} at a time" if at_once > 1 else "")
-    text += ", less than a second" if duration < 1 else f", about {seconds(duration)}"
-    verb = "is" if n_known == 1 else "are"
-    return f"{text}; {n_known:,} more {verb} stored already" if n_known else text

@@ -1,0 +1,1 @@
+"""The browser: an HTTP server for runs. It requires the extra `web`."""

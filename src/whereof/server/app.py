@@ -1,0 +1,50 @@
+"""The application: routes, errors and security around the runs that are served."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+
+from whereof import present
+from whereof._version import __version__
+from whereof.api.run import Run
+from whereof.server import about, ask, jobs, why
+from whereof.server.queue import JobQueue
+from whereof.server.responses import handle_errors
+from whereof.server.security import Security
+
+_STATIC = Path(present.__file__).with_name("static")
+
+
+def create_app(
+    runs: Mapping[str, Run], token: str | None = None, *, insecure: bool = False
+) -> FastAPI:
+    """The application that serves runs by their ids.
+
+    With a token, every request needs it. Without one, only requests to this machine's own names
+    are answered, unless `insecure` is set.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        app.state.jobs.close()
+
+    app = FastAPI(
+        title="Whereof",
+        version=__version__,
+        summary="Which training facts a prediction is made of",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.runs, app.state.jobs = dict(runs), JobQueue()
+    for room in (about, ask, why, jobs):
+        app.include_router(room.router)
+    app.mount("/static", StaticFiles(directory=_STATIC, check_dir=False), name="static")
+    handle_errors(app)
+    app.add_middleware(Security, token=token, insecure=insecure)
+    return app

@@ -1,0 +1,51 @@
+"""What the routes share: the run and the job of an address, the client, and names in requests."""
+
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Path, Query, Request
+
+from whereof.api.run import Run
+from whereof.server import limits
+from whereof.server.queue import BackgroundJob, JobQueue
+from whereof.server.security import client_of
+
+RunId = Annotated[str, Path(description="The id of a run; see /api/runs", max_length=300)]
+Name = Annotated[str, Query(max_length=limits.NAME_LETTERS)]
+
+
+def find_run(request: Request, run: RunId) -> Run:
+    """The run with an id. No path ever comes from a request."""
+    runs = request.app.state.runs
+    if run not in runs:
+        known = ", ".join(list(runs)[:10])
+        raise HTTPException(404, f"there is no run {run!r}; choose from {known}")
+    found: Run = runs[run]
+    return found
+
+
+def find_queue(request: Request) -> JobQueue:
+    """The jobs of this server."""
+    found: JobQueue = request.app.state.jobs
+    return found
+
+
+FoundRun = Annotated[Run, Depends(find_run)]
+Jobs = Annotated[JobQueue, Depends(find_queue)]
+Client = Annotated[str, Depends(client_of)]
+
+
+def find_job(jobs: Jobs, job: Annotated[str, Path(max_length=100)]) -> BackgroundJob:
+    """The job with an id."""
+    found = jobs.get(job)
+    if found is None:
+        raise HTTPException(404, "there is no such job; the server keeps only the latest ones")
+    return found
+
+
+FoundJob = Annotated[BackgroundJob, Depends(find_job)]
+
+
+def given_names(run: Run, subject: str, relation: str, object_: str) -> tuple[str | None, ...]:
+    """The names of a request as methods of `Run` take them; an empty one is open."""
+    names = (subject, object_) if run.dataset.two_way else (subject, relation, object_)
+    return tuple(name or None for name in names)

@@ -1,0 +1,286 @@
+"""Jobs: long work in threads, with progress, in turns, and cancelled on request.
+
+The kernels run without the GIL, so that a thread is enough: pages stay responsive.
+"""
+
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from whereof import events
+from whereof.errors import Interrupted, WhereofError
+from whereof.server import limits
+from whereof.units import count, plan_text
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+Work = Callable[[events.Events], Any]
+
+
+@dataclass(frozen=True)
+class JobProgress:
+    """How far a job is."""
+
+    text: str
+    """Such as `3 of 11 retrainings`."""
+    share: float | None = None
+    """Between 0 and 1; None if it is not known."""
+
+
+@dataclass(eq=False)
+class BackgroundJob:
+    """Work that a client asked for. The thread that does it changes these fields."""
+
+    run: str
+    """The id of the run."""
+    kind: str
+    options: dict[str, Any]
+    """What was asked for."""
+    long: bool = False
+    """Whether it may take minutes: of these, only one runs at a time."""
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    clients: set[str] = field(default_factory=set)
+    """Who waits for it."""
+    state: State = "waiting"
+    progress: JobProgress | None = None
+    notes: deque[str] = field(default_factory=lambda: deque(maxlen=limits.NOTES))
+    n_notes: int = 0
+    """All notes so far, also those that are no longer kept."""
+    found: Any = None
+    """The result of a job that is done: an explanation, a verdict, ..."""
+    message: str | None = None
+    """Why it failed."""
+    started: float | None = None
+    finished: float | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def over(self) -> bool:
+        return self.state not in ("waiting", "running")
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it has been running, or ran."""
+        if self.started is None:
+            return None
+        return (self.finished or time.monotonic()) - self.started
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+        self.n_notes += 1
+
+
+class JobEvents(events.Events):
+    """Turns events into the progress of a job."""
+
+    def __init__(self, job: BackgroundJob) -> None:
+        self._job, self._end = job, time.monotonic() + limits.JOB_SECONDS
+        self._n_foreseen = self._n_before = self._n_round = 0
+
+    @property
+    def out_of_time(self) -> bool:
+        return time.monotonic() > self._end
+
+    def should_stop(self) -> bool:
+        return self._job.stop.is_set() or self.out_of_time
+
+    def emit(self, event: events.Event) -> None:
+        match event:
+            case events.Note(text):
+                self._job.note(text)
+            case events.Compiling():
+                self._show("compiling kernels, the first time only; this takes some minutes")
+            case events.TrainingAdvanced():
+                epochs = f"epoch {event.epoch} of {event.n_epochs}"
+                self._show(f"training, {epochs}", event.share)
+            case events.Foreseen(n_retrainings):
+                self._n_foreseen, self._n_before, self._n_round = n_retrainings, 0, 0
+            case events.Planned(n_retrainings, n_known, seconds, at_once):
+                self._n_before += self._n_round
+                self._n_round = n_retrainings
+                text = plan_text(n_retrainings, seconds, at_once, n_known)
+                self._show(text, self._share(0, n_retrainings))
+            case events.Advanced(n_done, n_total, noun):
+                self._show(f"{n_done:,} of {n_total:,} {noun}", self._share(n_done, n_total))
+            case events.StageStarted(number, n_stages, title):
+                self._job.note(f"{number} of {n_stages}: {title}")
+
+    def _share(self, n_done: int, n_total: int) -> float:
+        if self._n_foreseen and n_total == self._n_round:  # one of several rounds
+            return min((self._n_before + n_done) / self._n_foreseen, 1.0)
+        return n_done / n_total if n_total else 0.0
+
+    def _show(self, text: str, share: float | None = None) -> None:
+        self._job.progress = JobProgress(text, share)
+
+
+class JobQueue:
+    """The jobs of all clients: they take turns, and some run at a time."""
+
+    def __init__(self, at_once: int = limits.JOBS_AT_ONCE) -> None:
+        self._jobs: dict[str, BackgroundJob] = {}
+        self._work: dict[str, Work] = {}
+        self._turns: list[str] = []
+        """Clients with waiting jobs; the first one is next."""
+        self._changed = threading.Condition(threading.RLock())
+        self.closed = False
+        names = (f"job-{number}" for number in range(at_once))
+        self._threads = [threading.Thread(target=self._serve, name=n, daemon=True) for n in names]
+        for thread in self._threads:
+            thread.start()
+
+    def __iter__(self) -> Iterator[BackgroundJob]:
+        """All jobs that are known, the latest first."""
+        with self._changed:
+            return iter([*self._jobs.values()][::-1])
+
+    def get(self, job_id: str) -> BackgroundJob | None:
+        return self._jobs.get(job_id)
+
+    def add(self, job: BackgroundJob, client: str, work: Work) -> BackgroundJob:
+        """Start a job when it is its turn. If the same one is under way, the client joins it."""
+        with self._changed:
+            if self.closed:
+                raise TooManyJobs("the server is stopping")
+            current = [each for each in self._jobs.values() if not each.over]
+            for other in current:
+                asked = (other.run, other.kind, other.options)
+                if asked == (job.run, job.kind, job.options) and not other.stop.is_set():
+                    other.clients.add(client)
+                    self._sort_turns()
+                    return other
+            mine = sum(client in other.clients for other in current)
+            if mine >= limits.JOBS_OF_A_CLIENT:
+                raise TooManyJobs(
+                    f"you have {count(mine, 'job')} under way; wait for one, or cancel it"
+                )
+            if sum(other.state == "waiting" for other in current) >= limits.JOBS_WAITING:
+                raise TooManyJobs("too many jobs are waiting; try again later")
+            job.clients.add(client)
+            self._jobs[job.id], self._work[job.id] = job, work
+            self._sort_turns()
+            self._forget()
+            self._changed.notify_all()
+        return job
+
+    def cancel(self, job: BackgroundJob, client: str) -> bool:
+        """Cancel a job for a client; it goes on while another client waits for it.
+
+        False if the client does not wait for it.
+        """
+        with self._changed:
+            if job.over:
+                return True
+            if client not in job.clients:
+                return False
+            if len(job.clients) == 1:
+                self._stop(job)
+            else:
+                job.clients.discard(client)
+                self._sort_turns()
+            return True
+
+    def position(self, job: BackgroundJob) -> int | None:
+        """The place of a waiting job among all that wait, from 1."""
+        with self._changed:
+            order = self._order()
+            return order.index(job) + 1 if job in order else None
+
+    def stop(self) -> None:
+        """Cancel all jobs, and take no more."""
+        with self._changed:
+            self.closed = True
+            for job in self._jobs.values():
+                if not job.over:
+                    self._stop(job)
+            self._changed.notify_all()
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Cancel all jobs, and wait for them a little."""
+        self.stop()
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0))
+
+    def _stop(self, job: BackgroundJob) -> None:
+        job.stop.set()
+        if job.state == "waiting":
+            self._finish(job, "cancelled")
+
+    def _order(self) -> list[BackgroundJob]:
+        """Waiting jobs in the order in which they run: one of each client, round after round."""
+        waiting = [job for job in self._jobs.values() if job.state == "waiting"]
+        order = list[BackgroundJob]()
+        while waiting:
+            for client in self._turns:
+                mine = next((job for job in waiting if client in job.clients), None)
+                if mine is not None:
+                    order.append(mine)
+                    waiting.remove(mine)
+        return order
+
+    def _next(self) -> BackgroundJob | None:
+        """The next job that may start."""
+        busy = any(job.long and job.state == "running" for job in self._jobs.values())
+        return next((job for job in self._order() if not (job.long and busy)), None)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                while not self.closed and (job := self._next()) is None:
+                    self._changed.wait()
+                if self.closed:
+                    return
+                assert job is not None
+                job.state, job.started = "running", time.monotonic()
+                work = self._work[job.id]
+                self._sort_turns(job.clients)
+            self._run(job, work)
+
+    def _sort_turns(self, served: Collection[str] = ()) -> None:
+        """Keep the clients that wait in order; new ones, and those just served, go to the end."""
+        waiting = (job for job in self._jobs.values() if job.state == "waiting")
+        clients = dict.fromkeys(client for job in waiting for client in sorted(job.clients))
+        first = [each for each in self._turns if each in clients and each not in served]
+        self._turns = [*first, *(each for each in clients if each not in first)]
+
+    def _run(self, job: BackgroundJob, work: Work) -> None:
+        listener = JobEvents(job)
+        state: State = "failed"
+        try:
+            job.found, state = work(listener), "done"
+        except Interrupted as error:
+            if job.stop.is_set():
+                state = "cancelled"
+            else:
+                minutes = limits.JOB_SECONDS // 60
+                job.message = f"stopped after {minutes} minutes; start it again to continue"
+                job.message = job.message if listener.out_of_time else str(error)
+        except WhereofError as error:
+            job.message = str(error)
+        except Exception:
+            logging.getLogger(__name__).exception("the job %s %s failed", job.kind, job.options)
+            job.message = "the server failed on this job; its log says why"
+        with self._changed:
+            self._finish(job, state)
+            self._changed.notify_all()
+
+    def _finish(self, job: BackgroundJob, state: State) -> None:
+        job.finished = time.monotonic()
+        job.state = state
+        self._work.pop(job.id, None)
+
+    def _forget(self) -> None:
+        over = [job.id for job in self._jobs.values() if job.over]
+        for job_id in over[: -limits.JOBS_KEPT]:
+            del self._jobs[job_id]
+
+
+class TooManyJobs(WhereofError):
+    """A client, or all together, have too many jobs under way."""

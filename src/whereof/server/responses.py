@@ -1,0 +1,101 @@
+"""Responses: documents of the library, and errors as one clear line."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from whereof.errors import WhereofError
+from whereof.present.html import page
+
+JSON = "application/json"
+
+
+class ErrorMessage(BaseModel):
+    """What is wrong, what is allowed, and what to do."""
+
+    message: str
+
+
+def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """The errors that a route may answer with, for its description."""
+    words = {
+        400: "Bad input",
+        404: "There is no such run or job",
+        409: "It takes too long for a request: start a job",
+        422: "A value is missing or has the wrong type",
+        429: "Too many jobs",
+    }
+    return {code: {"model": ErrorMessage, "description": words[code]} for code in codes}
+
+
+def document(found: Mapping[str, Any] | list[Any], status: int = 200) -> Response:
+    """A document of the library, exactly as `--json` prints it."""
+    try:
+        text = json.dumps(found, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise WhereofError(
+            "the result contains NaN or infinity, which JSON cannot express: the run's parameters "
+            "are too large; train it again with a smaller rate"
+        ) from None
+    return Response(text, status, media_type=JSON)
+
+
+def download(content: str, name: str, media_type: str) -> Response:
+    """A file that the browser saves under a name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def error(path: str, accept: str, status: int, message: str) -> Response:
+    """An error as a page for readers, and as JSON for programs."""
+    if path.startswith("/api/") or "text/html" not in accept:
+        return document({"message": message}, status)
+    return HTMLResponse(page([("paragraphs", [message])], title="Whereof"), status)
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Answer every error with one line."""
+
+    def answer(request: Request, status: int, message: str) -> Response:
+        return error(request.url.path, request.headers.get("accept", ""), status, message)
+
+    @app.exception_handler(WhereofError)
+    def bad_input(request: Request, problem: WhereofError) -> Response:
+        return answer(request, 400, str(problem))
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, problem: HTTPException) -> Response:
+        message = str(problem.detail)
+        if problem.status_code == 404 and message == "Not Found":
+            message = f"there is no page {request.url.path}"
+        found = answer(request, problem.status_code, message)
+        found.headers.update(problem.headers or {})
+        return found
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(request: Request, problem: RequestValidationError) -> Response:
+        return answer(request, 422, _first(problem))
+
+    @app.exception_handler(Exception)
+    def failed(request: Request, problem: Exception) -> Response:
+        # Starlette logs the traceback; it is no business of the reader.
+        return answer(request, 500, "the server failed on this request; its log says why")
+
+
+def _first(problem: RequestValidationError) -> str:
+    """The first thing that is wrong, such as `top is 0; input should be greater than 0`."""
+    first = problem.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:]) or "the request"
+    why = str(first["msg"]).removeprefix("Value error, ")
+    why = why[:1].lower() + why[1:]
+    if first["type"] in ("missing", "json_invalid") or not isinstance(
+        first.get("input"), str | int | float | bool
+    ):
+        return f"{where}: {why}"
+    return f"{where} is {str(first['input'])[:80]!r}; {why}"

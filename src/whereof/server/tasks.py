@@ -1,0 +1,130 @@
+"""What a job may be asked for: the body of a request, checked, and the call of the api.
+
+Only these options exist here: none of them names a file or another machine.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from whereof.api.run import Run
+from whereof.errors import WhereofError
+from whereof.events import Events
+from whereof.explain.options import RetrainingBudget
+from whereof.server import limits
+from whereof.server.dependencies import given_names
+
+
+def _check_budget(budget: int | str) -> int | str:
+    """A number of retrainings, or a time, within the limits of this server."""
+    try:
+        asked = RetrainingBudget.of(budget)
+    except WhereofError as error:
+        raise ValueError(str(error)) from None
+    if (asked.n_retrainings or 0) > limits.RETRAININGS:
+        raise ValueError(f"this server retrains at most {limits.RETRAININGS} times for one job")
+    if (asked.seconds or 0) > limits.BUDGET_SECONDS:
+        raise ValueError(f"this server retrains at most {limits.BUDGET_SECONDS} s for one job")
+    return budget
+
+
+_Name = Annotated[str, Field(max_length=limits.NAME_LETTERS)]
+_Word = Annotated[str, Field(max_length=100)]
+_Budget = Annotated[
+    Annotated[int, Field(ge=2)] | Annotated[str, Field(max_length=20)],
+    AfterValidator(_check_budget),
+]
+_Seeds = Annotated[int, Field(ge=1, le=limits.SEEDS)]
+_FactId = Annotated[int, Field(ge=0)]
+_FactIds = Annotated[list[_FactId], Field(min_length=1, max_length=limits.FACTS)]
+
+
+class _Task(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    def options(self) -> dict[str, Any]:
+        """What was given, besides kind and names."""
+        names = {"kind", "subject", "relation", "object"}
+        return self.model_dump(exclude_unset=True, exclude_none=True, exclude=names)
+
+
+class _PredictionTask(_Task):
+    """About one prediction. An empty name is open; two-way runs have no relation."""
+
+    subject: _Name = ""
+    relation: _Name = ""
+    object: _Name = ""
+    asks: Literal["object", "subject"] = "object"
+
+    def names(self, run: Run) -> tuple[str | None, ...]:
+        return given_names(run, self.subject, self.relation, self.object)
+
+
+class ExplainTask(_PredictionTask):
+    """`whereof explain`, for methods that take longer than a click."""
+
+    kind: Literal["explain"]
+    method: _Word | None = None
+    top: Annotated[int, Field(ge=1, le=limits.FACTS)] = 10
+    of: Literal["probability", "score", "loss"] | None = None
+    opposing: bool = False
+    graph: bool = False
+    budget: _Budget | None = None
+    sweep_epochs: Annotated[int, Field(ge=1)] | None = None
+    seeds: _Seeds = 1
+
+    def work(self, run: Run, events: Events) -> Any:
+        return run.explain(*self.names(run), events=events, **self.options())
+
+
+class VerifyTask(_PredictionTask):
+    """`whereof verify`."""
+
+    kind: Literal["verify"]
+    facts: _FactIds | None = None
+    method: _Word | None = None
+    top: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
+    each: bool = False
+    seeds: _Seeds = 1
+
+    def work(self, run: Run, events: Events) -> Any:
+        return run.verify(*self.names(run), events=events, **self.options())
+
+
+class SmallestTask(_PredictionTask):
+    """`whereof smallest`; sufficient: `whereof smallest --sufficient`."""
+
+    kind: Literal["smallest"]
+    method: _Word | None = None
+    budget: _Budget | None = None
+    sufficient: bool = False
+
+    def work(self, run: Run, events: Events) -> Any:
+        options = self.options()
+        find = run.sufficient if options.pop("sufficient", False) else run.smallest
+        return find(*self.names(run), events=events, **options)
+
+
+class EvaluateTask(_Task):
+    """`whereof evaluate`."""
+
+    kind: Literal["evaluate"]
+    methods: Annotated[list[_Word], Field(min_length=1, max_length=20)] | None = None
+    protocols: Annotated[list[_Word], Field(min_length=1, max_length=20)] | None = None
+    k: Annotated[list[Annotated[int, Field(ge=1)] | Literal["all"]], Field(min_length=1)] | None = (
+        None
+    )
+    predictions: Literal["top", "true"] = "top"
+    split: Literal["test", "valid", "train"] = "test"
+    limit: Annotated[int, Field(ge=1, le=limits.PREDICTIONS)] = 50
+    facts: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
+    seeds: _Seeds = 1
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    def work(self, run: Run, events: Events) -> Any:
+        return run.evaluate(events=events, **{"limit": self.limit} | self.options())
+
+
+Task = Annotated[
+    ExplainTask | VerifyTask | SmallestTask | EvaluateTask, Field(discriminator="kind")
+]

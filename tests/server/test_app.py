@@ -1,0 +1,87 @@
+"""Every route answers with the documents of the library."""
+
+import json
+from typing import Any
+
+import pytest
+from httpx import Client
+
+import whereof
+
+ASKED = {"subject": "india", "relation": "students", "object": "usa"}
+
+
+def get(client: Client, path: str, **query: Any) -> Any:
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def plain(document: Any) -> Any:
+    return json.loads(json.dumps(document))
+
+
+def test_runs_are_listed_with_their_summaries(client: Client, nations: whereof.Run) -> None:
+    listed = get(client, "/api/runs")
+    assert [each["id"] for each in listed] == ["nations", "ratings"]
+    assert listed[0]["summary"] == plain(nations.summary())
+    assert get(client, "/api/runs/nations") == plain(nations.info())
+
+
+def test_answers_are_those_of_predict(client: Client, nations: whereof.Run) -> None:
+    found = get(client, "/api/runs/nations/answers", subject="india", relation="students", top=3)
+    assert found == nations.predict("india", "students", top=3).to_dict()
+    new = get(client, "/api/runs/nations/answers", subject="india", relation="students", new=True)
+    assert new == nations.predict("india", "students", new=True).to_dict()
+
+
+def test_two_way_runs_need_no_relation(client: Client, ratings: whereof.Run) -> None:
+    assert get(client, "/api/runs/ratings/answers", subject="u1") == ratings.predict("u1").to_dict()
+
+
+def test_an_explanation_is_that_of_explain(client: Client, nations: whereof.Run) -> None:
+    options = {"method": "rollback", "top": 3, "graph": True}
+    found = get(client, "/api/runs/nations/explanation", **ASKED, **options)
+    wanted = nations.explain(*ASKED.values(), **options).to_dict()  # type: ignore[arg-type]
+    assert found | {"seconds": 0} == wanted | {"seconds": 0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"), [("csv", "fact_id,"), ("svg", "<svg"), ("html", "<!doctype html>")]
+)
+def test_an_explanation_can_be_saved(client: Client, kind: str, start: str) -> None:
+    query = ASKED | {"method": "rollback", "format": kind}
+    answer = client.get("/api/runs/nations/explanation", params=query)
+    assert answer.text.lower().startswith(start)
+    assert answer.headers["content-disposition"] == f'attachment; filename="explanation.{kind}"'
+
+
+def test_an_estimate_is_that_of_all_facts_together(client: Client, nations: whereof.Run) -> None:
+    asked = ASKED | {"method": "rollback", "facts": [3, 5, 8]}
+    answer = client.post("/api/runs/nations/estimate", json=asked)
+    joint = nations.explain(*ASKED.values(), method="rollback", without=[3, 5, 8]).without
+    assert joint is not None
+    assert answer.json() == {**vars(joint), "fact_ids": [3, 5, 8]}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("/api/runs/none", 404, "there is no run 'none'; choose from nations, ratings"),
+        ("/api/nothing", 404, "there is no page /api/nothing"),
+        (
+            "/api/runs/nations/answers?subject=indja&relation=students",
+            400,
+            "unknown entity 'indja'; did you mean 'india', 'china'?",
+        ),
+        (
+            "/api/runs/nations/answers?subject=india&relation=students&top=0",
+            422,
+            "top is '0'; input should be greater than or equal to 1",
+        ),
+        ("/api/jobs/none", 404, "there is no such job; the server keeps only the latest ones"),
+    ],
+)
+def test_an_error_is_one_line(client: Client, path: str, status: int, message: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()) == (status, {"message": message})
