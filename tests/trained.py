@@ -37,7 +37,7 @@ def train_ratings(folder: Path, epochs: int) -> whereof.Run:
     return whereof.train(folder / "ratings.tsv", out=folder / "run", epochs=epochs, **settings)
 
 
-def train_copies(folder: Path) -> whereof.Run:
+def train_copies(folder: Path, accumulator: float | None = 0.0) -> whereof.Run:
     """Four relations that say the same. Of the first, one fact is missing: e0 r0 e5."""
     rng = np.random.default_rng(5)
     pairs = [(s, o) for s in range(12) for o in range(12) if s != o and rng.random() < 0.2]
@@ -53,7 +53,7 @@ def train_copies(folder: Path) -> whereof.Run:
         n3=0.0,
         optimizer="adagrad",
         rate=0.1,
-        accumulator=0.0,
+        accumulator=accumulator,
         epochs=20,
         valid_fraction=0,
         test_fraction=0,

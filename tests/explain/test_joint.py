@@ -1,5 +1,6 @@
 """Several facts rolled back together, the stability of a prediction, and contrasts."""
 
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -194,16 +195,33 @@ def test_ratings_are_without_probabilities_here_too(tmp_path: Path) -> None:
     assert {path.probability_without for path in found.graph.paths} <= {None}
 
 
-def test_listed_facts_between_the_same_entities_are_removed_together(tmp_path: Path) -> None:
-    run = train_copies(tmp_path)
-    found = run.explain("e0", "r0", "e5", of="score", top=4)
-    alone = {fact.fact_id: fact.influence for fact in found.facts}
+def test_facts_that_replace_each_other_are_noted(tmp_path: Path) -> None:
+    """unrolled sees that one copy alone changes little, and rollback what all of them do."""
+    run = train_copies(tmp_path, accumulator=None)
+    found = run.explain("e0", "r0", "e5", method="unrolled")
     copies = [fact for fact in found.facts if (fact.subject, fact.object) == ("e0", "e5")]
-    assert len(copies) == 3
+    assert len(copies) > 1
     (group,) = found.groups
     assert group.fact_ids == tuple(fact.fact_id for fact in copies)
-    same = run.explain("e0", "r0", "e5", of="score", without=list(group.fact_ids)).without
-    assert same == group
-    assert group.influence > 1.5 * max(alone[fact] for fact in group.fact_ids)
-    assert "3 facts are between e0 and e5" in found._repr_html_()
-    assert run.explain("e0", "r0", "e5", of="score", opposing=True).groups == ()
+    assert group.sum_of_single == pytest.approx(sum(fact.influence for fact in copies))
+    same = run.explain("e0", "r0", "e5", method="rollback", without=list(group.fact_ids)).without
+    assert same is not None
+    assert same.influence == group.influence
+    assert f"{len(copies)} facts are between e0 and e5" in found._repr_html_()
+    assert "together, by rollback" in found._repr_html_()
+    assert run.explain("e0", "r0", "e5", method="unrolled", opposing=True).groups == ()
+    # The estimates of rollback for one fact do not see that another replaces it.
+    assert run.explain("e0", "r0", "e5", method="rollback").groups == ()
+
+
+def test_facts_that_only_add_up_are_not_said_to_replace_each_other(tmp_path: Path) -> None:
+    run = whereof.train("nations", out=tmp_path / "run", dim=8, epochs=5, search=False)
+    asked = "egypt", "embassy", "uk"
+    found = run.explain(*asked, method="unrolled", top=20)
+    pairs = [{fact.subject, fact.object} for fact in found.facts]
+    alone = [*compress(found.facts, (pairs.count(pair) > 1 for pair in pairs))]
+    without = [fact.fact_id for fact in alone]
+    joint = run.explain(*asked, method="unrolled", without=without).without
+    assert joint is not None
+    assert joint.influence > 1.5 * max(fact.influence for fact in alone)
+    assert found.groups == ()

@@ -34,8 +34,9 @@ _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
 _GROUPED, _MOST_GROUPS = 20, 2
 """Number of listed facts, and of groups between the same two entities, that are looked at."""
-_MUCH_MORE = 1.5
-"""Facts may hide each other if together they do this many times what the strongest does alone."""
+_FAR_MORE = 4.0
+"""Facts may replace each other if together they do this many times the sum of each alone. The two
+estimates may be by different methods, whose sizes differ."""
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
@@ -136,11 +137,15 @@ class Explainer:
         )
 
     def _groups(self, facts: Sequence[ExplainedFact]) -> tuple[records.Joint, ...]:
-        """Listed facts between the same two entities that do much more together than alone."""
-        if self.options.without is not None or self.options.opposing:
+        """Listed facts between the same two entities that do far more together than alone.
+
+        Falls are compared in the log-odds, or the rating: a probability cannot fall below 0.
+        """
+        joiner, options = method.joint_method(), self.options
+        if options.without is not None or options.opposing or "standings" not in self.method.can:
             return ()
         try:
-            self.remover.check(self.trained)
+            joiner.check(self.trained)
         except WhereofError:
             return ()
         between = defaultdict[frozenset[str], list[ExplainedFact]](list)
@@ -149,10 +154,24 @@ class Explainer:
         groups = sorted((each for each in between.values() if len(each) > 1), key=len, reverse=True)
         found = []
         for group in groups[:_MOST_GROUPS]:
-            joint = self._remove(np.array([fact.fact_id for fact in group], np.int64))
-            if joint.influence > _MUCH_MORE * max(fact.influence for fact in group):
-                found.append(joint)
+            joint = self._remove(np.array([fact.fact_id for fact in group], np.int64), joiner)
+            alone = [self._fall(fact.probability_without, fact.score_without) for fact in group]
+            together = self._fall(joint.probability, joint.score)
+            if together > _FAR_MORE * max(sum(alone), *alone):
+                total = sum(fact.influence for fact in group)
+                found.append(replace(joint, sum_of_single=total))
         return tuple(found)
+
+    def _fall(self, probability: float | None, score: float | None) -> float:
+        """How far the log-odds of the prediction fall to a probability, or its rating to a score.
+
+        0 if neither is known.
+        """
+        values = self.scored.standing.value, score if probability is None else probability
+        if values[1] is None:
+            return 0.0
+        high, low = values if probability is None else map(_log_odds, values)
+        return float(high - low)
 
     def ranking(self) -> method.Ranked:
         """The ids of the facts, without their names, which take longer than ranking."""
@@ -232,16 +251,16 @@ class Explainer:
         best = self._rank(self._filtered(), top=max(_STEPS), opposing=False).chosen
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
-    def _remove(self, fact_ids: FactIds) -> records.Joint:
-        """The prediction without these facts together."""
-        context = self.context
-        if self.remover is not self.method:
-            self.remover.check(self.trained)
+    def _remove(self, fact_ids: FactIds, remover: method.Method | None = None) -> records.Joint:
+        """The prediction without these facts together, by a method that removes groups."""
+        context, remover = self.context, remover or self.remover
+        if remover is not self.method:
+            remover.check(self.trained)
             asked = self.scored.prediction
-            prepared = method.prepare(self.remover, self.trained, [asked], context)
+            prepared = method.prepare(remover, self.trained, [asked], context)
             context = replace(context, prepared=prepared[asked])
         sets = method.Sets.of([fact_ids, *fact_ids[:, None]])
-        after = self.remover.remove(self.scored, sets, context)
+        after = remover.remove(self.scored, sets, context)
         (stands,) = name_standings(self.trained, after.standings[:1])
         top = int(after.standings["top"][0])
         return records.Joint(
@@ -270,6 +289,11 @@ class Explainer:
         if asked and self.remover is not self.method:
             notes = (*notes, f"{' and '.join(asked)}: computed by {self.remover.name}")
         return notes
+
+
+def _log_odds(probability: Any) -> float:
+    p = np.clip(probability, 1e-12, 1 - 1e-12)
+    return float(np.log(p) - np.log1p(-p))
 
 
 def _bulk_rivals(options: ExplainOptions) -> int:

@@ -183,7 +183,8 @@ class Method:
     """Whether `prepare` has work to do: once a `run`, or for each of the `predictions`."""
 
     is_linear: bool = False
-    """Whether its influences are close to the true ones if training responds linearly to a fact."""
+    """Whether its influences are close to the true ones if training responds linearly to a fact.
+    The influence of a set is then the sum over its facts."""
 
     def trainings(self, n_facts: int) -> float:
         """The cost of one explanation with n adjacent facts, in trainings; 0 if it is far less."""
@@ -258,6 +259,12 @@ def able_method(ability: str, name: str | None = None) -> Method:
     """The method with this name if it has an ability, otherwise the first method that has it."""
     wanted = names(METHODS) if name is None else (name, *names(METHODS))
     return next(method for method in map(get_method, wanted) if ability in method.can)
+
+
+def joint_method() -> Method:
+    """The first method that estimates a set of facts as a whole, not as a sum."""
+    able = (each for each in map(get_method, names(METHODS)) if "groups" in each.can)
+    return next(each for each in able if not each.is_linear)
 
 
 def standings_without(

@@ -18,7 +18,7 @@ from whereof.explain.explanation import (
     agreement_text,
 )
 from whereof.explain.explanation import Path as GraphPath
-from whereof.explain.method import able_method, get_method
+from whereof.explain.method import able_method, get_method, joint_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import html, names
 from whereof.present.graph import explanation_svg
@@ -292,18 +292,19 @@ def first_fact_text(explanation: Explanation) -> str:
 
 
 def groups_text(explanation: Explanation) -> Iterator[str]:
-    """Listed facts between the same two entities, which may hide each other."""
+    """Listed facts between the same two entities, which may replace each other."""
+    joiner = joint_method().name
+    by = "" if joiner == explanation.method else f", by {joiner}"
     by_id = {fact.fact_id: fact for fact in explanation.facts}
     for group in explanation.groups:
         facts = [by_id[fact_id] for fact_id in group.fact_ids]
         ends = [names.label_of(facts[0], place) for place in ("subject", "object")]
-        together, alone = group.influence, max(fact.influence for fact in facts)
         yield (
             f"{len(facts)} facts are between {' and '.join(ends)} (ids "
             f"{', '.join(map(str, group.fact_ids))}): estimated influence "
-            f"{units.show(together, 'influence')} together, at most "
-            f"{units.show(alone, 'influence')} alone. Each may stand in for the others, so that "
-            "none matters alone; `whereof smallest` checks this by retraining."
+            f"{units.show(group.influence, 'influence')} together{by}, "
+            f"{units.show(group.sum_of_single, 'influence')} in sum if each is removed alone. They "
+            "may replace each other; `whereof smallest` checks this by retraining."
         )
 
 
