@@ -73,6 +73,8 @@ class Foreseen(Event, frozen=True):
     """Several rounds of retraining will follow: an upper bound for all of them."""
 
     n_retrainings: int
+    others: float = 0.0
+    """The cost of other work, such as a sweep, in trainings on one core."""
 
 
 class Planned(Event, frozen=True):

@@ -38,6 +38,7 @@ def test_many_are_explained_into_a_file(run: str, tmp_path: Path) -> None:
         "path": str(out),
         "n_predictions": 7,
         "n_facts": 70,
+        "notes": [],
         "n_resumed": 0,
         "failed": [],
     }

@@ -73,6 +73,8 @@ def test_a_bound_for_all_rounds_replaces_their_plans(monkeypatch: pytest.MonkeyP
     ]
     together = said(Foreseen(9), *rounds, monkeypatch=monkeypatch)
     assert together == ["at most 9 retrainings, 2 at a time, about 20.0 s"]
+    with_sweep = said(Foreseen(9, others=10.0), *rounds, monkeypatch=monkeypatch)
+    assert with_sweep == ["at most 9 retrainings, 2 at a time, about 40.0 s"]
 
 
 def test_plans_and_times_in_words() -> None:

@@ -34,11 +34,12 @@ WEIGHED = 7 + 7 + 2 * 7 + 1
 )
 def test_the_most_there_can_be(protocols: str, wanted: int) -> None:
     options = EvaluateOptions(protocols=protocols)
-    assert count_retrainings(options.protocols, options, SampleSize(7, 500, 500)) == 1 + wanted
+    size = SampleSize(7, 500, 500, "rollback")
+    assert count_retrainings(options.protocols, options, size) == 1 + wanted
 
 
 def test_all_protocols_share_the_retrainings_without_one_fact() -> None:
-    options, size = EvaluateOptions(protocols="all"), SampleSize(7, 500, 500)
+    options, size = EvaluateOptions(protocols="all"), SampleSize(7, 500, 500, "rollback")
     n_sets = sum(each.count(options, size).sets for each in all_protocols())
     assert n_sets >= 2 * 2 * 7 + 2 * 3 + 100
     assert count_retrainings(options.protocols, options, size) == 1 + 500 + n_sets
@@ -54,12 +55,14 @@ def test_all_protocols_share_the_retrainings_without_one_fact() -> None:
 )
 def test_adjacent_facts_are_fewer(protocols: str, wanted: int) -> None:
     options = EvaluateOptions(protocols=protocols, adjacent_only=True)
-    assert count_retrainings(options.protocols, options, SampleSize(7, 500, 90)) == 1 + wanted
+    size = SampleSize(7, 500, 90, "rollback")
+    assert count_retrainings(options.protocols, options, size) == 1 + wanted
 
 
 def test_no_more_facts_are_removed_alone_than_there_are() -> None:
     options = EvaluateOptions(protocols="steadiness", removals=50)
-    assert count_retrainings(options.protocols, options, SampleSize(7, 30, 30)) == 31 + 15
+    size = SampleSize(7, 30, 30, "rollback")
+    assert count_retrainings(options.protocols, options, size) == 31 + 15
 
 
 @pytest.mark.parametrize("protocols", [*names(PROTOCOLS), "all"])

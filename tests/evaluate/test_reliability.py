@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.helpers import whereof as command
+from listening import Recorded
 
 import whereof
 from evaluate.small import names_of, probabilities, sampled, spearman, train
 from whereof.api import runs
+from whereof.errors import Interrupted
 from whereof.evaluate import reliability
 from whereof.events import Events
 from whereof.retrain.engine import Job
@@ -154,6 +156,24 @@ def test_training_measures_what_fits_into_its_time(
     runs.measure_reliability(run, machine, 600, Events())
     assert run.reliability.linearity is not None
     assert not run.file("retrained/new").exists()
+
+
+def test_the_sweep_must_fit_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """22 retrainings, one at a time, take 22 s, and the sweep for 5 predictions 40 s."""
+    run = train(tmp_path, optimizer="adagrad", rate=0.1, accumulator=0.1)
+    assert run.default_method == "unrolled"
+    machine = MachineOptions(threads=1)
+    monkeypatch.setattr(type(run), "retraining_seconds", 1.0)
+    runs.measure_reliability(run, machine, 61.0, Events())
+    assert run.reliability == Reliability()
+    runs.measure_reliability(run, machine, 62.0, Events())
+    assert [each.method for each in run.reliability.claims] == ["unrolled"]
+
+
+def test_a_sweep_stops_when_its_time_is_over(tmp_path: Path) -> None:
+    run = train(tmp_path, optimizer="adagrad", rate=0.1, accumulator=0.1)
+    with sampled(run, events=Recorded(stop_after=1)) as sample, pytest.raises(Interrupted):
+        sample.firsts("unrolled", 3)
 
 
 @pytest.mark.parametrize(

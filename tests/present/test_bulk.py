@@ -81,6 +81,15 @@ def test_what_was_asked_besides_is_kept(run: whereof.Run, predictions: Path) -> 
     assert "graph" not in first
 
 
+def test_notes_of_the_method_are_said_once(run: whereof.Run, predictions: Path) -> None:
+    events, out = Recorded(), predictions.with_name("e.csv")
+    (note,) = run.explain("egypt", "embassy", "usa", method="unrolled").notes
+    assert "not trained steadily" in note
+    written = run.explain_file(predictions, out, method="unrolled", events=events)
+    assert (written.n_predictions, written.notes, events.notes) == (3, (note,), [note])
+    assert run.explain_file(predictions, out, force=True).notes == ()
+
+
 def test_tables_agree_with_json_lines(run: whereof.Run, tmp_path: Path) -> None:
     for name in ("e.jsonl", "e.parquet", "e.csv", "e.tsv.gz"):
         written = run.explain_file("top", tmp_path / name, limit=12, top=4)

@@ -60,7 +60,7 @@ def test_asking_again_retrains_nothing(run: whereof.Run) -> None:
     found = run.explain(*EGYPT, method="verified", budget=12, events=first)
     same = run.explain(*EGYPT, method="verified", budget=12, events=again)
     assert [fact.influence for fact in same.facts] == [fact.influence for fact in found.facts]
-    assert Foreseen(12) in first.events
+    assert Foreseen(12, 20.0) in first.events  # and a sweep
     assert not any(isinstance(event, Planned) for event in again.events)
 
 

@@ -92,6 +92,12 @@ def test_facts_may_be_named(run: whereof.Run) -> None:
     assert {(f.subject, f.relation, f.object) for f in found.facts} == named
 
 
+def test_named_facts_have_the_notes_of_the_method(run: whereof.Run) -> None:
+    (note,) = run.verify(*EGYPT, facts=[3], method="unrolled").notes
+    assert "not trained steadily" in note
+    assert run.verify(*EGYPT, facts=[3], method="rollback").notes == ()
+
+
 def test_an_open_place_is_its_top_answer_and_all_takes_every_supporter(run: whereof.Run) -> None:
     found = run.verify("egypt", "embassy", None, top="all")
     explained = run.explain("egypt", "embassy", None, top="all")

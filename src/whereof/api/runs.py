@@ -104,13 +104,19 @@ def measure_reliability(run: Run, machine: MachineOptions, seconds: float, event
     if machine.device != "cpu" or seconds < _LEAST_SECONDS or not each:
         return
     from whereof.evaluate.reliability import LEAST, MOST, measure, n_retrainings
+    from whereof.explain.method import get_method
     from whereof.retrain.engine import LocalEngine
     from whereof.retrain.journal import Journal
     from whereof.retrain.retrainer import Case, Retrainer
 
-    n_fitting = int(seconds / each) * at_once
-    sizes = [n for n in range(LEAST, MOST + 1) if n_retrainings(n) <= n_fitting]
-    if sizes:
+    method, n_facts = get_method(run.default_method), run.dataset.n_facts
+
+    def seconds_for(n: int) -> float:
+        """Of the retrainings, and of the first facts of n predictions."""
+        n_rounds = -(-n_retrainings(n) // at_once)
+        return each * (n_rounds + method.trainings(n_facts, n) / at_once)
+
+    if sizes := [n for n in range(LEAST, MOST + 1) if seconds_for(n) <= seconds]:
         limited = Limited(events, seconds)
         retrainer = Retrainer(run._recipe, LocalEngine(at_once), Journal(), limited)
         with suppress(Interrupted, WhereofError, OSError):

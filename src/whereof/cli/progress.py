@@ -28,7 +28,8 @@ class TerminalEvents(events.Events, ExitStack):
         self._url = ""
         self._last_line = time.monotonic()
         self._stop = threading.Event()
-        self._n_foreseen: int | None = None  # 0 once it was shown
+        self._foreseen: events.Foreseen | None = None
+        self._shows_plans = True
         self._compiles = self._handles = False
 
     def __enter__(self) -> "TerminalEvents":
@@ -68,8 +69,8 @@ class TerminalEvents(events.Events, ExitStack):
                 if best and (epoch == n_epochs or self._is_time()):
                     title = metric_column(metric).title
                     self.say(f"epoch {epoch}: valid {title} {value:.4f}, the best so far")
-            case events.Foreseen(n_retrainings):
-                self._n_foreseen = n_retrainings
+            case events.Foreseen():
+                self._foreseen, self._shows_plans = event, False
             case events.Planned():
                 self._close_bar()
                 self._plan(event)
@@ -93,13 +94,15 @@ class TerminalEvents(events.Events, ExitStack):
 
     def _plan(self, plan: events.Planned) -> None:
         """If there is an upper bound for all rounds, show only that."""
-        if self._n_foreseen is None:
+        if self._shows_plans:
             self.say(plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known))
-        elif self._n_foreseen:
-            mine, whole = (-(-n // plan.at_once) for n in (plan.n_retrainings, self._n_foreseen))
-            text = plan_text(self._n_foreseen, plan.seconds / mine * whole, plan.at_once)
+        elif self._foreseen is not None:
+            n_all = self._foreseen.n_retrainings
+            mine, whole = (-(-n // plan.at_once) for n in (plan.n_retrainings, n_all))
+            rounds = whole + self._foreseen.others / plan.at_once
+            text = plan_text(n_all, plan.seconds / mine * rounds, plan.at_once)
             self.say(f"at most {text}")
-            self._n_foreseen = 0
+            self._foreseen = None
 
     def _train(self, event: events.TrainingAdvanced) -> None:
         parts = (

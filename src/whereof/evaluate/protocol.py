@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_orig
 
 from whereof import registry
 from whereof.chart import Chart
-from whereof.explain.options import ExplainOptions
 from whereof.table import Column, Table
 from whereof.units import is_number
 
@@ -36,7 +35,7 @@ class SampleSize(NamedTuple):
     n_facts: int
     n_adjacent: int
     """Distinct facts that are adjacent to some prediction."""
-    default_method: str = ExplainOptions.method
+    default_method: str
     """Of the run."""
 
 

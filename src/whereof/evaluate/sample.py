@@ -302,7 +302,8 @@ class Sample:
             return
         options = replace(self._explain_options(variant, top), rivals=rivals)
         listed = (Listed(n + 1, self.predictions[n]) for n in numbers)
-        answers = explain.rank_many(trained, listed, options, self.threads)
+        events = self.case.retrainer.events
+        answers = explain.rank_many(trained, listed, options, self.threads, events)
         for number, found in zip(numbers, answers, strict=True):
             if isinstance(found, Ranked):
                 self.notes.update(dict.fromkeys(found.notes))

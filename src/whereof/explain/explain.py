@@ -167,15 +167,21 @@ class Explainer:
 
         0 if neither is known.
         """
-        values = self.scored.standing.value, score if probability is None else probability
-        if values[1] is None:
-            return 0.0
-        high, low = values if probability is None else map(_log_odds, values)
-        return float(high - low)
+        before = self.scored.standing.value
+        if probability is not None:
+            return _log_odds(before) - _log_odds(probability)
+        return 0.0 if score is None else before - score
 
-    def ranking(self) -> method.Ranked:
-        """The ids of the facts, without their names, which take longer than ranking."""
-        ranked = self._rank(self._filtered())
+    def ranking(self, named: FactIds | None = None) -> method.Ranked:
+        """The ids of the facts, without their names, which take longer than ranking.
+
+        named: all of these facts, even if they share nothing with the prediction.
+        """
+        if named is None:
+            ranked = self._rank(self._filtered())
+        else:
+            ranked = self._rank(np.sort(named), top=None, opposing=False)
+            ranked = replace(ranked, totals=None)  # others support the prediction too
         return replace(ranked, notes=(*self._notes(), *ranked.notes))
 
     def influences(self) -> tuple[FactIds, Numbers]:
@@ -186,11 +192,6 @@ class Explainer:
         ranked, found = self._rank(fact_ids, top=None), np.full(len(fact_ids), np.nan)
         found[np.searchsorted(fact_ids, ranked.chosen)] = ranked.influences
         return fact_ids, found
-
-    def describe(self, fact_ids: FactIds) -> tuple[ExplainedFact, ...]:
-        """Records of these facts, even if they share nothing with the prediction."""
-        ranked = self._rank(np.sort(fact_ids), top=None, opposing=False)
-        return self.name_facts(replace(ranked, totals=None))
 
     def name_facts(self, ranked: method.Ranked) -> tuple[ExplainedFact, ...]:
         """Ranked fact ids with names, influence, and the parts they share with the prediction."""
@@ -291,7 +292,7 @@ class Explainer:
         return notes
 
 
-def _log_odds(probability: Any) -> float:
+def _log_odds(probability: float) -> float:
     p = np.clip(probability, 1e-12, 1 - 1e-12)
     return float(np.log(p) - np.log1p(-p))
 

@@ -186,8 +186,11 @@ class Method:
     """Whether its influences are close to the true ones if training responds linearly to a fact.
     The influence of a set is then the sum over its facts."""
 
-    def trainings(self, n_facts: int) -> float:
-        """The cost of one explanation with n adjacent facts, in trainings; 0 if it is far less."""
+    def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
+        """The cost of explanations with n adjacent facts each, in trainings on one core.
+
+        0 if it is far less than a training.
+        """
         return 0.0
 
     @property

@@ -16,6 +16,7 @@ import msgspec
 from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
+from whereof.explain.options import ExplainOptions
 from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings, choice, number
 from whereof.training.config import TrainConfig
@@ -173,7 +174,8 @@ class Part:
         options, asked = self.options, set(self.options.protocols)
         n_asked = min(n_predictions, options.limit or n_predictions)
         n_adjacent = min(n_facts, n_asked * (options.most_adjacent or n_facts))
-        size = SampleSize(n_asked, n_facts, n_adjacent)
+        # The paper's training is not steady: unrolled is not its default method.
+        size = SampleSize(n_asked, n_facts, n_adjacent, ExplainOptions.method)
         # Approximation removes the same facts as removal does with rollback and k = 1.
         counted = asked - {"approximation"} if "removal" in asked else asked
         n_runs = max(len(options.constraints or ()), 1)

@@ -20,7 +20,7 @@ import msgspec
 
 from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError
-from whereof.events import Advanced, Events
+from whereof.events import Advanced, Events, Note
 from whereof.explain.explanation import FACT_COLUMNS, ExplainedFact, Explanation, fact_row
 from whereof.predict.answers import Answer, Answers, Failed
 from whereof.predict.prediction import Listed
@@ -284,6 +284,8 @@ class WrittenExplanations:
     """Number that an earlier, interrupted call has finished."""
     failed: tuple[Failed, ...]
     seconds: float
+    notes: tuple[str, ...] = ()
+    """Notes of the explanations, each once."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -313,9 +315,13 @@ def write_explanations(
     asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
     header = {"whereof version": __version__, **work, "list of predictions": asked.hexdigest()}
     with open_unfinished(out, header, force=force, resume=resume) as journal:
-        n_resumed, n_facts = journal.n_done, 0
+        n_resumed, n_facts, notes = journal.n_done, 0, dict[str, None]()
         for result in explain(predictions[n_resumed:]):
             _keep(journal, predictions[journal.n_done].line, result)
+            for note in () if isinstance(result, Failed) else result.notes:
+                if note not in notes:
+                    events.emit(Note(note))
+                    notes[note] = None
             events.emit(Advanced(journal.n_done, len(predictions), "predictions"))
             if events.should_stop():
                 raise Interrupted("interrupted; run the same command again to continue")
@@ -326,9 +332,11 @@ def write_explanations(
                 for document in (each for each in journal.records() if "failed" not in each):
                     write(document)
                     n_facts += len(document["facts"])
+                    notes |= dict.fromkeys(document.get("notes", ()))
     seconds = time.perf_counter() - start
     n_predictions = len(predictions) - len(failed)
-    return WrittenExplanations(str(out), n_predictions, n_facts, n_resumed, failed, seconds)
+    counts = n_predictions, n_facts, n_resumed
+    return WrittenExplanations(str(out), *counts, failed, seconds, (*notes,))
 
 
 def facts_csv(explanation: Explanation) -> str:

@@ -1,9 +1,11 @@
 """How many more models a budget allows to retrain."""
 
 import time
+from collections.abc import Sequence
 
 from whereof.errors import WhereofError
 from whereof.events import Foreseen
+from whereof.explain.method import Method
 from whereof.explain.options import RetrainingBudget
 from whereof.retrain.retrainer import Retrainer
 from whereof.units import seconds
@@ -16,10 +18,18 @@ class Allowance:
     take no time, so a budget in seconds reaches further when it is asked again.
     """
 
-    def __init__(self, budget: RetrainingBudget, retrainer: Retrainer) -> None:
+    def __init__(
+        self,
+        budget: RetrainingBudget,
+        retrainer: Retrainer,
+        methods: Sequence[Method] = (),
+        n_predictions: int = 1,
+    ) -> None:
+        """methods: those that will estimate, for how many predictions; it is announced."""
         self.budget, self.retrainer, self.n_used = budget, retrainer, 1
-        self.start = time.perf_counter()
-        retrainer.events.emit(Foreseen(self.n_used + self.left))
+        self.start, n_facts = time.perf_counter(), len(retrainer.recipe.problem.facts)
+        others = sum(method.trainings(n_facts, n_predictions) for method in methods)
+        retrainer.events.emit(Foreseen(self.n_used + self.left, others))
 
     @property
     def spent(self) -> float:

@@ -191,7 +191,8 @@ class Search:
         methods: Sequence[Method],
         budget: RetrainingBudget,
     ) -> None:
-        self.case, self.allowance = case, Allowance(budget, case.retrainer)
+        self.case = case
+        self.allowance = Allowance(budget, case.retrainer, methods, 1 + _RIVALS)
         self.best: FactSet | None = None
         self._standings = dict[FactSet, Standings]()
         self._errors = list[float]()

@@ -188,13 +188,15 @@ def _find_removed(
                 "name the facts to remove"
             )
     else:
-        fact_ids, notes = find_facts(trained, named), ()
+        fact_ids = find_facts(trained, named)
         if not len(fact_ids):
             raise WhereofError("facts is empty; give ids or names, or leave it out")
         if trained.trace is None and "trace" in method.needs:
             about = (describe_fact(trained.dataset, fact) for fact in fact_ids.tolist())
             return tuple(RemovedFact(**it, influence=None) for it in about), ()
-        facts = Explainer(scored, asked, case).describe(fact_ids)
+        explainer = Explainer(scored, asked, case)
+        ranked = explainer.ranking(fact_ids)
+        facts, notes = explainer.name_facts(ranked), ranked.notes
     removed = (
         RemovedFact(
             **describe_fact(trained.dataset, fact.fact_id),

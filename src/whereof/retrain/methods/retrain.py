@@ -32,8 +32,8 @@ class Retrain(Method):
     needs = frozenset({"recipe", "retraining"})
     can = frozenset({"contrast", "standings", "non-adjacent facts"})
 
-    def trainings(self, n_facts: int) -> float:
-        return n_facts + 1
+    def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
+        return n_facts * n_predictions + 1
 
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         return SingleRemovals.of(self, scored, context).rank(sets.fact_ids)

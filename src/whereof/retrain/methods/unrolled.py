@@ -21,8 +21,9 @@ from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
 
-_TRAININGS = 20.0
-"""The cost of the sweep for one prediction, in trainings on one core."""
+_TRAININGS, _MORE = 20.0, 0.25
+"""The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
+further prediction adds."""
 _GIGABYTE = 1 << 30
 _CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
 
@@ -45,8 +46,8 @@ class Unrolled(Method):
     version = 3
     is_linear = True
 
-    def trainings(self, n_facts: int) -> float:
-        return _TRAININGS
+    def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
+        return _TRAININGS * (1 + _MORE * (n_predictions - 1))
 
     def check(self, trained: Trained) -> None:
         super().check(trained)

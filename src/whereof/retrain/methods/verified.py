@@ -33,8 +33,8 @@ class Verified(Method):
     can = frozenset({"contrast", "standings", "non-adjacent facts", "budget"})
     ranks_all = True
 
-    def trainings(self, n_facts: int) -> float:
-        return RetrainingBudget().n_retrainings or 0
+    def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
+        return n_predictions * (RetrainingBudget().n_retrainings or 0)
 
     def check(self, trained: Trained) -> None:
         super().check(trained)
@@ -43,10 +43,11 @@ class Verified(Method):
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         removals = SingleRemovals.of(self, scored, context)
         retrainer = removals.case.retrainer
-        allowance = Allowance(context.budget, retrainer)
+        nominators = find_nominators(scored.trained)
+        allowance = Allowance(context.budget, retrainer, nominators)
         lists = [
             Nominations.of(each, scored, sets.fact_ids, context, allowance.left, retrainer.events)
-            for each in find_nominators(scored.trained)
+            for each in nominators
         ]
         candidates = list(interleave([each.fact_ids.tolist() for each in lists]))
         if context.top is None:  # every fact is asked for, also one that no method has a number for
