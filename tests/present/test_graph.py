@@ -200,7 +200,7 @@ def test_ratings_show_their_score() -> None:
     text = explanation_svg(ratings())
     assert "rating 4.125, rank 2 of 1,234" in text
     assert "probability" not in text
-    assert titles(ratings())[:2] == ["Predicted: 4 4", "4 9"]
+    assert titles(ratings())[:2] == ["Predicted: user 4, item 4", "user 4, item 9"]
 
 
 @pytest.mark.parametrize("graph", [None, {"between": (), "same_relation": (), "paths": ()}])

@@ -49,7 +49,7 @@ def test_a_prediction_in_one_line() -> None:
     other = {"answer": "cy", "label": "cy", "log_ratio": 0.9, "labels": {}} | stands
     said = prediction_text(made(small()))
     assert said == "ann likes bob: probability 50.0%, rank 2 of 1,234"
-    assert prediction_text(made(ratings())) == "4 4: rating 4.125, rank 2 of 1,234"
+    assert prediction_text(made(ratings())) == "user 4, item 4: rating 4.125, rank 2 of 1,234"
     assert prediction_text(made(small() | {"contrast": other})).endswith(
         "; compared with cy: probability 20.0%, rank 1,000"
     )

@@ -21,11 +21,13 @@ from evaluate.documents import (
 
 from present.documents import HOSTILE, explanation, fact, made
 from present.pages import Page, read_page
+from whereof.chart import Chart
 from whereof.evaluate.evaluation import Evaluation
 from whereof.evaluate.protocols.leave_one_out import LeaveOneOut
 from whereof.explain.explanation import Explanation
-from whereof.present.report import report_page
+from whereof.present.report import report_page, run_parts
 from whereof.run.folder import RunInfo
+from whereof.run.reliability import Claims, Linearity, Reliability
 
 SECTIONS = {
     "removal": "Removing facts and retraining",
@@ -56,9 +58,58 @@ def test_a_full_page_has_every_section() -> None:
     }
     assert "ann likes carl" in found.headings
     assert "today" in found.text
-    assert {link.removeprefix("#") for link in found.links} == {*found.ids} - {"main"}
+    assert {link.removeprefix("#") for link in found.links} <= {*found.ids}
     charts = sum(len(each.charts) for each in FULL.sections())
-    assert found.tags.count("desc") == 2 + charts + 1  # training, evaluation, example
+    assert found.tags.count("desc") == 1 + 2 + charts + 1  # summary, training, evaluation, example
+
+
+def opening(*evaluations: Evaluation, **changes: Any) -> tuple[str, list[str], Chart | None]:
+    """The first sentence of a page, those that follow, and the chart."""
+    info = replace(msgspec.convert(INFO, RunInfo), **changes)
+    name, lead, sentences, chart = run_parts(info, evaluations)[0]
+    assert name == "summary"
+    return lead, sentences, chart
+
+
+def test_a_page_opens_with_five_sentences_and_a_chart() -> None:
+    _, sentences, chart = opening(FULL, FULL, change(FULL, n_predictions=9))
+    assert len({*sentences}) == len(sentences) == 4
+    assert "The order of tracin is closest to the true one" in sentences[2]
+    assert chart is not None
+    assert chart.name == "leave-one-out"
+
+
+def test_the_largest_sample_of_a_protocol_speaks_for_it() -> None:
+    rows = tuple(replace(row, n_predictions=9, pd=0.123) for row in FULL.removal)
+    less = change(FULL, n_predictions=9, removal=rows)
+    for evaluations in ((FULL, less), (less, FULL)):
+        said = " ".join(opening(*evaluations)[1])
+        assert "of 91.6% of 143 predictions" in said
+        assert "12.3%" not in said
+
+
+def test_evaluations_of_other_settings_do_not_open_a_page() -> None:
+    _, sentences, chart = opening(change(FULL, config={"dim": 3}))
+    assert not any("rollback" in each for each in sentences)
+    assert chart is not None
+    assert chart.name != "leave-one-out"
+
+
+def test_a_page_opens_with_how_far_estimates_can_be_trusted() -> None:
+    good = Claims("unrolled", 20, 0.9, 8, 8)
+    assert "not known yet" in opening()[0]
+    for claims, lead in (
+        ((Claims("rollback", 20, 3.0, 8, 8), good), "by unrolled are close to what retraining"),
+        ((Claims("rollback", 20, 3.0, 8, 8),), "Estimates are rough in this run"),
+        ((replace(good, n_true=2),), "check announced changes of the top answer by retraining"),
+    ):
+        found = opening(reliability=Reliability(claims=claims))
+        assert lead in found[0]
+        assert found[1][0] == str(claims[-1])
+    linear = Linearity(100, 0.99, 0.99, 1.0, 0.0)
+    assert "should be close" in opening(reliability=Reliability(linear))[0]
+    rough = replace(linear, spearman=0.2)
+    assert "are rough" in opening(reliability=Reliability(rough))[0]
 
 
 @pytest.mark.parametrize("name", SECTIONS)
@@ -188,7 +239,12 @@ def _nan(made: dict[str, Any]) -> str:
 def test_a_run_in_memory_has_a_page() -> None:
     info = {name: INFO[name] for name in ("dataset", "model", "n_facts", "config")}
     found = page(info={**info, "run": None, "metrics": {}})
-    assert found.headings == ["distmult on nations", "In short", "The run", "Run it again"]
+    assert found.headings == [
+        "distmult on nations",
+        "Reliability of estimates",
+        "The run",
+        "Run it again",
+    ]
     assert "whereof train" not in found.text
 
 

@@ -48,6 +48,8 @@ class Section:
     sentences: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
+    headline: str = ""
+    """The main result in one sentence; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -170,21 +172,14 @@ class Evaluation:
     def _suite(self) -> Faithfulness | None:
         return SUITES.get(str(self.options.get("suite")))
 
-    def headlines(self) -> list[str]:
-        if self._suite:
-            return [*self._suite.sentences(self)]
-        return [said for each in self._ran for said in each.headlines(self)]
-
     def sections(self) -> Iterator[Section]:
         """The results of every protocol, in the requested order; a suite shows them together."""
         if suite := self._suite:
-            shown = (tuple(each(self)) for each in (suite.sentences, suite.tables, suite.charts))
-            yield Section(suite.name, suite.title, *shown)  # type: ignore[arg-type]
+            yield _section(suite, self)
             return
         order = {name: number for number, name in enumerate(self.options.get("protocols", ()))}
         for each in sorted(self._ran, key=lambda each: order.get(each.name, len(order))):
-            parts = each.sentences(self), each.tables(self), each.charts(self)
-            yield Section(each.name, each.title, *map(tuple, parts))  # type: ignore[arg-type]
+            yield _section(each, self)
         if self.explain_seconds:
             columns = Column("method", "method"), Column("seconds", "time", "seconds")
             times = Table("seconds", "", columns, [*self.explain_seconds.items()])
@@ -197,6 +192,17 @@ class Evaluation:
     @property
     def _ran(self) -> list[Protocol]:
         return [each for each in protocols() if any(map(self.results.get, each.fields))]
+
+
+def _section(part: Protocol | Faithfulness, found: Evaluation) -> Section:
+    return Section(
+        part.name,
+        part.title,
+        tuple(part.sentences(found)),
+        tuple(part.tables(found)),
+        tuple(part.charts(found)),
+        part.headline(found),
+    )
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:

@@ -99,9 +99,9 @@ class Protocol:
         """What the results mean."""
         return ()
 
-    def headlines(self, found: "Evaluation") -> Iterable[str]:
-        """The sentences that open a report."""
-        return ()
+    def headline(self, found: "Evaluation") -> str:
+        """One sentence for the top of a report; unless overridden, the first of `sentences`."""
+        return next(iter(self.sentences(found)), "")
 
     def charts(self, found: "Evaluation") -> Iterable[Chart]:
         """The results as charts."""

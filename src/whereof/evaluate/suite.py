@@ -71,19 +71,24 @@ class Faithfulness:
         if row is None:
             return
         rho = row.rho_all if is_number(row.rho_all) else row.rho_adjacent
-        said = (
+        yield (
             f"Of the methods that do not retrain, {row.method} is closest to the truth: Spearman's "
             f"rho {show(rho, 'correlation')}, and its first fact achieves "
             f"{show(row.share_of_best, 'percent')} of the largest fall that any one fact causes."
         )
         if is_number(row.size_error):
-            said += f" Its estimates are {show(row.size_error, 'number')} times the true falls"
-            said += f" ({show(row.size_worst, 'number')} in the worst tenth of degrees)."
+            yield (
+                f"Its estimates are {show(row.size_error, 'number')} times the true falls "
+                f"({show(row.size_worst, 'number')} in the worst tenth of degrees)."
+            )
         again = (rows[text] for text, each in variants.items() if each.exact and each.trained)
         if ceiling := next(again, None):
             rho = ceiling.rho_all if is_number(ceiling.rho_all) else ceiling.rho_adjacent
-            said += f" The truth in another precision has rho {show(rho, 'correlation')}."
-        yield said
+            yield f"The truth in another precision has rho {show(rho, 'correlation')}."
+
+    def headline(self, found: "Evaluation") -> str:
+        """The best estimate, in one sentence."""
+        return next(self.sentences(found), "")
 
     def tables(self, found: "Evaluation") -> Iterator[Table]:
         """One row per method, with the figures of all protocols; then sizes by degree."""

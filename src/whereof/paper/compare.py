@@ -231,7 +231,8 @@ def summarise(results: Results, tables: Sequence[Comparison]) -> list[str]:
         said.append(_against_criage(found["criage"], found["criage-p"]))
     for mine in results.find("approximation theory"):
         for protocol in protocols(mine.part.options.protocols):
-            said += [*protocol.headlines(mine.evaluation)] or protocol.sentences(mine.evaluation)
+            most = 1 if protocol.name == "theory" else None
+            said += [*protocol.sentences(mine.evaluation)][:most]
     for mine in results.find("truth"):
         said += _about_truth(mine, found["truth"])
     return said

@@ -47,10 +47,29 @@ def places_of(fact: Named) -> list[str]:
     return ["subject", *relation, "object"]
 
 
+def place_noun(fact: Named, place: str) -> str:
+    """What stands in a place: two-way data has users and items."""
+    return place if fact.relation is not None else {"subject": "user", "object": "item"}[place]
+
+
+def text_of(fact: Named, place: str) -> str:
+    """The label in one place; in two-way data, a name without a label is `user 196`."""
+    name, label = name_of(fact, place), label_of(fact, place)
+    if fact.relation is None and label == name:
+        return f"{place_noun(fact, place)} {name}"
+    return label
+
+
 def fact_text(fact: Named, *, full: bool = False) -> str:
     """A fact or a prediction by its labels; with `full`, also its names."""
-    pairs = [(name_of(fact, place), label_of(fact, place)) for place in places_of(fact)]
-    return " ".join(named(name, label) if full else label for name, label in pairs)
+    texts = [text_of(fact, place) for place in places_of(fact)]
+    if full:
+        labelled = zip(places_of(fact), texts, strict=True)
+        texts = [
+            named(name_of(fact, place), text) if text == label_of(fact, place) else text
+            for place, text in labelled
+        ]
+    return (", " if fact.relation is None else " ").join(texts)
 
 
 def is_rated(item: Standing) -> bool:
@@ -141,7 +160,7 @@ def fact_columns(
         for fact in facts:
             name, label = name_of(fact, place), label_of(fact, place)
             cells.append(Cell(label, about=name if full and name != label else ""))
-        yield Column(place, place), cells
+        yield Column(place, place_noun(facts[0], place)), cells
 
 
 def removal_table(

@@ -12,7 +12,9 @@ from rich.console import Console
 from whereof import units
 from whereof._version import __version__
 from whereof.chart import Chart, Curve
-from whereof.evaluate.evaluation import Evaluation
+from whereof.evaluate.evaluation import Evaluation, Section
+from whereof.evaluate.protocol import protocols
+from whereof.evaluate.suite import SUITES
 from whereof.explain.explanation import Explanation
 from whereof.present import metrics, names
 from whereof.present.explanation import confirmation_text, facts_table, first_fact_text
@@ -24,6 +26,9 @@ from whereof.run.folder import RunInfo
 from whereof.table import Column
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
+
+_MOST_SENTENCES = 4
+"""Of a summary, besides its first."""
 
 
 def show_evaluation(out: Console, found: Evaluation) -> None:
@@ -65,39 +70,104 @@ def report_page(
     made: str = "",
 ) -> str:
     """A whole HTML file; sections without content are left out. `made` is the date."""
-    title = f"{info.model} on {info.dataset}"
+    title = run_title(info)
+    parts = run_parts(info, evaluations, examples, notes, made)
+    return page(parts, title=f"{title}: report", heading=title)
+
+
+def run_title(info: RunInfo) -> str:
+    """The model and its data."""
+    return f"{info.model} on {info.dataset}"
+
+
+def run_parts(
+    info: RunInfo,
+    evaluations: Sequence[Evaluation] = (),
+    examples: Sequence[Explanation] = (),
+    notes: Sequence[str] = (),
+    made: str = "",
+) -> list[Part]:
+    """Everything about a run: can it be trusted, and what was learned; then the details."""
     parts = [
-        *_summary(info, evaluations),
-        *_run(info),
-        *_metrics(info),
-        *_training(info),
+        *_reliability(info),
         *_evaluations(info, evaluations),
         *_examples(examples),
+        *_metrics(info),
+        *_training(info),
+        *_run(info),
         *_commands(info, evaluations, made),
     ]
-    links = [(part[3], part[1]) for part in parts if part[0] == "heading" and len(part) > 3]
-    top = [("paragraphs", [f"Note: {note}" for note in notes]), ("contents", links)]
-    return page([*top, *parts], title=f"{title}: report", heading=title)
+    links = [(part[3], part[1]) for part in parts if part[0] == "heading" and part[2:3] == (2,)]
+    said = [f"Note: {note}" for note in notes]
+    return [_summary(info, evaluations), ("paragraphs", said), ("contents", links), *parts]
 
 
-def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
-    """How good the model is, and whether retraining confirms its explanations."""
-    said, found = [], metrics.main_metric(info.metrics)
-    if found is not None:
-        split, name, value = found
-        metric, values = metrics.metric_column(name), info.metrics[split]
-        alone = ", objects only" * (metrics.objects_only(values) and not info.two_way)
-        measured = f"{metric.title} of {units.show(value, metric.unit)} on the {split} facts"
-        said.append(f"{info.model} has an {measured} of {info.dataset}{alone}.")
-    said += [sentence for each in evaluations for sentence in each.headlines()]
-    said += info.reliability.sentences(info.run)
+def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Part:
+    """At most five sentences and one chart."""
+    found = _main_sections([each for each in evaluations if each.config == info.config])
+    lead, evidence = _trust(info)
+    learned = [each.headline for each in found if each.headline]
     if not evaluations:
-        said.append(
-            "This run has not been evaluated: we do not know whether retraining confirms its "
-            "explanations. Run `whereof evaluate`, then write this page again."
+        learned = [
+            "This run has not been evaluated: `whereof evaluate` removes facts and retrains."
+        ]
+    said = [evidence, *_quality(info), *learned]
+    charts = [*(each.charts[0] for each in found if each.charts), *reversed(_curves(info))]
+    return "summary", lead, said[:_MOST_SENTENCES], charts[0] if charts else None
+
+
+def _main_sections(evaluations: Sequence[Evaluation]) -> list[Section]:
+    """The results of every protocol, each by its largest sample; the most telling first."""
+    largest: dict[str, tuple[int, Section]] = {}
+    for each in evaluations:
+        size = each.n_predictions * len(each.seeds)
+        for section in each.sections():
+            if size >= largest.get(section.name, (0, section))[0]:
+                largest[section.name] = size, section
+    order = [*SUITES, *(each.name for each in protocols())]
+    found = [section for _, section in largest.values() if section.name in order]
+    return sorted(found, key=lambda each: (not each.charts, order.index(each.name)))
+
+
+def _trust(info: RunInfo) -> tuple[str, str]:
+    """Whether estimates can be trusted, and what says so."""
+    linearity, claims = info.reliability.linearity, info.reliability.claims
+    rough = "Estimates are rough in this run: check what matters by retraining."
+    if linearity is None and not claims:
+        lead = "It is not known yet whether estimates can be trusted in this run."
+        return lead, info.reliability.sentences(info.run)[0]
+    if linearity is not None and not claims:
+        close = "Estimates by unrolled should be close to what retraining shows in this run."
+        return close if linearity.is_close else rough, str(linearity)
+    best = min(claims, key=lambda each: (not each.is_close, not each.believable))
+    if not best.is_close:
+        lead = rough
+    elif best.believable or not best.n_announced:
+        lead = f"In this run, estimates by {best.method} are close to what retraining shows."
+    else:
+        lead = (
+            f"In this run, estimates by {best.method} have about the right size; check announced "
+            "changes of the top answer by retraining."
         )
-    yield "heading", "In short", 2, "short"
-    yield "paragraphs", said, "verdict"
+    return lead, str(best)
+
+
+def _quality(info: RunInfo) -> Iterator[str]:
+    """How good the model is."""
+    if (found := metrics.main_metric(info.metrics)) is None:
+        return
+    split, name, value = found
+    metric, values = metrics.metric_column(name), info.metrics[split]
+    alone = ", objects only" * (metrics.objects_only(values) and not info.two_way)
+    measured = f"{metric.title} of {units.show(value, metric.unit)} on the {split} facts"
+    first = values.get("hits@1")
+    right = "" if first is None else f"; the right answer ranks first for {units.percent(first)}"
+    yield f"{info.model} has an {measured} of {info.dataset}{alone}{right}."
+
+
+def _reliability(info: RunInfo) -> Iterator[Part]:
+    yield "heading", "Reliability of estimates", 2, "reliability"
+    yield "paragraphs", info.reliability.sentences(info.run)
 
 
 def _run(info: RunInfo) -> Iterator[Part]:
@@ -120,7 +190,7 @@ def _metrics(info: RunInfo) -> Iterator[Part]:
         yield "heading", "Metrics", 2, "metrics"
         about = "Filtered: the ranking of an answer skips other answers that are known."
         yield "paragraphs", [about]
-        yield "table", metrics.metrics_table(info.metrics, two_way=info.two_way)
+        yield "table", metrics.metrics_table(info.metrics, two_way=info.two_way), "", False
 
 
 def _training(info: RunInfo) -> Iterator[Part]:
@@ -134,36 +204,40 @@ def _training(info: RunInfo) -> Iterator[Part]:
     if info.lipschitz:
         slope = units.show(info.lipschitz, "number")
         said.append(f"The steepest slope of the score during training is {slope}.")
+    yield "heading", "Training", 2, "training"
+    yield "paragraphs", [" ".join(said)] if said else []
+    yield "charts", _curves(info)
+
+
+def _curves(info: RunInfo) -> list[Chart]:
+    """The loss and the metrics on validation, by epoch."""
     measured = dict.fromkeys(name for epoch in info.history for name in epoch)
     others = ("epoch", "facts", "loss", "seconds")
     axes = [metrics.metric_column(name) for name in measured if name not in others]
     epochs, charts = Column("epoch", "epoch", "count"), []
-    for axis in (Column("loss", "loss", "number"), *axes):
+    for axis in (Column("loss", "loss", "number"), *axes) if info.history else ():
         title = "Loss" if axis.name == "loss" else f"{axis.title} on validation"
         curve = Curve(axis.name, [(each["epoch"], each.get(axis.name)) for each in info.history])
         charts.append(Chart(axis.name, f"{title} by epoch", [curve], epochs, axis))
-    yield "heading", "Training", 2, "training"
-    yield "paragraphs", said
-    yield "charts", charts
+    return charts
 
 
 def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
+    known = info.reliability.sentences(info.run)  # said above
     for index, evaluation in enumerate(evaluations, 1):
-        several = len(evaluations) > 1
-        said = [*evaluation.heading(), *evaluation.ending()]
+        number, key = (f" {index}", f"-{index}") if len(evaluations) > 1 else ("", "")
+        said = [*evaluation.heading()[1:], *evaluation.ending()]
         if evaluation.config != info.config:
             caution = "Caution: this evaluation belongs to a run with other settings"
             said.append(f"{caution}: {evaluation.run}.")
-        yield "heading", f"Evaluation {index}" if several else "Evaluation"
-        yield "paragraphs", said
+        yield "heading", f"Evaluation{number}", 2, f"evaluation{key}"
+        yield "paragraphs", said, "quiet"
         for found in evaluation.sections():
-            title = f"{found.title} ({index})" if several else found.title
-            yield "heading", title, 3, f"{found.name}-{index}" if several else found.name
-            yield "paragraphs", found.sentences, "verdict"
-            for table in found.tables:
-                yield "table", table, "; the JSON of the evaluation has all rows"
+            yield "heading", found.title, 3, f"{found.name}{key}"
+            yield "paragraphs", [each for each in found.sentences if each not in known]
             if found.charts:
                 yield "charts", found.charts
+            yield "tables", found.tables, "; the JSON of the evaluation has all rows"
 
 
 def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
@@ -174,7 +248,7 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     yield "heading", "Examples", 2, "examples"
     about = f"The {which}, and the facts behind them."
     yield "paragraphs", [f"{about} The numbers are {confirmation_text(examples[0])}."]
-    for each in examples:
+    for number, each in enumerate(examples):
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
             first, n_adjacent = each.facts[0], units.count(each.n_adjacent, "adjacent fact")
@@ -184,8 +258,9 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
             said += f" Of {n_adjacent}, {which}. {first_fact_text(each)}"
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
-        yield "drawing", explanation_svg(each)
-        yield "table", replace(facts_table(each, ids=False), most=5)
+        facts = replace(facts_table(each, ids=False), most=5)
+        yield "table", replace(facts, note="") if number else facts
+        yield "folded", "Graph", explanation_svg(each)
 
 
 def _command_lines(info: RunInfo, evaluations: Sequence[Evaluation]) -> list[str]:

@@ -82,13 +82,13 @@ class Claims:
 
     def __str__(self) -> str:
         """The figures in words."""
-        size = "the actual ones are mostly no falls"
+        size = ", but the actual changes are mostly no falls"
         if self.size_ratio is not None:
-            size = f"they are {self.size_ratio:.2g} times the actual ones (medians)"
+            size = f" of {self.size_ratio:.2g} times the actual ones (medians)"
         changes = f"{self.n_true} of {self.n_announced} announced changes of the top answer"
         return (
-            f"Estimated falls by {self.method}, for the first fact of "
-            f"{count(self.n_predictions, 'prediction')}: {size}; {changes} came true."
+            f"For the first fact of {count(self.n_predictions, 'prediction')}, {self.method} "
+            f"estimates falls{size}; {changes} came true."
         )
 
 

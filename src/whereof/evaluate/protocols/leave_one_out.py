@@ -244,6 +244,16 @@ class LeaveOneOutProtocol(Protocol):
             f"{show(row.share_of_best, 'percent')} of the largest fall that any one fact causes."
         )
 
+    def headline(self, found: Evaluation) -> str:
+        for name, which in (("rho_all", "all"), ("rho_adjacent", "adjacent")):
+            if row := best(found.leave_one_out, name):
+                rho = show(getattr(row, name), "correlation")
+                return (
+                    f"The order of {row.method} is closest to the true one: Spearman's rho {rho} "
+                    f"over {which} facts."
+                )
+        return ""
+
     def charts(self, found: Evaluation) -> Iterator[Chart]:
         groups = {"rho_adjacent": "over adjacent facts", "rho_all": "over all facts"}
         bars = [

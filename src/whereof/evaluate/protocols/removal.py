@@ -155,8 +155,20 @@ class RemovalProtocol(protocol.Protocol):
                 f"If answers known only from removed facts count as new, TC is {', '.join(moved)}."
             )
 
-    def headlines(self, found: Evaluation) -> list[str]:
-        return [*self.sentences(found)][:1]
+    def headline(self, found: Evaluation) -> str:
+        baseline = found.options.get("baseline")
+        known = [row for row in found.removal if is_number(row.pd)]
+        first = next((row for row in known if row.method != baseline), None)
+        if first is None:
+            return ""
+        said = f"Removing {facts_text(first.method, first.k, first.removed_mean)} lowers the "
+        said += f"{found.quantity} of {show(first.pd, 'percent')} of "
+        said += count(first.n_predictions, "prediction")
+        for row in known:
+            if (row.method, row.k) == (baseline, first.k):
+                them = facts_text(row.method, row.k, row.removed_mean)
+                said += f", {them} that of {show(row.pd, 'percent')}"
+        return f"{said}."
 
     def charts(self, found: Evaluation) -> Iterator[Chart]:
         share = Column("share", "share of predictions", "percent")

@@ -167,7 +167,17 @@ class TheoryProtocol(Protocol):
         rows = list(zip((each.title for each in wide.columns), *wide.rows, strict=True))
         yield Table("theory", "", (Column("", ""), Column("", "value", "number")), rows)
 
-    def headlines(self, found: Evaluation) -> Iterator[str]:
+    def headline(self, found: Evaluation) -> str:
+        row = found.theory
+        if not (is_number(row.rollback_error) and is_number(row.original_error)):
+            return ""
+        near, far = (show(each, "number") for each in (row.rollback_error, row.original_error))
+        return (
+            f"On average, the {found.quantity} by rollback is {near} away from that of the "
+            f"retrained model, and the original one {far}."
+        )
+
+    def sentences(self, found: Evaluation) -> Iterator[str]:
         row, quantity = found.theory, found.quantity
         near, far = row.rollback_error, row.original_error
         if is_number(near) and is_number(far):
@@ -178,10 +188,6 @@ class TheoryProtocol(Protocol):
                 f"model on average, and the original {quantity} {show(far, 'number')}. So rollback "
                 f"is {closer} retraining than doing nothing."
             )
-
-    def sentences(self, found: Evaluation) -> Iterator[str]:
-        row = found.theory
-        yield from self.headlines(found)
         if is_number(row.lipschitz) and is_number(row.smoothness):
             names = "largest_norm", "lipschitz", "smoothness", "lipschitz_met"
             norm, slope, change, met = (show(getattr(row, name), "number") for name in names)
