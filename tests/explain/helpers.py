@@ -111,7 +111,9 @@ def check_all_facts(run: whereof.Run, ask: Ask, of: str, tolerance: float, **opt
     adjacent = oracle.adjacent(ask)
     assert sorted(fact.fact_id for fact in found.facts) == adjacent
     assert found.n_adjacent == len(adjacent)
-    order = [(-fact.influence, fact.fact_id) for fact in found.facts]
+    n_first = found.n_history or 0  # the user's own
+    assert all("subject" in fact.parts for fact in found.facts[:n_first])
+    order = [(at >= n_first, -fact.influence, fact.fact_id) for at, fact in enumerate(found.facts)]
     assert order == sorted(order)
     assert [fact.rank for fact in found.facts] == list(range(1, len(order) + 1))
     before = oracle.before(ask)

@@ -263,3 +263,18 @@ def test_the_terminal_shows_sources() -> None:
         present.show_explanation(out, made(document), ExplainOptions())
     assert "source" in capture.get()
     assert "file1.tsv" in capture.get()
+
+
+def test_the_terminal_separates_a_users_history_from_other_users() -> None:
+    facts = [
+        fact(0, ("4", None, "9"), 0.5, ("subject",), rating=5.0),
+        fact(1, ("7", None, "4"), 0.9, ("object",), rating=2.0),
+    ]
+    document = explanation(("4", None, "4"), facts, n_history=1)
+    out = Console(width=120)
+    with out.capture() as capture:
+        present.show_explanation(out, made(document), ExplainOptions(top=1))
+    own, others = capture.get().split("Ratings of other users that support it")
+    assert "Ratings of the user 4 that support it" in own
+    assert ("+0.5000" in own, "+0.9000" in own, "+0.9000" in others) == (True, False, True)
+    assert "--top all" in others

@@ -127,6 +127,23 @@ def test_subjects_ratings_and_runs_without_a_trace(run: whereof.Run, tmp_path: P
     assert plain.notes == ("rollback cannot predict the set in this run",)
 
 
+def test_a_role_says_what_to_remove_from_a_users_history(tmp_path: Path) -> None:
+    pairs = [(u, i) for u in range(10) for i in range(12) if (u < 5) == (i < 6) and u != i]
+    pairs += [(0, 7), (0, 8)]  # this user also likes items of the others
+    films = {"user": [f"u{u}" for u, _ in pairs], "item": [f"m{i}" for _, i in pairs]}
+    settings = {"model": "mf", "dim": 4, "epochs": 40, "optimizer": "adagrad", "rate": 0.1}
+    run = whereof.train(films, out=tmp_path / "run", **settings)
+    found = run.smallest("u0", None, budget=60, role="subject")
+    assert found.prediction.object == "m0"
+    assert found.found
+    assert {fact.subject for fact in found.facts} == {"u0"}
+    assert found.actual.top_answer != "m0"
+    with pytest.raises(whereof.WhereofError, match="no training fact has the role relation"):
+        run.smallest("u0", None, role="relation")
+    with pytest.raises(whereof.WhereofError, match="have no role; leave it out"):
+        run.sufficient("u0", None, role="subject")
+
+
 def test_copies_that_replace_each_other_are_found_together(tmp_path: Path) -> None:
     """Three facts say the same: only without all of them e5 is not the answer."""
     run = train_copies(tmp_path)

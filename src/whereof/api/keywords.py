@@ -134,6 +134,7 @@ class SmallestKeywords(EngineKeywords, total=False):
 
     method: str | None
     budget: int | str
+    role: _Role
     asks: _Place
 
 

@@ -118,6 +118,11 @@ class Dataset:
     def two_way(self) -> bool:
         return len(self.relations) == 0
 
+    @property
+    def has_users(self) -> bool:
+        """Whether it is two-way data of users and items, in which no entity is both."""
+        return self.two_way and self.subjects.stop <= self.objects.start
+
     @cached_property
     def hash(self) -> str:
         """SHA-256 (hex) of names, facts, ratings and weights, without labels and sources."""

@@ -113,8 +113,10 @@ class Explainer:
         options, adjacent = self.options, self._adjacent()
         named = options.without is not None
         group = find_facts(self.trained, options.without) if named else np.zeros(0, np.int64)
-        only, top = (group, None) if len(group) else (self._filtered(), options.top)
-        ranked = self._rank(only, top=top)
+        if len(group):
+            ranked, n_history = self._rank(group, top=None), None
+        else:
+            ranked, n_history = self._rank_history_first(self._filtered())
         if any(getattr(options, name) is not None for name in _FILTERS):
             ranked = replace(ranked, totals=None)  # others support the prediction too
         facts = self.name_facts(ranked)
@@ -124,6 +126,7 @@ class Explainer:
             of=self.aim.of,
             n_adjacent=len(adjacent),
             facts=facts,
+            n_history=n_history,
             contrast=self._contrast(),
             without=self._remove(group) if len(group) else None,
             stability=self._stability() if options.stability else None,
@@ -247,9 +250,38 @@ class Explainer:
         ranked = self.method.rank(self.scored, method.Sets.each(fact_ids), context)
         return replace(ranked, chosen=fact_ids[ranked.chosen])
 
+    def _rank_history_first(
+        self, fact_ids: FactIds, **changes: Any
+    ) -> tuple[method.Ranked, int | None]:
+        """The strongest facts; in data of users and items, those of the user come first.
+
+        Then `top` is the number of facts of the user, and that of other facts. The second value is
+        the number of facts of the user.
+        """
+        if not self.trained.dataset.has_users:
+            return self._rank(fact_ids, **changes), None
+        shared = shared_parts(self.trained, self.scored.prediction, fact_ids)
+        own = shared[:, PARTS.index("subject")]
+        history, others, top = fact_ids[own], fact_ids[~own], self.context.top
+        if not len(history) or not len(others):
+            ranked = self._rank(fact_ids, **changes)
+        elif self.method.retrains:  # once for both, within one budget
+            top = changes.get("top", top)
+            ranked = self._rank(fact_ids, **changes | {"top": None if top is None else "all"})
+            own, most = np.isin(ranked.chosen, history), top if isinstance(top, int) else None
+            places = [np.flatnonzero(mine)[:most] for mine in (own, ~own)]
+            ranked = ranked.take(np.concatenate(places))
+        else:
+            both = (self._rank(part, **changes) for part in (history, others))
+            ranked = next(both).followed_by(next(both))
+        return ranked, int(np.isin(ranked.chosen, history).sum())
+
     def _stability(self) -> tuple[records.Joint, ...]:
-        """The prediction without its strongest supporting facts."""
-        best = self._rank(self._filtered(), top=max(_STEPS), opposing=False).chosen
+        """The prediction without its strongest supporting facts; those of the user, if any."""
+        ranked, n_history = self._rank_history_first(
+            self._filtered(), top=max(_STEPS), opposing=False
+        )
+        best = ranked.chosen[: n_history or max(_STEPS)]
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
     def _remove(self, fact_ids: FactIds, remover: method.Method | None = None) -> records.Joint:

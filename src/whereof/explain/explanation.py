@@ -156,10 +156,14 @@ class Explanation:
     n_adjacent: int
     seconds: float
     facts: tuple[ExplainedFact, ...]
+    n_history: int | None = None
+    """In data of users and items, the number of facts of the prediction's own user: they come first
+    in `facts`. None in other data, and if facts were named."""
     contrast: Contrast | None = None
     without: Joint | None = None
     stability: tuple[Joint, ...] | None = None
-    """The prediction without its 1, 3 and 10 strongest supporting facts, as far as they exist."""
+    """The prediction without its 1, 3 and 10 strongest supporting facts, as far as they exist. In
+    data of users and items, these are facts of the prediction's own user, if any support it."""
     graph: Graph | None = None
     groups: tuple[Joint, ...] = ()
     """Listed facts between the same two entities, which may replace each other, together."""

@@ -158,6 +158,34 @@ class Ranked:
     """(n,) names of the methods that chose each fact for retraining."""
     notes: tuple[str, ...] = ()
 
+    def take(self, places: NDArray[np.int64]) -> "Ranked":
+        """Those at some places, in that order; the totals are still those of all."""
+        by = self.nominated_by
+        return replace(
+            self,
+            chosen=self.chosen[places],
+            influences=self.influences[places],
+            standings=None if self.standings is None else self.standings[places],
+            predicted=None if self.predicted is None else self.predicted[places],
+            nominated_by=None if by is None else tuple(by[place] for place in places.tolist()),
+        )
+
+    def followed_by(self, other: "Ranked") -> "Ranked":
+        """These estimates, then those of other facts of the same prediction."""
+        both, totals, after = (self, other), None, None
+        if self.totals is not None and other.totals is not None:
+            totals = (self.totals[0] + other.totals[0], self.totals[1] + other.totals[1])
+        if self.standings is not None and other.standings is not None:
+            after = np.concatenate([self.standings, other.standings])
+        return replace(
+            self,
+            chosen=np.concatenate([each.chosen for each in both]),
+            influences=np.concatenate([each.influences for each in both]),
+            totals=totals,
+            standings=after,
+            notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
+        )
+
 
 class Method:
     """A way to estimate influence. Subclasses set the attributes and define `estimate`."""

@@ -37,9 +37,11 @@ def show_explanation(
     show(out, *_heading(explanation))
     if explanation.facts:
         ids = (room(out) or 100) >= 100  # a narrow terminal has no room for them
-        facts = facts_table(explanation, page=False, ids=ids)
-        below = _below(explanation, options, run)
-        show(out, heading(_list_title(explanation, options)), facts, *below)
+        for which, facts in _lists(explanation, options):
+            title = heading(_list_title(explanation, which))
+            listed = replace(explanation, facts=facts)
+            show(out, title, facts_table(listed, page=False, ids=ids))
+        show(out, *_below(explanation, options, run))
     else:
         verb, remedy = "supports", "see those against it with --opposing"
         if options.opposing:
@@ -217,7 +219,8 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
         title = f"Without {names.these_facts(len(explanation.without.fact_ids))}"
         tables[title] = {"together": explanation.without}
     if explanation.stability is not None:
-        title = "Without its strongest supporting facts"
+        whose = "the user's" if explanation.n_history else "its"
+        title = f"Without {whose} strongest supporting facts"
         tables[title] = {f"top {len(joint.fact_ids)}": joint for joint in explanation.stability}
     points = "points" if explanation.of == "probability" and page else "influence"
     more = [
@@ -255,12 +258,33 @@ def _heading(explanation: Explanation) -> Iterator[RenderableType]:
         yield f"  the other: {names.standing_text(other, 'probability')}"
 
 
-def _list_title(explanation: Explanation, options: ExplainOptions) -> str:
-    which = f"Facts that {'oppose' if options.opposing else 'support'} it"
-    if explanation.without:
-        which = "These facts, each alone"
+def _lists(
+    explanation: Explanation, options: ExplainOptions
+) -> Iterator[tuple[str, tuple[ExplainedFact, ...]]]:
+    """The facts under one title; those of a user and of other users under two."""
+    facts, n_history = explanation.facts, explanation.n_history
+    verb = "oppose" if options.opposing else "support"
+    if n_history is not None:
+        thing = "Ratings" if any(fact.rating is not None for fact in facts) else "Facts"
+        that = "" if options.top is None else f" that {verb} it"
+        user = names.label_of(explanation.prediction, "subject")
+        yield from (
+            (title, listed)
+            for title, listed in (
+                (f"{thing} of the user {user}{that}", facts[:n_history]),
+                (f"{thing} of other users{that}", facts[n_history:]),
+            )
+            if listed
+        )
+    elif explanation.without:
+        yield "These facts, each alone", facts
     elif options.top is None:
-        which = "All facts that were asked for"
+        yield "All facts that were asked for", facts
+    else:
+        yield f"Facts that {verb} it", facts
+
+
+def _list_title(explanation: Explanation, which: str) -> str:
     rated = explanation.of == "score" and names.is_rated(explanation.prediction)
     others = {"loss": "influence on its loss", "log_ratio": "influence on that"}
     by = others.get(explanation.of, f"influence on its {'rating' if rated else explanation.of}")
@@ -361,9 +385,10 @@ def _below(explanation: Explanation, options: ExplainOptions, run: str | None) -
         yield costs_text(explanation)
     yield from groups_text(explanation)
     some = options.top is not None and not explanation.without
+    n_own = explanation.n_history or 0
     more = {
         "--opposing": some and not options.opposing,
-        "--top all": some and len(facts) == options.top,
+        "--top all": some and options.top in (len(facts), n_own, len(facts) - n_own),
         "--stability": not options.stability and "groups" in get_method(explanation.method).can,
         "--json": True,
     }

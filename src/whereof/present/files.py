@@ -245,7 +245,7 @@ def open_unfinished(
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
 _WHERE_ASKED = (
-    *("contrast", "without", "stability", "graph", "groups", "seeds", "notes"),
+    *("n_history", "contrast", "without", "stability", "graph", "groups", "seeds", "notes"),
     *("reliability", "costs", "recommended"),
 )
 
@@ -352,7 +352,11 @@ def _keep(journal: Unfinished, line: int, result: Explanation | Failed) -> None:
     if isinstance(result, Explanation):
         document = result.to_dict()
         del document["seconds"]
-        asked = {name: part for name, part in document.items() if part or name not in _WHERE_ASKED}
+        asked = {
+            name: part
+            for name, part in document.items()
+            if part or part == 0 or name not in _WHERE_ASKED
+        }
         try:
             journal.add(asked)
             return

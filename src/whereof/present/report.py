@@ -254,7 +254,7 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
             first, n_adjacent = each.facts[0], units.count(each.n_adjacent, "adjacent fact")
             influence = units.show(first.influence, names.influence_unit(each))
             what = names.estimated_title("influence", each)
-            which = f"{names.fact_text(first)} has the largest {what}: {influence}"
+            which = f"{names.fact_text(first)} comes first, with {what} {influence}"
             said += f" Of {n_adjacent}, {which}. {first_fact_text(each)}"
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]

@@ -10,7 +10,7 @@ from whereof.events import Events
 from whereof.explain.method import Aim, Context, Method, Sets, prepare
 from whereof.predict.scored import ScoredPrediction
 from whereof.retrain.methods.verified import Nominations
-from whereof.types import Numbers
+from whereof.types import FactIds, Numbers
 
 FactSet = frozenset[int]
 
@@ -30,17 +30,23 @@ class Margins:
     """
 
     def __init__(
-        self, scored: ScoredPrediction, method: Method, rivals: Sequence[int], events: Events
+        self,
+        scored: ScoredPrediction,
+        method: Method,
+        rivals: Sequence[int],
+        pool: FactIds,
+        events: Events,
     ) -> None:
+        """pool: the facts that may be removed."""
         self.method, context = method, Context(Aim("score"))
         self._scored = [scored, *map(scored.answered, rivals)]
         asked = [each.prediction for each in self._scored]
         prepared = prepare(method, scored.trained, asked, context, events)  # in one sweep, if any
         self._contexts = [replace(context, prepared=prepared[each]) for each in asked]
         scores = np.zeros((scored.trained.dataset.n_facts, len(asked)))
-        every, known = np.arange(len(scores)), np.zeros(len(scores), np.bool_)
+        known = np.zeros(len(scores), np.bool_)
         for number, (each, its) in enumerate(zip(self._scored, self._contexts, strict=True)):
-            found = Nominations.of(method, each, every, its, None, events)
+            found = Nominations.of(method, each, pool, its, None, events)
             scores[found.fact_ids, number] = [*found.estimates.values()]
             known[found.fact_ids] = True
         if not known.any():

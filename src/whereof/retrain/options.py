@@ -74,6 +74,9 @@ class SmallestOptions(Settings):
     budget: int | str = choice(
         60, "a number of retrainings, or a time such as 60s, 3m", "Search", metavar="N|TIME"
     )
+    role: str | None = choice(
+        None, "only facts that share this part with the prediction", "Search", ROLES
+    )
     asks: str = choice("object", "the part that the model predicts", "Search", "object subject")
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.explain import describe_fact, find_scored, name_prediction
+from whereof.explain.explain import describe_fact, filter_facts, find_scored, name_prediction
 from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
 from whereof.explain.method import (
     N_RIVALS,
@@ -117,7 +117,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     case = replace(case, retrainer=replace(case.retrainer, counts=Counter()))
     methods = find_search_methods(case.trained, options.method)
     asked = find_scored(case.trained, names, ExplainOptions(asks=options.asks))
-    search = Search(case, asked, methods, RetrainingBudget.of(options.budget))
+    search = Search(case, asked, methods, RetrainingBudget.of(options.budget), options.role)
     search.run()
     removed, scored, method = search.best or search.closest, search.scored, search.margins.method
     fact_ids = sorted(removed, key=lambda fact: -search.strength(fact))
@@ -190,7 +190,9 @@ class Search:
         asked: ScoredPrediction,
         methods: Sequence[Method],
         budget: RetrainingBudget,
+        role: str | None = None,
     ) -> None:
+        """role: what the facts that may be removed share with the prediction."""
         self.case = case
         self.allowance = Allowance(budget, case.retrainer, methods, 1 + _RIVALS)
         self.best: FactSet | None = None
@@ -212,8 +214,12 @@ class Search:
         self._rivals = [answers.index(each) for each in rivals]
         self.control = self.control_all[self._top]
         self._start = self._margins_of(self.control_all)
+        every, only = np.arange(case.trained.dataset.n_facts), ExplainOptions(role=role)
+        pool = filter_facts(case.trained, self.scored.prediction, every, only)
+        if not len(pool):
+            raise WhereofError(f"no training fact has the role {role}; choose another, or none")
         self._models = [
-            Margins(self.scored, method, rivals, case.retrainer.events) for method in methods
+            Margins(self.scored, method, rivals, pool, case.retrainer.events) for method in methods
         ]
         self.margins = self._models[0]
 

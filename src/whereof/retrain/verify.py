@@ -180,8 +180,9 @@ def _find_removed(
     trained, method = scored.trained, get_method(asked.method)
     facts: Sequence[ExplainedFact]
     if named is None:
-        explanation = Explainer(scored, asked, case).explanation()
-        facts, notes = explanation.facts, explanation.notes
+        explainer = Explainer(scored, asked, case)
+        ranked = explainer.ranking()  # the strongest, whoever's they are
+        facts, notes = explainer.name_facts(ranked), ranked.notes
         if not facts:
             raise WhereofError(
                 f"{asked.method} finds no fact that supports the prediction; "
