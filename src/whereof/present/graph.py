@@ -61,8 +61,8 @@ class Third:
 class Chosen:
     """The facts of a picture, by what they connect."""
 
-    def __init__(self, explanation: Explanation) -> None:
-        self.facts, self.n_left_out = _drawn(explanation)
+    def __init__(self, explanation: Explanation, n_listed: int = _LISTED) -> None:
+        self.facts, self.n_left_out = _drawn(explanation, n_listed)
         self.prediction = explanation.prediction
         self.is_loop = _is_loop(self.prediction, self.facts)
         """Whether the prediction's subject is its object."""
@@ -109,7 +109,7 @@ class Chosen:
         return self._thirds.setdefault(key, Third(shown, title, pair))
 
 
-def _drawn(explanation: Explanation) -> tuple[list[ExplainedFact], int]:
+def _drawn(explanation: Explanation, n_listed: int) -> tuple[list[ExplainedFact], int]:
     """All facts of the graph and the strongest listed facts; the number of facts left out."""
     graph, facts = explanation.graph, dict[int, ExplainedFact]()
     if graph is not None:
@@ -118,7 +118,7 @@ def _drawn(explanation: Explanation) -> tuple[list[ExplainedFact], int]:
         facts |= {fact.fact_id: fact for fact in of_graph}
     listed = sorted(explanation.facts, key=_strength, reverse=True)
     more = [fact for fact in listed if fact.fact_id not in facts]
-    return [*facts.values(), *more[:_LISTED]], max(len(more) - _LISTED, 0)
+    return [*facts.values(), *more[:n_listed]], max(len(more) - n_listed, 0)
 
 
 def _strength(fact: ExplainedFact) -> float:

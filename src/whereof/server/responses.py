@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from whereof.errors import WhereofError
-from whereof.present.html import page
+from whereof.present.html import Site, page
 
 JSON = "application/json"
 
@@ -56,7 +56,9 @@ def error(path: str, accept: str, status: int, message: str) -> Response:
     """An error as a page for readers, and as JSON for programs."""
     if path.startswith("/api/") or "text/html" not in accept:
         return document({"message": message}, status)
-    return HTMLResponse(page([("paragraphs", [message])], title="Whereof"), status)
+    parts = [("paragraphs", [message], "error")]
+    found = page(parts, title="Whereof", heading="This does not work", site=Site())
+    return HTMLResponse(found, status)
 
 
 def handle_errors(app: FastAPI) -> None:

@@ -1,0 +1,1 @@
+"""The pages of the server: one file a page."""

@@ -1,0 +1,166 @@
+"""Ask: a question, its ranked answers, and predictions that are worth a look."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from whereof.explain.explanation import NamedPrediction
+from whereof.predict.answers import Answers
+from whereof.present.html import Site, render
+from whereof.present.pages.words import Words, address, api_address, short_relation
+from whereof.units import show
+
+LISTS = {
+    "confident-and-wrong": (
+        "Confident and wrong",
+        "The model is sure of a new answer, but the test set has another.",
+    ),
+    "unstable": ("Unstable", "Without one fact, the top answer is estimated to change."),
+    "top-new": ("Top new answers", "The most probable answers that are not in the data."),
+    "test": ("Test set", "Facts that the model has not seen."),
+}
+"""Kinds of interesting predictions: their titles, and what they are."""
+_KNOWN = {"train": "training", "valid": "validation", "test": "test"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the form of the page contains."""
+
+    subject: str = ""
+    relation: str = ""
+    object: str = ""
+    asks: str = "object"
+    top: int = 10
+
+
+def ask_page(
+    site: Site,
+    question: Question,
+    *,
+    two_way: bool,
+    answers: Answers | None = None,
+    kind: str = "",
+    interesting: Sequence[Any] | None = None,
+    error: str = "",
+) -> str:
+    """The page. kind: of the interesting predictions; without any, a script fetches them."""
+    words = Words.of(two_way=two_way)
+    shown = kind or next(iter(LISTS))
+    lists = [
+        (title, address(site.run, "ask", list=name), name == shown)
+        for name, (title, _) in LISTS.items()
+    ]
+    return render(
+        "ask",
+        f"Ask {site.name}",
+        site,
+        ["ask.js"],
+        words=words,
+        two_way=two_way,
+        question=question,
+        asked=_asked(answers, words) if answers else "",
+        answers=[] if answers is None else _answers(site, answers, words),
+        more=_more(site, question, answers),
+        names=api_address(site.run, "names"),
+        action=address(site.run, "ask"),
+        lists=lists,
+        about=LISTS[shown][1],
+        source=address(site.run, "ask", list=shown),
+        interesting=None if interesting is None else _listed(site, interesting, words),
+        error=error,
+    )
+
+
+def _asked(answers: Answers, words: Words) -> list[tuple[str, str]]:
+    """The parts of the question: kind and text; the open place is a question mark."""
+    parts = []
+    for place in ("subject", "relation", "object"):
+        name = answers.query[place]
+        if place == answers.asks:
+            parts.append(("open", "?"))
+        elif name is not None:
+            label = answers.labels[place]
+            text = label or name if place == "relation" else words.label(name, label, place)
+            parts.append((place, text))
+    return parts
+
+
+def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]:
+    found, query = answers.answers, answers.query
+    most = largest(answers)
+    rows = []
+    for each in found:
+        rated = each.probability is None
+        names = {**query, answers.asks: each.entity, "asks": answers.asks}
+        names["asks"] = "" if answers.asks == "object" else answers.asks
+        rows.append(
+            {
+                "label": words.label(each.entity, each.label, answers.asks),
+                "name": each.entity if each.label != each.entity else "",
+                "value": show(each.score, "score") if rated else show(each.probability, "percent"),
+                "share": None if each.probability is None else each.probability / most,
+                "rank": each.rank,
+                "known": _KNOWN.get(each.known or "", ""),
+                "why": address(site.run, "why", **names),
+            }
+        )
+    return rows
+
+
+def largest(answers: Answers) -> float:
+    """The largest probability, or the largest rating, of answers."""
+    values = (
+        each.score if each.probability is None else each.probability for each in answers.answers
+    )
+    return max((abs(value) for value in values), default=0.0) or 1.0
+
+
+def _more(site: Site, question: Question, answers: Answers | None) -> str:
+    """The address of the same question with more answers; empty if there are none."""
+    if answers is None or len(answers.answers) < question.top:
+        return ""
+    return address(site.run, "ask", **vars(question) | {"top": 5 * question.top})
+
+
+def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, Any]]:
+    rows = []
+    for each in found:
+        prediction: NamedPrediction = each
+        parts = [
+            (place, words.label(getattr(prediction, place), prediction.labels[place], place))
+            for place in ("subject", "relation", "object")
+            if getattr(prediction, place) is not None
+        ]
+        if prediction.relation is not None:
+            relation = prediction.labels["relation"] or prediction.relation
+            parts[1] = ("relation", short_relation(relation))
+        names = {place: getattr(prediction, place) for place in ("subject", "relation", "object")}
+        names["asks"] = "" if prediction.asks == "object" else prediction.asks
+        unit = "score" if prediction.probability is None else "percent"
+        rows.append(
+            {
+                "parts": parts,
+                "value": show(prediction.value, unit),
+                "about": _about(each, words),
+                "why": address(site.run, "why", **names),
+            }
+        )
+    return rows
+
+
+def _about(each: Any, words: Words) -> str:
+    """Why a prediction is worth a look, in a few words."""
+    if (fact := getattr(each, "fact", None)) is not None:
+        top = fact.labels.get("top_answer_without") or fact.top_answer_without
+        return f"without its strongest {words.fact}, estimated to become {top}"
+    rating = getattr(each, "true_rating", None)
+    if rating is not None:
+        return f"true rating {rating:g}"
+    true = each.labels.get("true_answer") or each.true_answer
+    own = getattr(each, each.asks)
+    return (
+        f"the true answer has rank {each.true_rank:,}"
+        if own == each.true_answer
+        else (f"true answer: {true}, rank {each.true_rank:,}")
+    )

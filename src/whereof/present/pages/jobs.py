@@ -1,0 +1,131 @@
+"""Jobs: what is under way, and what retraining found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from whereof.predict.scored import Standing
+from whereof.present import names
+from whereof.present.html import Site, render
+from whereof.present.pages.words import address
+from whereof.present.smallest import smallest_words
+from whereof.present.verdict import verdict_words
+from whereof.retrain.smallest import Smallest
+from whereof.retrain.verify import Verdict
+from whereof.table import Table
+from whereof.units import show
+
+_CLOSE = 0.5, 2.0
+"""An estimate is confirmed if the actual change is within these multiples of it."""
+_TITLES = {
+    "explain": "Explanation",
+    "verify": "Check by retraining",
+    "smallest": "Smallest set",
+    "evaluate": "Evaluation",
+}
+
+
+@dataclass(frozen=True)
+class JobView:
+    """A job as pages show it."""
+
+    id: str
+    run: str
+    kind: str
+    state: str
+    """waiting, running, done, failed or cancelled."""
+    options: Mapping[str, Any]
+    text: str = ""
+    """How far it is, or why it failed."""
+    share: float | None = None
+    seconds: float | None = None
+    result: Any = None
+
+    @property
+    def over(self) -> bool:
+        return self.state not in ("waiting", "running")
+
+    @property
+    def title(self) -> str:
+        return _TITLES.get(self.kind, self.kind)
+
+    @property
+    def took(self) -> str:
+        return "" if self.seconds is None else show(self.seconds, "seconds")
+
+    @property
+    def about(self) -> str:
+        """What it is about: the names of its prediction."""
+        asked = self.options
+        parts = (str(asked.get(place) or "") for place in ("subject", "relation", "object"))
+        return " ".join(filter(None, parts))
+
+    @property
+    def page(self) -> str:
+        """The address of the page that shows it."""
+        if self.kind == "evaluate":
+            return address(self.run, "about")
+        places = ("subject", "relation", "object", "method", "asks")
+        query = {name: self.options.get(name, "") for name in places}
+        query["asks"] = "" if query["asks"] == "object" else query["asks"]
+        if self.kind == "smallest":
+            query["method"] = ""
+        removed = getattr(self.result, "removed", self.options.get("facts", ()))
+        without = ",".join(map(str, removed))
+        return address(self.run, "why", **query, without=without, job=self.id)
+
+    @property
+    def found(self) -> "RetrainedResult | None":
+        """What retraining found, if this job retrained without some facts and is done."""
+        if isinstance(self.result, Verdict | Smallest):
+            return RetrainedResult.of(self.result)
+        return None
+
+
+@dataclass(frozen=True)
+class RetrainedResult:
+    """Estimated against retrained, in words and as a table."""
+
+    claim: str
+    """confirmed, partly confirmed, refuted or found; empty if there was no estimate."""
+    sentence: str
+    table: Table
+    removed: Sequence[int]
+    effort: str
+    notes: Sequence[str]
+
+    @classmethod
+    def of(cls, result: Verdict | Smallest) -> "RetrainedResult":
+        if isinstance(result, Verdict):
+            claim, sentence = _claim(result), verdict_words(result)
+        else:
+            claim, sentence = "found" if result.found else "not found", smallest_words(result)
+        table = names.removal_table(
+            len(result.removed), result.before, result.predicted, result.actual
+        )
+        effort = names.effort_text(result)
+        return cls(claim, sentence, table, result.removed, effort, result.notes)
+
+
+def _claim(verdict: Verdict) -> str:
+    """Whether retraining confirms what was estimated."""
+    before, predicted, actual = verdict.before, verdict.predicted, verdict.actual
+    if predicted is None:
+        return ""
+    said, done = before.value - predicted.value, before.value - actual.value
+    same_top = predicted.top_answer in ("", actual.top_answer)
+    if said * done < 0:
+        return "refuted"
+    near = abs(said) <= _noise(before) and abs(done) <= _noise(before)
+    near = near or (said != 0 and _CLOSE[0] <= done / said <= _CLOSE[1])
+    return "confirmed" if near and same_top else "partly confirmed"
+
+
+def _noise(before: Standing) -> float:
+    """A change that nobody would call one."""
+    return 0.005 * abs(before.value)
+
+
+def jobs_page(site: Site, jobs: Sequence[JobView]) -> str:
+    """All jobs of the server."""
+    return render("jobs", "Jobs", site, ["jobs.js"], jobs=jobs)

@@ -1,0 +1,369 @@
+"""Why: a prediction in plain words, its facts, the explanation graph, and what if."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from whereof.explain.explanation import ExplainedFact, Explanation, Joint, MethodCost
+from whereof.predict.answers import Answers
+from whereof.present import names
+from whereof.present.explanation import first_fact_text, groups_text
+from whereof.present.html import Site, render
+from whereof.present.pages.ask import largest
+from whereof.present.pages.jobs import JobView
+from whereof.present.pages.layout import graph_layout
+from whereof.present.pages.words import Words, address, api_address, short_relation
+from whereof.present.svg import NEITHER, sign_of
+from whereof.units import show, typographic
+
+_TOO_LONG = 1800
+"""Seconds after which a job is stopped: methods that take longer cannot be chosen."""
+_GROUPS = {"supports": "support it", "opposes": "oppose it"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The question of the page, as its address has it."""
+
+    subject: str = ""
+    relation: str = ""
+    object: str = ""
+    asks: str = "object"
+    method: str = ""
+    top: int = 10
+    opposing: str = "both"
+    """true, false or both: which facts are listed."""
+    of: str = ""
+    without: tuple[int, ...] = ()
+
+    def query(self, **changed: Any) -> dict[str, Any]:
+        """The values of the address, without those that are the default."""
+        given = {name: value for name, value in vars(self).items() if value != getattr(Asked, name)}
+        given |= changed
+        if not isinstance(given.get("without", ""), str):
+            given["without"] = ",".join(map(str, given["without"]))
+        return given
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What a page says about a prediction."""
+
+    explanation: Explanation
+    """With the facts of both signs if both were asked for, and with its graph."""
+    answers: Answers
+    """What else the model would say."""
+    joint: Joint | None = None
+    """The prediction without the facts that the address leaves out."""
+    left_out: Sequence[ExplainedFact] = ()
+    """These facts."""
+    job: JobView | None = None
+    """A job of this page."""
+    ready: Mapping[str, bool] = field(default_factory=dict)
+    """Whether a method takes milliseconds, or has its arrays stored."""
+    notes: Sequence[str] = ()
+
+
+def why_page(site: Site, asked: Asked, found: Reasons) -> str:
+    """The page."""
+    explanation, prediction = found.explanation, found.explanation.prediction
+    words = Words.of(two_way=prediction.relation is None)
+    here = _named(asked, explanation)
+    title = _text(prediction, words)
+    groups = list(_groups(explanation, found.left_out, asked, words))
+    return render(
+        "why",
+        f"{title} · why",
+        site,
+        ["why.js"],
+        words=words,
+        asked=asked,
+        here=here.query(),
+        heading=_parts(prediction, words),
+        sentence=_sentence(explanation, words),
+        standing=_standing(site, explanation, found.answers, words),
+        explanation=explanation,
+        trust=list(_trust(explanation, site)),
+        methods=list(_methods(site, here, explanation, found.ready)),
+        groups=groups,
+        columns=_columns(explanation, groups),
+        filters=_filters(groups, words),
+        notes=[*found.notes, *explanation.notes, *map(typographic, groups_text(explanation))],
+        joint=found.joint,
+        job=found.job,
+        action=address(site.run, "why"),
+        downloads=_downloads(site, here, explanation),
+        compare="/compare?a=" + _escaped(site, here),
+        view=_view(site, here, found, words),
+    )
+
+
+def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, about: str) -> str:
+    """The page while a method is not ready: a script starts the job, and follows it."""
+    query = asked.query(method=method)
+    return render(
+        "waiting",
+        f"{method} · why",
+        site,
+        ["waiting.js"],
+        method=method,
+        about=about,
+        job=job,
+        quick=address(site.run, "why", **asked.query(method="rollback")),
+        view={"jobs": api_address(site.run, "jobs"), "task": _task(asked, "explain", method)},
+        here=address(site.run, "why", **query),
+    )
+
+
+def with_against(explanation: Explanation, against: Explanation) -> Explanation:
+    """An explanation with the facts that support the prediction, then those that oppose it."""
+    known = {fact.fact_id for fact in explanation.facts}
+    more = [fact for fact in against.facts if fact.fact_id not in known]
+    return replace(explanation, facts=(*explanation.facts, *more))
+
+
+def _named(asked: Asked, explanation: Explanation) -> Asked:
+    """The question with the names that were found, for links."""
+    found = explanation.prediction
+    relation = found.relation or ""
+    return replace(
+        asked, subject=found.subject, relation=relation, object=found.object, asks=found.asks
+    )
+
+
+def _parts(item: Any, words: Words) -> list[tuple[str, str, str]]:
+    """Place, label and name of each part of a fact or prediction."""
+    parts = []
+    for place in names.places_of(item):
+        name, label = names.name_of(item, place), names.label_of(item, place)
+        shown = label if place == "relation" else words.label(name, label, place)
+        parts.append((place, shown, name))
+    return parts
+
+
+def _text(item: Any, words: Words) -> str:
+    return " ".join(label for _, label, _ in _parts(item, words))
+
+
+def _sentence(explanation: Explanation, words: Words) -> str:
+    """What the explanation says, in plain words."""
+    plain = getattr(names, "plain_sentence", None)
+    said = plain(explanation) if plain else first_fact_text(explanation)
+    return str(said) or f"No {words.fact} was found that changes this prediction."
+
+
+def _standing(
+    site: Site, explanation: Explanation, answers: Answers, words: Words
+) -> dict[str, Any]:
+    prediction = explanation.prediction
+    own = names.name_of(prediction, prediction.asks)
+    others, most = [], largest(answers)
+    for each in answers.answers:
+        rated = each.probability is None
+        query = {**answers.query, answers.asks: each.entity}
+        query["asks"] = "" if answers.asks == "object" else answers.asks
+        others.append(
+            {
+                "label": words.label(each.entity, each.label, answers.asks),
+                "value": show(each.score, "score") if rated else show(each.probability, "percent"),
+                "share": None if each.probability is None else each.probability / most,
+                "own": each.entity == own,
+                "known": {"train": "training", "valid": "validation", "test": "test"}.get(
+                    each.known or "", ""
+                ),
+                "why": address(site.run, "why", **query),
+            }
+        )
+    return {
+        "noun": names.output_noun(prediction),
+        "value": names.amount_text(prediction),
+        "share": None if names.is_rated(prediction) else prediction.probability,
+        "rank": f"{prediction.rank:,}",
+        "of": f"{prediction.n_candidates:,}",
+        "others": others,
+    }
+
+
+def _trust(explanation: Explanation, site: Site) -> Iterator[str]:
+    """How far to trust the numbers, in sentences."""
+    if not explanation.estimate:
+        yield "These numbers were measured by retraining."
+        return
+    yield f"These numbers are estimates by {explanation.method}: no retraining has confirmed them."
+    known = explanation.reliability
+    claims = None if known is None else known.of(explanation.method)
+    if claims is not None:
+        yield str(claims)
+    elif known is not None and known.linearity is not None:
+        yield str(known.linearity)
+    else:
+        yield "How reliable estimates are in this run has not been measured."
+
+
+def _methods(
+    site: Site, here: Asked, explanation: Explanation, ready: Mapping[str, bool]
+) -> Iterator[dict[str, Any]]:
+    costs = explanation.costs or (MethodCost(explanation.method, None, "rough"),)
+    for each in costs:
+        seconds = each.seconds
+        time = "milliseconds"
+        if ready.get(each.method):
+            time = "ready"
+        elif seconds is not None:
+            time = f"about {show(seconds, 'seconds')}"
+        if each.method == explanation.method:
+            time = show(explanation.seconds, "seconds")
+        possible = ready.get(each.method) or (seconds or 0) <= _TOO_LONG
+        yield {
+            "name": each.method,
+            "about": f"{time}, {each.trust}",
+            "current": each.method == explanation.method,
+            "href": address(site.run, "why", **here.query(method=each.method)) if possible else "",
+        }
+
+
+def _groups(
+    explanation: Explanation, left_out: Sequence[ExplainedFact], asked: Asked, words: Words
+) -> Iterator[dict[str, Any]]:
+    """The facts in groups, each under its own heading."""
+    facts, prediction = explanation.facts, explanation.prediction
+    listed = {fact.fact_id for fact in facts}
+    more = [fact for fact in left_out if fact.fact_id not in listed]
+    if prediction.relation is None:
+        own = words.label(prediction.subject, prediction.labels["subject"], "subject")
+        item = words.label(prediction.object, prediction.labels["object"], "object")
+        groups = {
+            f"What {own} rated": [fact for fact in facts if "subject" in fact.parts],
+            f"What other users contributed, by their ratings of {item}": [
+                fact for fact in facts if "subject" not in fact.parts and "object" in fact.parts
+            ],
+            "Other ratings": [fact for fact in facts if not {"subject", "object"} & {*fact.parts}],
+        }
+    else:
+        groups = {
+            f"Facts that {verb}": [fact for fact in facts if sign_of(fact.influence).word == word]
+            for word, verb in _GROUPS.items()
+        }
+        groups["Facts without influence"] = [
+            fact for fact in facts if sign_of(fact.influence) is NEITHER
+        ]
+    groups["Also left out"] = more
+    most = max((abs(fact.influence) for fact in (*facts, *more)), default=0.0)
+    for title, found in groups.items():
+        rows = [_row(explanation, fact, most, asked, words) for fact in found]
+        rows = [row | {"rank": number} for number, row in enumerate(rows, 1)]
+        if rows:
+            yield {"title": title, "rows": rows}
+
+
+def _row(
+    explanation: Explanation, fact: ExplainedFact, most: float, asked: Asked, words: Words
+) -> dict[str, Any]:
+    sign, prediction = sign_of(fact.influence), explanation.prediction
+    rated = names.is_rated(prediction)
+    without = fact.score_without if rated else fact.probability_without
+    ends = {prediction.subject, prediction.object}
+    text = _text(fact, words)
+    relation = names.label_of(fact, "relation") if fact.relation is not None else ""
+    if fact.rating is not None:
+        text += f", rating {fact.rating:g}"
+    return {
+        "id": fact.fact_id,
+        "kept": fact.fact_id not in asked.without,
+        "text": text,
+        "parts": [(place, label, name, name in ends) for place, label, name in _parts(fact, words)],
+        "own": prediction.relation is None and "subject" in fact.parts,
+        "rating": fact.rating,
+        "common": ", ".join(fact.parts) or "nothing",
+        "role": fact.role,
+        "relation": relation,
+        "short": short_relation(relation),
+        "source": fact.source or "",
+        "tone": "" if sign is NEITHER else sign.word,
+        "influence": fact.influence,
+        "influence_text": typographic(show(fact.influence, names.influence_unit(explanation))),
+        "share": abs(fact.influence) / most if most else 0.0,
+        "without": without,
+        "without_text": show(without, names.output_unit(prediction)) if without is not None else "",
+        "top": fact.labels.get("top_answer_without")
+        if fact.top_answer_changes and explanation.names_new_tops
+        else "",
+    }
+
+
+def _columns(explanation: Explanation, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Which columns the table has, and their titles."""
+    rows = [row for group in groups for row in group["rows"]]
+    rated = names.is_rated(explanation.prediction)
+    return {
+        "common": explanation.prediction.relation is not None,
+        "source": any(row["source"] for row in rows),
+        "influence": names.estimated_title("influence", explanation),
+        "without": names.estimated_title("rating" if rated else "probability", explanation)
+        + " without it",
+        "has_without": any(row["without"] is not None for row in rows),
+        "top": any(row["top"] for row in rows),
+    }
+
+
+def _filters(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[str, str, list[str]]]:
+    """Key, title and values of what the facts can be filtered by."""
+    rows = [row for group in groups for row in group["rows"]]
+    found = []
+    for key, title in (("relation", "relation"), ("role", "in common"), ("source", "source")):
+        values = sorted({row[key] for row in rows if row[key]})
+        if len(values) > 1 and not (words.fact == "rating" and key == "role"):
+            found.append((key, title, values))
+    return found
+
+
+def _task(asked: Asked, kind: str, method: str) -> dict[str, Any]:
+    """The body of a request for a job."""
+    task = {"kind": kind, "subject": asked.subject, "object": asked.object, "asks": asked.asks}
+    if asked.relation:
+        task["relation"] = asked.relation
+    if method:
+        task["method"] = method
+    return task
+
+
+def _downloads(site: Site, here: Asked, explanation: Explanation) -> list[tuple[str, str]]:
+    query = {
+        **{name: getattr(here, name) for name in ("subject", "relation", "object", "of", "top")},
+        "method": explanation.method,
+        "asks": here.asks,
+        "opposing": "true" if here.opposing == "true" else "",
+    }
+    formats = {"JSON": {}, "CSV": {}, "SVG": {"graph": "true"}, "HTML": {"graph": "true"}}
+    return [
+        (name, api_address(site.run, "explanation", **query, format=name.lower(), **more))
+        for name, more in formats.items()
+    ]
+
+
+def _escaped(site: Site, here: Asked) -> str:
+    from urllib.parse import quote, urlencode
+
+    return quote(urlencode({"run": site.run, **here.query()}), safe="")
+
+
+def _view(site: Site, here: Asked, found: Reasons, words: Words) -> dict[str, Any]:
+    """What the script of the page needs."""
+    explanation, prediction = found.explanation, found.explanation.prediction
+    task = _task(here, "verify", explanation.method)
+    about = {name: value for name, value in task.items() if name != "kind"}
+    return {
+        "estimate": api_address(site.run, "estimate"),
+        "jobs": api_address(site.run, "jobs"),
+        "entity": address(site.run, "entity"),
+        "about": about | ({"of": here.of} if here.of else {}),
+        "without": [*here.without],
+        "rated": names.is_rated(prediction),
+        "noun": names.output_noun(prediction),
+        "fact": words.fact,
+        "before": prediction.value,
+        "top": words.label(prediction.top_answer, prediction.top_label, prediction.asks),
+        "top_name": prediction.top_answer,
+        "names_tops": explanation.names_new_tops,
+        "graph": graph_layout(explanation, words),
+    }

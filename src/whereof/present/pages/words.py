@@ -1,0 +1,53 @@
+"""The words of a page: subjects and objects of facts, or users and items of ratings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+_LONG = 30
+"""Letters of a relation above which tables and lists shorten it."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the places of a fact, and a fact, are called."""
+
+    subject: str
+    object: str
+    fact: str
+
+    @classmethod
+    def of(cls, *, two_way: bool) -> "Words":
+        return cls("user", "item", "rating") if two_way else cls("subject", "object", "fact")
+
+    def place(self, place: str) -> str:
+        """The name of a place: subject or object."""
+        return str(getattr(self, place, place))
+
+    def label(self, name: str | None, label: str | None, place: str) -> str:
+        """The label of an entity; a user or an item without one has its kind before its name."""
+        if self.fact == "rating" and label in (None, "", name):
+            return f"{self.place(place)} {name}"
+        return label or name or ""
+
+
+def short_relation(label: str) -> str:
+    """A relation that is a long path, by its last two steps."""
+    steps = label.rstrip("/").split("/")
+    return f"…/{'/'.join(steps[-2:])}" if len(label) > _LONG and len(steps) > 3 else label
+
+
+def address(run: str, page: str, **query: Any) -> str:
+    """The address of a page of a run; empty values are left out."""
+    return f"/runs/{quote(run, safe='')}/{page}{_query(query)}"
+
+
+def api_address(run: str, page: str, **query: Any) -> str:
+    """The address of a document of a run."""
+    return f"/api{address(run, page, **query)}"
+
+
+def _query(query: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in query.items() if value not in (None, "", False)}
+    return f"?{urlencode(given)}" if given else ""

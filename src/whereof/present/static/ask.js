@@ -1,0 +1,50 @@
+// Ask: completion, the direction of the question, and the lists of predictions.
+
+import { complete } from "./complete.js";
+import { part } from "./dom.js";
+
+for (const input of document.querySelectorAll("[data-complete]")) complete(input);
+
+const form = document.querySelector("form.ask");
+form.addEventListener("change", (event) => {
+  if (event.target.name !== "asks") return;
+  const open = event.target.value;
+  const given = open === "object" ? "subject" : "object";
+  for (const place of ["subject", "object"]) {
+    const field = form.querySelector(`[data-place=${place}]`);
+    field.hidden = place === open;
+    field.querySelector("input").disabled = place === open;
+  }
+  form.elements[given].focus();
+});
+form.addEventListener("chosen", (event) => {
+  // On to the next empty field, or to the answer.
+  const inputs = [...form.querySelectorAll("input[type=text]:not(:disabled)")];
+  const empty = inputs.find((input) => !input.value);
+  if (empty) empty.focus();
+  else if (event.target === inputs.at(-1)) form.requestSubmit();
+});
+
+async function load(address) {
+  const list = document.getElementById("list");
+  list.setAttribute("aria-busy", "true");
+  try {
+    const found = await part(address, "#list");
+    list.replaceChildren(...found.childNodes);
+  } catch {
+    list.replaceChildren("The server does not answer; try again.");
+  }
+  list.removeAttribute("aria-busy");
+}
+
+const list = document.getElementById("list");
+if (list.dataset.source) load(list.dataset.source);
+for (const link of document.querySelectorAll(".tabs a")) {
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    for (const other of document.querySelectorAll(".tabs a")) other.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    load(link.href);
+  });
+}

@@ -1,0 +1,79 @@
+// Completion of names: a combobox with a list, as WAI-ARIA describes it.
+
+import { ask, later, make } from "./dom.js";
+
+export function complete(input) {
+  const id = `${input.id}-names`;
+  const list = make("ul", { id, role: "listbox", class: "names", hidden: "" });
+  list.setAttribute("aria-label", `Names for ${input.labels[0]?.textContent ?? "this field"}`);
+  input.after(list);
+  input.setAttribute("role", "combobox");
+  input.setAttribute("aria-autocomplete", "list");
+  input.setAttribute("aria-expanded", "false");
+  input.setAttribute("aria-controls", id);
+  let place = -1, asked = null;
+
+  const close = () => {
+    list.hidden = true;
+    place = -1;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  };
+  const choose = (option) => {
+    input.value = option.dataset.name;
+    close();
+    input.dispatchEvent(new Event("chosen", { bubbles: true }));
+  };
+  const move = (step) => {
+    const options = [...list.children];
+    if (list.hidden || !options.length) return search();
+    options[place]?.setAttribute("aria-selected", "false");
+    place = (place + step + options.length) % options.length;
+    options[place].setAttribute("aria-selected", "true");
+    options[place].scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", options[place].id);
+  };
+  const show = (names) => {
+    list.replaceChildren(
+      ...names.map((each, index) => {
+        const option = make("li", { role: "option", id: `${id}-${index}`, "aria-selected": "false" });
+        option.dataset.name = each.name;
+        option.append(make("span", {}, each.label));
+        const about = each.label === each.name ? [] : [each.name];
+        if (each.n_facts !== undefined) about.push(each.n_facts.toLocaleString("en"));
+        option.append(make("small", {}, about.join(" · ")));
+        option.addEventListener("pointerdown", (event) => {
+          event.preventDefault();
+          choose(option);
+        });
+        return option;
+      }),
+    );
+    place = -1;
+    list.hidden = names.length === 0;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    input.removeAttribute("aria-activedescendant");
+  };
+  const search = async () => {
+    asked?.abort();
+    asked = new AbortController();
+    const query = new URLSearchParams({ text: input.value, kind: input.dataset.kind });
+    if (input.dataset.in) query.set("place", input.dataset.in);
+    try {
+      const found = await ask(`${input.dataset.complete}?${query}`, { signal: asked.signal });
+      if (document.activeElement === input) show(found.names ?? found);
+    } catch {
+      close(); // typing goes on, or the form says what is wrong
+    }
+  };
+  input.addEventListener("input", later(search, 60));
+  input.addEventListener("blur", () => { asked?.abort(); close(); });
+  input.addEventListener("keydown", (event) => {
+    const chosen = list.children[place];
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
+    else if (event.key === "Enter" && !list.hidden && chosen) choose(chosen);
+    else if (event.key === "Escape" && !list.hidden) close();
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,46 @@
+// Follow a job of the server: its progress, a button that cancels it, and its end.
+
+import { ask, make } from "./dom.js";
+
+export function panel(title) {
+  const text = make("span", { class: "text", role: "status", "aria-live": "polite" }, "starting");
+  return make("div", { class: "job" },
+    make("p", {}, make("strong", {}, title), " ", text),
+    make("progress", { max: "1", "aria-label": `Progress of ${title}` }),
+    make("button", { type: "button", class: "cancel" }, "Cancel"));
+}
+
+// Resolves with the job when it is over.
+export function follow(element, id) {
+  const address = `/api/jobs/${encodeURIComponent(id)}`;
+  const text = element.querySelector(".text"), bar = element.querySelector("progress");
+  const button = element.querySelector(".cancel");
+  button.addEventListener("click", () => {
+    button.disabled = true;
+    text.textContent = "cancelling";
+    ask(address, { method: "DELETE" }).catch((error) => { text.textContent = error.message; });
+  });
+  const show = (job) => {
+    const waits = job.position ? `waiting, number ${job.position} in the queue` : job.state;
+    text.textContent = job.progress?.text ?? waits;
+    const share = job.progress?.share;
+    if (share === null || share === undefined) bar.removeAttribute("value");
+    else bar.value = share;
+  };
+  return new Promise((resolve, reject) => {
+    const events = new EventSource(`${address}/events`);
+    for (const kind of ["state", "progress"]) {
+      events.addEventListener(kind, (event) => show(JSON.parse(event.data)));
+    }
+    for (const kind of ["done", "failed", "cancelled"]) {
+      events.addEventListener(kind, (event) => {
+        events.close();
+        resolve(JSON.parse(event.data));
+      });
+    }
+    events.onerror = async () => {
+      if (events.readyState !== EventSource.CLOSED) return; // it connects again by itself
+      ask(address).then((job) => (job.state === "done" ? resolve(job) : reject(new Error(job.message || "the connection was lost; load the page again"))), reject);
+    };
+  });
+}

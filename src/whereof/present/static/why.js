@@ -1,0 +1,199 @@
+// Why: filters, sorting, what if, check, smallest set, cards, and the graph.
+
+import { keep, later, make, part, send } from "./dom.js";
+import { follow, panel } from "./job.js";
+import { makeSortable, sortBy } from "./table.js";
+
+const view = JSON.parse(document.getElementById("view").textContent);
+const table = document.querySelector("table.facts");
+const rows = table ? [...table.querySelectorAll("tr[data-fact]")] : [];
+const query = new URL(location.href).searchParams;
+const problem = document.getElementById("problem");
+
+const say = (message) => {
+  problem.textContent = message;
+  problem.hidden = !message;
+};
+
+// Which facts are listed.
+const controls = document.querySelector("form.controls");
+controls.querySelector("button.plain").hidden = true;
+controls.addEventListener("change", (event) => {
+  if (event.target.dataset.filter === undefined) controls.requestSubmit();
+  else filter();
+});
+const filters = [...controls.querySelectorAll("[data-filter]")];
+for (const select of filters) {
+  select.parentElement.hidden = false;
+  select.value = query.get(`only_${select.dataset.filter}`) ?? "";
+  if (select.selectedIndex < 0) select.value = "";
+}
+function filter() {
+  for (const row of rows) {
+    row.hidden = filters.some((each) => each.value && row.dataset[each.dataset.filter] !== each.value);
+  }
+  for (const body of table?.tBodies ?? []) {
+    body.hidden = ![...body.rows].some((row) => row.dataset.fact && !row.hidden);
+  }
+  keep(Object.fromEntries(filters.map((each) => [`only_${each.dataset.filter}`, each.value])));
+}
+if (table) {
+  makeSortable(table, (name, rising) => keep({ sort: rising ? name : `-${name}` }));
+  const sorted = query.get("sort");
+  if (sorted) sortBy(table, sorted.replace(/^-/, ""), !sorted.startsWith("-"));
+  if (filters.some((each) => each.value)) filter();
+}
+
+// What if.
+const bar = document.getElementById("whatif");
+const says = bar.querySelector(".says");
+const box = (row) => row.querySelector("input[type=checkbox]");
+const removed = () => rows.filter((row) => !box(row).checked).map((row) => Number(row.dataset.fact));
+let graph = null, latest = 0;
+
+function percent(value) {
+  if (value < 0) return `−${percent(-value)}`;
+  const share = 100 * value;
+  if (value < 1 && share >= 99.95) return ">99.9%";
+  if (share === 0 || share >= 1) return `${share.toFixed(1)}%`;
+  if (share < 1e-4) return `${share.toExponential(1)}%`;
+  return `${share.toFixed(1 - Math.floor(Math.log10(share)))}%`;
+}
+const amount = (value) => (view.rated ? value.toFixed(3) : percent(value));
+
+function showRemoved() {
+  const facts = removed();
+  for (const row of rows) row.classList.toggle("removed", !box(row).checked);
+  graph?.remove(facts);
+  bar.hidden = facts.length === 0;
+  keep({ without: facts.join(",") });
+  return facts;
+}
+
+async function estimate() {
+  const facts = removed(), number = ++latest;
+  if (!facts.length) return;
+  const count = `Without ${facts.length === 1 ? `this ${view.fact}` : `these ${facts.length} ${view.fact}s`}: `;
+  try {
+    const found = await send(view.estimate, { ...view.about, facts });
+    if (number !== latest) return;
+    const value = view.rated ? found.score : found.probability;
+    const mark = make("span", { class: "estimate" }, "estimate");
+    const parts = [count, `${view.noun} ${amount(view.before)} → `, make("strong", {}, amount(value)), " ", mark];
+    if (view.names_tops && found.top_answer) {
+      const same = found.top_answer === view.top_name;
+      const top = found.labels?.top_answer ?? found.top_answer;
+      parts.push(same ? `, top answer stays ${view.top}` : `, top answer ${view.top} → `);
+      if (!same) parts.push(make("strong", {}, top));
+    } else if (found.top_answer_changes) {
+      parts.push("; the top answer may change: check it");
+    }
+    says.replaceChildren(...parts);
+    say("");
+  } catch (error) {
+    if (number === latest) says.replaceChildren(count, error.message);
+  }
+}
+const estimateSoon = later(estimate, 120);
+
+for (const row of rows) {
+  box(row).disabled = false;
+  box(row).addEventListener("change", () => { showRemoved(); estimateSoon(); });
+}
+bar.querySelector("[data-restore]").addEventListener("click", () => {
+  for (const row of rows) box(row).checked = true;
+  showRemoved();
+  document.getElementById("facts").scrollIntoView({ block: "nearest" });
+  if (rows.length) box(rows[0]).focus();
+});
+const hint = document.querySelector(".whatif-hint");
+hint.hidden = rows.length === 0;
+
+// Jobs: check and smallest set.
+const result = document.getElementById("result");
+const buttons = document.querySelectorAll("[data-check], [data-smallest]");
+
+async function start(title, task) {
+  say("");
+  const element = panel(title);
+  result.replaceChildren(element);
+  result.scrollIntoView({ block: "center" });
+  for (const button of buttons) button.disabled = true;
+  try {
+    const { id } = await send(view.jobs, { ...view.about, ...task });
+    keep({ job: id });
+    await finish(element, id);
+  } catch (error) {
+    result.replaceChildren();
+    say(error.message);
+  }
+  for (const button of buttons) button.disabled = false;
+}
+
+async function finish(element, id) {
+  const job = await follow(element, id);
+  if (job.kind === "smallest" && job.state === "done") {
+    const { result: found } = await (await fetch(`/api/jobs/${encodeURIComponent(id)}`)).json();
+    keep({ without: found.removed.join(","), job: id });
+    location.reload(); // the facts of the set are in the table then
+    return;
+  }
+  const address = new URL(location.href);
+  address.searchParams.set("job", id);
+  const shown = await part(address, "#result");
+  result.replaceChildren(...shown.childNodes);
+  result.scrollIntoView({ block: "center" });
+}
+
+document.querySelector("[data-check]").addEventListener("click", () => {
+  const { of, ...about } = view.about;
+  start("Check by retraining", { ...about, of: undefined, kind: "verify", facts: removed() });
+});
+document.querySelector("[data-smallest]").addEventListener("click", () => {
+  start("Smallest set", { method: undefined, of: undefined, kind: "smallest" });
+});
+const running = result.querySelector("[data-job]");
+if (running) finish(running, running.dataset.job).catch((error) => say(error.message));
+
+// Cards of entities.
+const card = document.getElementById("card");
+async function openCard(address) {
+  const content = card.querySelector(".content");
+  content.replaceChildren(make("p", { class: "quiet" }, "Loading"));
+  card.showModal();
+  try {
+    content.replaceChildren(await part(address, "article"));
+  } catch {
+    content.replaceChildren("The server does not answer; try again.");
+  }
+}
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a.entity");
+  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    openCard(link.href);
+  } else if (event.target === card) card.close();
+});
+
+// The graph: hover or focus of a row lights its edge, and the other way round.
+const light = (fact) => {
+  for (const row of rows) row.classList.toggle("lit", row.dataset.fact === String(fact));
+};
+for (const row of rows) {
+  for (const kind of ["pointerenter", "focusin"]) row.addEventListener(kind, () => graph?.light(row.dataset.fact));
+  for (const kind of ["pointerleave", "focusout"]) row.addEventListener(kind, () => graph?.light(null));
+}
+if (removed().length) { showRemoved(); estimate(); }
+import("./graph.js").then(({ draw }) => {
+  graph = draw(document.getElementById("graph"), view.graph, {
+    onFact: light,
+    onEntity: (name, place) => openCard(`${view.entity}?${new URLSearchParams({ name, place })}`),
+  });
+  graph.remove(removed());
+  const png = document.querySelector("[data-png]");
+  png.hidden = false;
+  png.addEventListener("click", () => {
+    const link = make("a", { href: graph.png(), download: "explanation.png" });
+    link.click();
+  });
+});

@@ -1,0 +1,159 @@
+"""Pages of the server: what they say, and that names stay text."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from present.documents import HOSTILE, explanation, fact, made
+from present.pages import read_page
+from whereof.explain.explanation import Explanation
+from whereof.predict.answers import Answer, Answers
+from whereof.present.html import Site
+from whereof.present.pages.ask import LISTS, Question, ask_page
+from whereof.present.pages.layout import graph_layout
+from whereof.present.pages.runs import runs_page
+from whereof.present.pages.why import Asked, Reasons, why_page, with_against
+from whereof.present.pages.words import Words, short_relation
+
+SITE = Site("toy", "toy", "why")
+TURNED = "\u202eevil\u200f"
+"""A name that turns the direction of what follows."""
+
+
+def answers(*names: str, asks: str = "object", relation: str | None = "in") -> Answers:
+    query = {"subject": "ann", "relation": relation, "object": None}
+    found = [
+        Answer(name, name, 0.5 / rank, 1.0, rank, "test" if rank == 1 else None)
+        for rank, name in enumerate(names, 1)
+    ]
+    return Answers(query, dict(query), asks, tuple(found))
+
+
+def reasons(*names: str) -> Explanation:
+    """Two facts that support the prediction, and one that opposes it."""
+    subject, relation, object_ = names or ("ann", "in", "paris")
+    return made(
+        explanation(
+            (subject, relation, object_),
+            [
+                fact(3, (subject, relation, "rome"), 0.25, ("subject", "relation")),
+                fact(4, ("bob", relation, object_), 0.1, ("relation", "object"), source="a.tsv"),
+                fact(5, ("bob", "knows", subject), -0.1, ("subject",), source="b.tsv"),
+            ],
+        )
+    )
+
+
+def rated() -> Explanation:
+    facts = [
+        fact(1, ("7", None, "9"), 0.3, ("subject",), rating=5.0),
+        fact(2, ("8", None, "50"), 0.4, ("object",), rating=4.0),
+    ]
+    return made(explanation(("7", None, "50"), facts))
+
+
+def view_of(page: str) -> dict[str, Any]:
+    """The data for the script of a page."""
+    found = re.search(r'<script type="application/json" id="view">(.*?)</script>', page)
+    assert found
+    return dict(json.loads(found[1]))
+
+
+def test_why_says_the_standing_the_facts_and_that_they_are_estimates() -> None:
+    page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(reasons(), answers("paris", "rome")))
+    text = read_page(page).text
+    assert "50.0% probability, rank 2 of 1,234" in text
+    assert "estimates by rollback: no retraining has confirmed them" in text
+    assert text.index("Facts that support it") < text.index("Facts that oppose it")
+    assert "+25.0 points" in text
+    assert "−10.0 points" in text
+    assert re.findall(r'data-fact="(\d+)"', page) == ["3", "4", "5"]
+    assert view_of(page)["about"] == {
+        "subject": "ann",
+        "relation": "in",
+        "object": "paris",
+        "asks": "object",
+        "method": "rollback",
+    }
+
+
+def test_facts_that_the_address_leaves_out_are_listed_without_their_tick() -> None:
+    whole = reasons()
+    some = made(
+        explanation(("ann", "in", "paris"), [fact(3, ("ann", "in", "rome"), 0.25, ("subject",))])
+    )
+    asked = Asked("ann", "in", "paris", without=(3, 5))
+    page = why_page(SITE, asked, Reasons(some, answers("paris"), left_out=whole.facts[2:]))
+    assert "Also left out" in page
+    boxes = re.findall(r'type="checkbox"( checked)?', page)
+    assert boxes == ["", ""]
+    assert view_of(page)["without"] == [3, 5]
+
+
+def test_recommendations_speak_of_users_items_and_ratings() -> None:
+    page = why_page(SITE, Asked("7", "", "50"), Reasons(rated(), answers("50", relation=None)))
+    text = read_page(page).text
+    assert "user 7 item 50" in text
+    assert text.index("What user 7 rated") < text.index("What other users contributed")
+    assert "item 9 rated 5" in text
+    assert "user 8 rated it 4" in text
+    assert "What must be removed to stop this recommendation?" in text
+    assert "subject" not in text
+
+
+@pytest.mark.parametrize("name", [HOSTILE, TURNED])
+def test_names_stay_text(name: str) -> None:
+    asked = Asked(name, name, name)
+    pages = [
+        why_page(SITE, asked, Reasons(reasons(name, name, name), answers(name))),
+        ask_page(SITE, Question(name, name), two_way=False, answers=answers(name), error=name),
+        runs_page({name: {"model": name, "dataset": name, "n_facts": 1}}),
+    ]
+    for page in pages:
+        assert "<b>" not in page
+        assert page.count("</script>") == page.count("<script")
+        assert "style=" not in page
+        assert "\x00" not in page
+        read_page(page)
+
+
+def test_ask_marks_known_answers_and_links_each_to_why() -> None:
+    page = ask_page(SITE, Question("ann", "in"), two_way=False, answers=answers("paris", "rome"))
+    found = read_page(page)
+    assert "/runs/toy/why?subject=ann&relation=in&object=paris" in found.links
+    assert re.search(r"paris 50\.0% test", found.text)
+    assert all(title in found.text for title, _ in LISTS.values())
+
+
+def test_ask_keeps_the_form_beside_an_error() -> None:
+    page = ask_page(SITE, Question("anne", "in"), two_way=False, error="unknown entity 'anne'")
+    assert 'value="anne"' in page
+    assert '<p class="error" role="alert">unknown entity &#39;anne&#39;</p>' in page
+
+
+def test_the_graph_is_the_same_for_the_same_facts_and_sets_them_apart() -> None:
+    words = Words.of(two_way=False)
+    found = graph_layout(reasons(), words)
+    assert found == graph_layout(reasons(), words)
+    edges = {edge["id"]: edge for edge in found["edges"]}
+    assert edges.keys() == {"prediction", "fact-3", "fact-4", "fact-5"}
+    assert edges["prediction"]["y"] < edges["fact-3"]["y"] < edges["fact-5"]["y"]
+    nodes = {node["id"]: node for node in found["nodes"]}
+    assert nodes["subject"]["x"] < 0 < nodes["object"]["x"]
+    assert all(edge[end] in nodes for edge in edges.values() for end in ("source", "target"))
+    heights = [edge["y"] for edge in edges.values() if edge["source"] == "subject"]
+    assert len({*heights}) == len(heights)
+
+
+def test_both_signs_are_listed_once() -> None:
+    whole = reasons()
+    both = with_against(whole, whole)
+    assert [each.fact_id for each in both.facts] == [3, 4, 5]
+
+
+def test_long_relations_are_short_in_lists() -> None:
+    long = "/film/actor/film./film/performance/film"
+    assert short_relation(long) == "…/performance/film"
+    assert short_relation("embassy") == "embassy"
