@@ -1,6 +1,7 @@
 """Every route answers with the documents of the library."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -85,3 +86,42 @@ def test_an_estimate_is_that_of_all_facts_together(client: Client, nations: wher
 def test_an_error_is_one_line(client: Client, path: str, status: int, message: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.json()) == (status, {"message": message})
+
+
+def test_names_cards_and_interesting_predictions_are_those_of_the_run(
+    client: Client, nations: whereof.Run, ratings: whereof.Run
+) -> None:
+    found = get(client, "/api/runs/nations/names", text="ind", limit=3)
+    assert found == [each.to_dict() for each in nations.find_names("ind", limit=3)]
+    found = get(client, "/api/runs/nations/names", text="stud", kind="relation")
+    assert [each["name"] for each in found] == ["students", "relstudents"]
+    items = get(client, "/api/runs/ratings/names", place="object")
+    assert {each["name"] for each in items} == {"m1", "m2", "m3"}
+    assert get(client, "/api/runs/nations/entity", name="usa") == nations.card("usa").to_dict()
+    query = {"kind": "unstable", "limit": 2}
+    found = get(client, "/api/runs/nations/interesting", **query)
+    assert found == [each.to_dict() for each in nations.interesting("unstable", 2)]
+
+
+def test_what_takes_long_is_refused_with_what_to_do(client: Client) -> None:
+    query = {"subject": "india", "relation": "embassy", "object": "usa", "method": "retrain"}
+    answer = client.get("/api/runs/nations/explanation", params=query)
+    message = (
+        "retrain takes longer than a click here: start a job of kind explain, or choose the method "
+        "rollback"
+    )
+    assert (answer.status_code, answer.json()) == (409, {"message": message})
+
+
+def test_many_readers_get_the_same_answers(client: Client, address: str) -> None:
+    def read(number: int) -> Any:
+        query = ASKED | {"method": "rollback", "top": 1 + number % 5, "graph": True}
+        with Client(base_url=address, timeout=60) as mine:
+            return mine.get("/api/runs/nations/explanation", params=query).json()["facts"]
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(read, range(64)))
+    for number, facts in enumerate(found):
+        assert [each["fact_id"] for each in facts] == [
+            each["fact_id"] for each in found[4][: 1 + number % 5]
+        ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from whereof.data.dataset import SPLITS
@@ -59,6 +60,7 @@ class Shortlist:
         self.trained, self.data = trained, trained.dataset
         self._split = next(name for name in reversed(SPLITS) if len(getattr(self.data, name)))
         self._found = dict[str, list[InterestingPrediction]]()
+        self._lock = Lock()
 
     def find(self, kind: str, limit: int) -> list[InterestingPrediction]:
         """The first predictions of a kind."""
@@ -66,8 +68,9 @@ class Shortlist:
             raise WhereofError(f"unknown kind {kind!r}; choose from {', '.join(KINDS)}")
         if limit < 1:
             raise WhereofError(f"limit is {limit}; give a number from 1 on")
-        if kind not in self._found:
-            self._found[kind] = [replace(each, reason=kind) for each in KINDS[kind](self)]
+        with self._lock:  # of several threads, one computes
+            if kind not in self._found:
+                self._found[kind] = [replace(each, reason=kind) for each in KINDS[kind](self)]
         return self._found[kind][:limit]
 
     def held_out(self) -> Iterable[InterestingPrediction]:

@@ -9,7 +9,9 @@ from whereof.server import limits
 from whereof.server.queue import BackgroundJob, JobQueue
 from whereof.server.security import client_of
 
-RunId = Annotated[str, Path(description="The id of a run; see /api/runs", max_length=300)]
+RunId = Annotated[
+    str, Path(alias="run", description="The id of a run; see /api/runs", max_length=300)
+]
 Name = Annotated[str, Query(max_length=limits.NAME_LETTERS)]
 
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterable
 from functools import partial
 from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
-from whereof.server.dependencies import Client, FoundJob, FoundRun, Jobs
+from whereof.server.dependencies import Client, FoundJob, FoundRun, Jobs, RunId
 from whereof.server.queue import BackgroundJob, JobProgress, JobQueue, State, TooManyJobs
 from whereof.server.responses import document, errors
 from whereof.server.tasks import Task
@@ -68,10 +68,9 @@ def describe(jobs: JobQueue, job: BackgroundJob) -> dict[str, Any]:
     response_model=JobDocument,
     responses=errors(400, 404, 422, 429),
 )
-def start_job(run: FoundRun, task: Task, jobs: Jobs, client: Client, request: Request) -> Response:
+def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client) -> Response:
     """Start a job. If the same one is under way already, it is returned."""
     asked = task.model_dump(exclude_unset=True, exclude_none=True, exclude={"kind"})
-    name = request.path_params["run"]
     job = BackgroundJob(name, task.kind, asked, long=task.kind == "evaluate")
     try:
         job = jobs.add(job, client, partial(task.work, run))

@@ -11,9 +11,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 from whereof import events
+from whereof._jit import announced
 from whereof.errors import Interrupted, WhereofError
 from whereof.server import limits
 from whereof.units import count, plan_text
@@ -254,7 +256,8 @@ class JobQueue:
         listener = JobEvents(job)
         state: State = "failed"
         try:
-            job.found, state = work(listener), "done"
+            with announced(partial(listener.emit, events.Compiling())):
+                job.found, state = work(listener), "done"
         except Interrupted as error:
             if job.stop.is_set():
                 state = "cancelled"

@@ -8,7 +8,9 @@ from pathlib import Path
 from whereof.api.run import Run
 from whereof.errors import WhereofError
 from whereof.predict.prediction import Prediction
+from whereof.retrain.engine import Recipe
 from whereof.run.folder import NAME
+from whereof.training.problem import Problem
 
 ServedRuns = Mapping[str, Run]
 """Runs by id."""
@@ -58,5 +60,8 @@ def warm_up(run: Run) -> None:
     run.predict(*names[:-1], None, top=1)
     with suppress(WhereofError):  # a run without a trace
         run.explain(*names, method="rollback", top=1, graph=True)
-    with suppress(WhereofError):  # a run from arrays
-        run.default_method  # noqa: B018
+    run.default_method  # noqa: B018 - computed once
+    for kind in ("entity", "relation"):
+        run.find_names("", kind, limit=1)
+    run.interesting("test", 1)
+    Recipe(Problem.of(data, run.config), 2).probe(0)

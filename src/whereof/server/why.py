@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -67,8 +67,16 @@ class AskedEstimate(AskedPrediction):
 
 
 def explain(run: Run, asked: AskedPrediction, **more: Any) -> Explanation:
-    """An explanation that takes no longer than a click."""
-    return run.explain(*asked.names(run), **asked.options() | more)
+    """An explanation that takes no longer than a click; the error says to start a job."""
+    names, options = asked.names(run), asked.options() | more
+    if not run.is_ready(*names, **options):
+        method = run.with_method(options)["method"]
+        raise HTTPException(
+            409,
+            f"{method} takes longer than a click here: start a job of kind explain, or choose the "
+            "method rollback",
+        )
+    return run.explain(*names, **options)
 
 
 _FORMATS = {

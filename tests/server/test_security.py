@@ -1,0 +1,153 @@
+"""Who may ask what: token, host names, origin and sizes; headers of every response."""
+
+from collections.abc import Iterator
+
+import pytest
+from httpx import Client
+
+import whereof
+from server.conftest import serving
+from whereof.server import limits
+
+TOKEN = "a secret & more"
+JOBS = "/api/runs/nations/jobs"
+
+
+@pytest.fixture(scope="module")
+def guarded(nations: whereof.Run) -> Iterator[str]:
+    with serving({"nations": nations}, token=TOKEN) as address:
+        yield address
+
+
+@pytest.fixture
+def stranger(guarded: str) -> Iterator[Client]:
+    with Client(base_url=guarded) as found:
+        yield found
+
+
+def test_without_the_token_nothing_is_shown(stranger: Client) -> None:
+    for path in ("/", "/api/runs", "/static/style.css", "/api/openapi.json", "/nothing"):
+        answer = stranger.get(path)
+        assert answer.status_code == 401
+        assert answer.json()["message"].startswith("this server requires its token")
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_the_token_is_exchanged_for_a_cookie_once(stranger: Client) -> None:
+    answer = stranger.get("/api/runs", params={"token": TOKEN, "x": "1 2"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/api/runs?x=1+2")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert stranger.get("/api/runs").status_code == 200
+    (name,) = stranger.cookies
+    stranger.cookies.clear()
+    forged = {"Cookie": f"{name}=\xe9; whereof=1".encode("latin-1")}
+    assert stranger.get("/api/runs", headers=forged).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["//evil.example/", "/\\evil.example/", "/%2F/evil.example"])
+def test_the_exchange_never_leads_to_another_site(stranger: Client, path: str) -> None:
+    answer = stranger.get(f"{stranger.base_url}".rstrip("/") + path, params={"token": TOKEN})
+    assert answer.headers["location"].startswith("/")
+    assert answer.headers["location"][1:2] not in ("/", "\\")
+
+
+def test_programs_send_the_token_as_a_header(stranger: Client) -> None:
+    sent = {f"Bearer {TOKEN}": 200, "Bearer another": 401, "Bearer": 401, f"Basic {TOKEN}": 401}
+    for value, status in sent.items():
+        header = {"Authorization": value}
+        assert stranger.get("/api/runs", headers=header).status_code == status
+    assert stranger.get("/api/runs", params={"token": "another"}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8000", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8000", 200),
+        ("evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("10.0.0.1:8000", 403),
+        ("[", 403),
+        ("", 403),
+    ],
+)
+def test_only_names_of_this_machine_are_answered(client: Client, host: str, status: int) -> None:
+    assert client.get("/api/runs", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "refused"),
+    [
+        ({}, False),
+        ({"Sec-Fetch-Site": "same-origin"}, False),
+        ({"Sec-Fetch-Site": "cross-site"}, True),
+        ({"Sec-Fetch-Site": "same-site"}, True),
+        ({"Origin": "http://evil.example"}, True),
+        ({"Origin": "null"}, True),
+        ({"Origin": "http://localhost", "Host": "localhost"}, False),
+        ({"Origin": "http://localhost:9", "Host": "localhost"}, True),
+    ],
+)
+def test_other_sites_cannot_start_or_cancel_jobs(
+    client: Client, headers: dict[str, str], refused: bool
+) -> None:
+    for method, path in (("POST", JOBS), ("DELETE", "/api/jobs/none")):
+        answer = client.request(method, path, headers=headers, json={})
+        assert (answer.status_code == 403) == refused
+
+
+def test_large_bodies_are_refused(client: Client) -> None:
+    body = b" " * (limits.BODY_BYTES + 1)
+    for content in (body, iter([body[:1000], body])):  # with a length, and in chunks
+        answer = client.post(JOBS, content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 413
+        assert answer.json() == {"message": "the request is larger than 65,536 bytes"}
+
+
+def test_every_response_has_the_headers(client: Client) -> None:
+    for path in ("/api/runs", "/nothing", "/api/runs/none", "/static/none", "/static/style.css"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_files_outside_the_static_folder_are_not_served(client: Client) -> None:
+    for path in ("../html.py", "..%2fhtml.py", "%2e%2e/html.py", "/etc/passwd", "vendor"):
+        assert client.get(f"/static/{path}").status_code == 404
+
+
+@pytest.mark.parametrize("run", ["..", "%2e%2e", "%2Ftmp", ".", "nations%2f..%2fratings"])
+def test_a_run_is_found_by_id_only(client: Client, run: str) -> None:
+    assert client.get(f"/api/runs/{run}/answers").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"kind": "explain", "candidates": "/etc/passwd"},
+        {"kind": "verify", "engine": "ray", "ray_address": "evil.example:1"},
+        {"kind": "evaluate", "predictions": "/etc/passwd"},
+        {"kind": "explain", "budget": 10_000},
+        {"kind": "smallest", "budget": "3h"},
+        {"kind": "smallest", "budget": "-1"},
+        {"kind": "verify", "seeds": 1000},
+        {"kind": "verify", "facts": [0] * (limits.FACTS + 1)},
+        {"kind": "evaluate", "limit": 100_000},
+        {"kind": "explain", "top": 100_000},
+        {"kind": "explain", "subject": "a" * (limits.NAME_LETTERS + 1)},
+        {"kind": "delete"},
+    ],
+    ids=lambda asked: "-".join(map(str, asked)),
+)
+def test_jobs_beyond_the_limits_are_refused(client: Client, asked: dict[str, object]) -> None:
+    answer = client.post(JOBS, json=asked)
+    assert answer.status_code == 422
+    assert "\n" not in answer.json()["message"]
+    assert len(answer.json()["message"]) < 300
