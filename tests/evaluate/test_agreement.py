@@ -1,16 +1,19 @@
 """Explanations under several seeds, compared with those of each seed alone."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cli.helpers import whereof as command
+from present.documents import made, small
 from trained import train
 
 import whereof
 from whereof.errors import WhereofError
+from whereof.evaluate.agreement import Overlap, overlap
 
 QUERY = ("egypt", "embassy", "usa")
 
@@ -94,3 +97,14 @@ def test_seeds_of_many_predictions_are_refused(run: whereof.Run) -> None:
         run.explain_many([QUERY], seeds=2)
     with pytest.raises(WhereofError, match="seeds is 0; it must be 1"):
         run.explain(*QUERY, seeds=0)
+
+
+def test_the_facts_of_two_explanations_are_compared_by_names() -> None:
+    one = made(small())
+    assert overlap(one, one) == Overlap(len(one.facts), 1.0)
+    flipped = replace(one, facts=tuple(replace(f, influence=-f.influence) for f in one.facts))
+    assert overlap(one, flipped).rank_agreement == -1.0
+    other = tuple(replace(fact, fact_id=fact.fact_id + 90) for fact in one.facts[:4])
+    assert overlap(one, replace(one, facts=other)) == Overlap(4, 1.0)
+    assert overlap(one, replace(one, facts=other[:2])) == Overlap(2, None)
+    assert overlap(one, replace(one, facts=())) == Overlap(0, None)

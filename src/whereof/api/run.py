@@ -26,7 +26,7 @@ from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
-    from whereof.evaluate.evaluation import Evaluation
+    from whereof.evaluate.evaluation import Evaluation, StoredEvaluations
     from whereof.explain.entity_card import EntityCard
     from whereof.explain.explanation import Explanation
     from whereof.explain.interesting import InterestingPrediction, Shortlist
@@ -412,6 +412,12 @@ class Run(ArrayRun):
                 (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
         return found
 
+    def evaluations(self) -> "StoredEvaluations":
+        """The evaluations in the run's folder (`found`), and `notes` about those left out."""
+        from whereof.evaluate.evaluation import read_evaluations
+
+        return read_evaluations([] if self.path is None else files.find_evaluations(self.path))
+
     def report(
         self,
         out: str | Path = "report.html",
@@ -434,14 +440,10 @@ class Run(ArrayRun):
         if examples < 0:
             raise WhereofError(f"examples is {examples}; give a number from 0 on")
         files.check_free(Path(out), force=force)
-        found, notes = list[Evaluation](), list[str]()
-        for path in [] if self.path is None else files.find_evaluations(self.path):
-            try:
-                found.append(Evaluation.read(path))
-            except WhereofError as error:
-                wrong = str(error).partition(";")[0]
-                notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
-                (events or Events()).emit(Note(notes[-1]))
+        stored = self.evaluations()
+        found, notes = [*stored.found], [*stored.notes]
+        for note in notes:
+            (events or Events()).emit(Note(note))
         for given in evaluations:
             if isinstance(given, str | Path):
                 found.append(Evaluation.read(Path(given)))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -55,6 +55,27 @@ def explain_over_seeds(
     )
     seconds = time.perf_counter() - start
     return replace(explanation, facts=tuple(facts), seeds=agreement, seconds=seconds)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How far two explanations have the same facts, by their names: the runs may differ."""
+
+    n_facts: int
+    """Number of facts in both."""
+    rank_agreement: float | None
+    """Spearman's rank correlation of their influences; None if there are fewer than three."""
+
+
+def overlap(one: Explanation, other: Explanation) -> Overlap:
+    """Compare the facts of two explanations."""
+    found = [
+        {(fact.subject, fact.relation, fact.object): fact.influence for fact in each.facts}
+        for each in (one, other)
+    ]
+    both = [key for key in found[0] if key in found[1]]
+    rho = spearman(*(np.array([side[key] for key in both]) for side in found)) if both[2:] else None
+    return Overlap(len(both), None if rho is None or np.isnan(rho) else rho)
 
 
 def _are_top(influences: Numbers, top: int) -> NDArray[np.bool_]:

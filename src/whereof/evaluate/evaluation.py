@@ -194,6 +194,27 @@ class Evaluation:
         return [each for each in protocols() if any(map(self.results.get, each.fields))]
 
 
+@dataclass(frozen=True)
+class StoredEvaluations:
+    """The evaluations of a run's folder."""
+
+    found: tuple[Evaluation, ...]
+    notes: tuple[str, ...]
+    """About files that cannot be read."""
+
+
+def read_evaluations(paths: Sequence[Path]) -> StoredEvaluations:
+    """Read evaluations; those that cannot be read are left out."""
+    found, notes = list[Evaluation](), list[str]()
+    for path in paths:
+        try:
+            found.append(Evaluation.read(path))
+        except WhereofError as error:
+            wrong = str(error).partition(";")[0]
+            notes.append(f"an evaluation is left out: {wrong}; evaluate again, or remove it")
+    return StoredEvaluations(tuple(found), tuple(notes))
+
+
 def _section(part: Protocol | Faithfulness, found: Evaluation) -> Section:
     return Section(
         part.name,

@@ -284,7 +284,7 @@ def _commands(info: RunInfo, evaluations: Sequence[Evaluation], made: str) -> It
     yield "heading", "Run it again", 2, "again"
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     versions = [("whereof", __version__), *((name, version(name)) for name in ("numpy", "numba"))]
-    yield "items", [("made", made), *versions, ("Python", python)]
+    yield "items", [*([("made", made)] if made else []), *versions, ("Python", python)]
     yield "commands", _command_lines(info, evaluations)
 
 

@@ -3,9 +3,11 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
+from whereof.present.html import Site
+from whereof.present.pages.run import run_page
 from whereof.run.folder import RunInfo
 from whereof.server.dependencies import FoundRun
 from whereof.server.responses import document, errors
@@ -38,6 +40,15 @@ def list_runs(runs: AllRuns) -> Response:
         {"id": name, "summary": run.summary()} for name, run in runs.items()
     ]
     return document(entries)
+
+
+@router.get("/runs/{run}/about", response_class=HTMLResponse, include_in_schema=False)
+def show_run(request: Request, run: FoundRun) -> str:
+    """The page about a run: metrics, curves, reliability and evaluations."""
+    stored = run.evaluations()
+    name = request.path_params["run"]
+    site = Site(name, name, "about")
+    return run_page(site, run.about, stored.found, stored.notes)
 
 
 @router.get("/api/runs/{run}", response_model=RunInfo, responses=errors(404, 422))

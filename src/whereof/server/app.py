@@ -10,7 +10,7 @@ from fastapi.staticfiles import StaticFiles
 from whereof import present
 from whereof._version import __version__
 from whereof.api.run import Run
-from whereof.server import about, ask, jobs, pages, why
+from whereof.server import about, ask, compare, jobs, pages, why
 from whereof.server.queue import JobQueue
 from whereof.server.responses import handle_errors
 from whereof.server.security import Security
@@ -42,7 +42,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.runs, app.state.jobs = dict(runs), JobQueue()
-    for room in (about, ask, why, jobs, pages):
+    for room in (about, ask, why, compare, jobs, pages):
         app.include_router(room.router)
     app.mount("/static", StaticFiles(directory=_STATIC, check_dir=False), name="static")
     handle_errors(app)

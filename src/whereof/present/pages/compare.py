@@ -1,0 +1,128 @@
+"""Two predictions, or one prediction under two runs, side by side."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from whereof import units
+from whereof.evaluate.agreement import Overlap
+from whereof.explain.explanation import ExplainedFact, Explanation
+from whereof.present import names
+from whereof.present.explanation import first_fact_text
+from whereof.present.html import Site, render
+from whereof.present.svg import NEITHER, sign_of
+from whereof.units import show, typographic
+
+_SHOWN = 10
+"""Facts of each side that are listed."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: an explanation under a run."""
+
+    run: str
+    """The id of the run."""
+    about: str
+    """Model and dataset."""
+    explanation: Explanation
+    why: str
+    """The address of its page."""
+
+
+def compare_page(
+    sides: Sequence[Side],
+    overlap: Overlap | None,
+    runs: Sequence[str],
+    query: Mapping[str, str],
+    error: str = "",
+) -> str:
+    """The page; with one side it asks for the other.
+
+    query: the values of the form: `a`, and the question of the other side.
+    """
+    site = Site(sides[0].run, sides[0].run, "compare") if sides else Site(page="compare")
+    texts = [names.fact_text(each.explanation.prediction) for each in sides]
+    return render(
+        "compare",
+        f"{' and '.join(dict.fromkeys(texts)) or 'two predictions'} · compare",
+        site,
+        sides=[_side(each) for each in sides],
+        said=[*_agreement(sides, overlap)] if overlap else [],
+        rows=[*_rows(sides, overlap)] if overlap else [],
+        two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
+        runs=runs,
+        query=query,
+        error=error,
+    )
+
+
+def _side(side: Side) -> dict[str, Any]:
+    explanation = side.explanation
+    prediction = explanation.prediction
+    return {
+        "run": side.run,
+        "about": side.about,
+        "why": side.why,
+        "text": names.fact_text(prediction),
+        "value": names.amount_text(prediction),
+        "noun": names.output_noun(prediction),
+        "rank": f"{prediction.rank:,}",
+        "of": f"{prediction.n_candidates:,}",
+        "top": prediction.top_label,
+        "is_top": prediction.top_answer == names.name_of(prediction, prediction.asks),
+        "method": explanation.method,
+        "estimate": explanation.estimate,
+        "sentence": first_fact_text(explanation),
+    }
+
+
+def _agreement(sides: Sequence[Side], overlap: Overlap) -> Iterator[str]:
+    """How far both are made of the same facts."""
+    first = [{_key(fact) for fact in side.explanation.facts[:_SHOWN]} for side in sides]
+    n_both, n_listed = len(first[0] & first[1]), min(map(len, first))
+    yield f"Of the {n_listed} strongest facts of each side, {n_both} are the same."
+    if overlap.rank_agreement is None:
+        yield "Too few facts support both to compare their order."
+        return
+    yield (
+        f"{units.count(overlap.n_facts, 'fact')} support both, and their orders have a rank "
+        f"correlation of {show(overlap.rank_agreement, 'correlation')} (Spearman's rho; 1 is the "
+        "same order)."
+    )
+
+
+def _rows(sides: Sequence[Side], overlap: Overlap) -> Iterator[dict[str, Any]]:
+    """The strongest facts of both sides: those in common first, then by rank."""
+    by_key = [{_key(fact): fact for fact in side.explanation.facts} for side in sides]
+    listed = {key: None for side in by_key for key in [*side][:_SHOWN]}
+
+    def order(key: tuple[str, ...]) -> tuple[bool, int]:
+        ranks = [side[key].rank for side in by_key if key in side]
+        return len(ranks) < len(by_key), min(ranks)
+
+    for key in sorted(listed, key=order):
+        facts = [side.get(key) for side in by_key]
+        known = next(fact for fact in facts if fact is not None)
+        yield {
+            "text": names.fact_text(known),
+            "both": all(facts),
+            "cells": [_cell(side, fact) for side, fact in zip(sides, facts, strict=True)],
+        }
+
+
+def _cell(side: Side, fact: ExplainedFact | None) -> dict[str, Any] | None:
+    if fact is None:
+        return None
+    sign, unit = sign_of(fact.influence), names.influence_unit(side.explanation)
+    most = max(abs(each.influence) for each in side.explanation.facts)
+    return {
+        "rank": f"{fact.rank:,}",
+        "influence": typographic(show(fact.influence, unit)),
+        "share": abs(fact.influence) / most if most else 0.0,
+        "tone": "" if sign is NEITHER else sign.word,
+    }
+
+
+def _key(fact: ExplainedFact) -> tuple[str, ...]:
+    return fact.subject, fact.relation or "", fact.object

@@ -1,0 +1,95 @@
+"""Compare: two predictions, or one prediction under two runs, side by side."""
+
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
+
+from whereof.errors import WhereofError
+from whereof.evaluate.agreement import overlap
+from whereof.present.pages.compare import Side, compare_page
+from whereof.server import limits
+from whereof.server.about import AllRuns
+from whereof.server.dependencies import Name, given_names
+from whereof.server.runs import ServedRuns
+
+router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
+_View = Annotated[str, Query(max_length=4 * limits.NAME_LETTERS)]
+_QUICK = "rollback"
+
+
+class _Asked(BaseModel):
+    """The address of a Why page, as far as two of them are compared."""
+
+    run: str = ""
+    subject: Name = ""
+    relation: Name = ""
+    object: Name = ""
+    asks: str = "object"
+    method: str = ""
+
+    @classmethod
+    def read(cls, view: str) -> "_Asked":
+        """The values of a query such as `run=nations&subject=india`."""
+        try:
+            return cls.model_validate(dict(parse_qsl(view)))
+        except ValidationError:
+            raise WhereofError("give a and b as the query of a Why page, with run=") from None
+
+    def query(self, *, without: str = "") -> str:
+        """The values that are not the default ones."""
+        given = {name: value for name, value in self if value != _PLAIN[name] and name != without}
+        return urlencode(given)
+
+
+_PLAIN = dict(_Asked())
+
+
+@router.get("/compare")
+def compare(
+    runs: AllRuns,
+    a: _View,
+    b: _View = "",
+    run: Name = "",
+    subject: Name = "",
+    relation: Name = "",
+    object: Name = "",
+    method: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """Two views; `a` and `b` are queries of Why pages, with `run`.
+
+    Without `b`, the other values are those of its form, and the answer is the permanent address.
+    """
+    first = _Asked.read(a)
+    if run:
+        names = {"subject": subject, "relation": relation, "object": object}
+        other = _Asked(run=run, method=method, asks=first.asks, **names)
+        return RedirectResponse(f"/compare?{urlencode({'a': a, 'b': other.query()})}", 303)
+    form = {"a": a, **(_Asked.read(b) if b else first).model_dump()}
+    sides, error, status = [], "", 200
+    for asked in [first, _Asked.read(b)] if b else [first]:
+        try:
+            sides.append(_side(runs, asked))
+        except WhereofError as problem:
+            error, status = str(problem), 400
+    both = overlap(*(side.explanation for side in sides)) if len(sides) == 2 else None
+    return HTMLResponse(compare_page(sides, both, [*runs], form, error), status)
+
+
+def _side(runs: ServedRuns, asked: _Asked) -> Side:
+    if asked.run not in runs:
+        raise HTTPException(404, f"there is no run {asked.run!r}; choose from {', '.join(runs)}")
+    run = runs[asked.run]
+    names = given_names(run, asked.subject, asked.relation, asked.object)
+    method = asked.method or run.default_method
+    options: dict[str, Any] = {"asks": asked.asks, "method": method}
+    if not run.is_ready(*names, **options):
+        if asked.method:
+            why = f"{method} is not computed yet for this prediction; open its Why page first"
+            raise WhereofError(why)
+        options["method"] = _QUICK
+    found = run.explain(*names, **options, top=limits.FACTS)
+    about, why = run.about, f"/runs/{asked.run}/why?{asked.query(without='run')}"
+    return Side(asked.run, f"{about.model} on {about.dataset}", found, why)

@@ -1,0 +1,70 @@
+"""Two predictions side by side."""
+
+from urllib.parse import urlencode
+
+import pytest
+from httpx import Client, Response
+from present.pages import read_page
+
+import whereof
+
+ONE = {"run": "nations", "subject": "india", "relation": "students", "object": "usa"}
+OTHER = ONE | {"subject": "china"}
+
+
+def compare(client: Client, **views: dict[str, str]) -> Response:
+    return client.get("/compare", params={key: urlencode(view) for key, view in views.items()})
+
+
+def test_both_stand_side_by_side(client: Client) -> None:
+    answer = compare(client, a=ONE, b=OTHER)
+    assert answer.status_code == 200, answer.text
+    assert "style=" not in answer.text
+    found = read_page(answer.text)
+    assert {"india students usa", "china students usa"} <= {*map(str.strip, found.words)}
+    assert "strongest facts of each side" in found.text
+    assert "rank correlation of" in found.text
+    assert found.text.count("estimate by") == 2
+    assert "/runs/nations/why?run=" not in answer.text
+    assert any(link.startswith("/runs/nations/why?subject=china") for link in found.links)
+
+
+def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Client) -> None:
+    text = read_page(compare(client, a=ONE, b=ONE).text).text
+    assert "Of the 10 strongest facts of each side, 10 are the same." in text
+    assert "rank correlation of 1.000" in text
+    assert "does not support it" not in text
+
+
+def test_one_side_asks_for_the_other(client: Client) -> None:
+    found = read_page(compare(client, a=ONE).text)
+    assert "Compare it with" in found.headings
+    asked = {"a": urlencode(ONE), **OTHER}
+    answer = client.get("/compare", params=asked, follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/compare?" + urlencode(
+        {"a": urlencode(ONE), "b": urlencode(OTHER)}
+    )
+
+
+def test_ratings_speak_of_users_and_items(client: Client, ratings: whereof.Run) -> None:
+    view = {"run": "ratings", "subject": "u1", "object": ratings.predict("u1").answers[0].entity}
+    text = read_page(compare(client, a=view).text).text
+    assert "user u1, item " in text
+    assert "User" in text
+    assert "Relation" not in text
+
+
+@pytest.mark.parametrize(
+    ("view", "status", "words"),
+    [
+        ({"run": "none"}, 404, "there is no run 'none'; choose from nations, ratings"),
+        (ONE | {"subject": "indja"}, 400, "unknown entity 'indja'"),
+        (ONE | {"method": "rollbak"}, 400, "rollbak"),
+        (ONE | {"asks": "relation"}, 400, "relation"),
+    ],
+)
+def test_errors_are_one_line(client: Client, view: dict[str, str], status: int, words: str) -> None:
+    answer = compare(client, a=ONE, b=view)
+    assert answer.status_code == status
+    assert words in answer.text.replace("&#39;", "'")
