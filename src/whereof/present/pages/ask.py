@@ -62,6 +62,7 @@ def ask_page(
         asked=_asked(answers, words) if answers else "",
         answers=[] if answers is None else _answers(site, answers, words),
         more=_more(site, question, answers),
+        labels=_labels(question, answers),
         names=api_address(site.run, "names"),
         action=address(site.run, "ask"),
         lists=lists,
@@ -84,6 +85,14 @@ def _asked(answers: Answers, words: Words) -> list[tuple[str, str]]:
             text = label or name if place == "relation" else words.label(name, label, place)
             parts.append((place, text))
     return parts
+
+
+def _labels(question: Question, answers: Answers | None) -> dict[str, str]:
+    """The labels of the names in the form, for scripts to show instead."""
+    if answers is None:
+        return {}
+    given = {place for place in answers.query if getattr(question, place) == answers.query[place]}
+    return {place: answers.labels[place] or "" for place in given}
 
 
 def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]:

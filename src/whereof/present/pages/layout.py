@@ -140,7 +140,7 @@ class _Layout:
         for place in ("subject",) if self.chosen.is_loop else ends:
             name = name_of(prediction, place)
             label = self.words.label(name, label_of(prediction, place), place)
-            lines = wrap(label, _PILLAR - 14, PLAIN * 1.06, 4)
+            lines = wrap(label, _PILLAR - 14, PLAIN * 1.06, 6)
             self._node(place, ends[place], height / 2, _PILLAR, height, lines, "end", name, place)
             # The name stands at the height of the prediction, if it fits.
             half = 8 * len(lines) + 6
@@ -167,7 +167,7 @@ class _Layout:
                 "id": key,
                 "source": source,
                 "target": target,
-                "label": fit(shown, width - 26, SMALL),
+                "label": fit(shown, width - 10, SMALL),
                 "y": self.y + _LANE / 2,
                 **more,
             }

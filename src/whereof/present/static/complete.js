@@ -19,8 +19,20 @@ export function complete(input) {
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");
   };
+  // The field shows the label; the form sends the name.
+  const showLabel = (name, label) => {
+    input.dataset.name = name;
+    input.dataset.label = label;
+    input.value = label;
+  };
+  if (input.dataset.label) showLabel(input.value, input.dataset.label);
+  input.form.addEventListener("formdata", (event) => {
+    if (!input.disabled && input.dataset.name && input.value === input.dataset.label) {
+      event.formData.set(input.name, input.dataset.name);
+    }
+  });
   const choose = (option) => {
-    input.value = option.dataset.name;
+    showLabel(option.dataset.name, option.dataset.label);
     close();
     input.dispatchEvent(new Event("chosen", { bubbles: true }));
   };
@@ -38,6 +50,7 @@ export function complete(input) {
       ...names.map((each, index) => {
         const option = make("li", { role: "option", id: `${id}-${index}`, "aria-selected": "false" });
         option.dataset.name = each.name;
+        option.dataset.label = each.label;
         option.append(make("span", {}, each.label));
         const about = each.label === each.name ? [] : [each.name];
         if (each.n_facts !== undefined) about.push(each.n_facts.toLocaleString("en"));
