@@ -18,7 +18,7 @@ from whereof.explain.explanation import (
     agreement_text,
 )
 from whereof.explain.explanation import Path as GraphPath
-from whereof.explain.method import able_method, get_method, joint_method
+from whereof.explain.method import get_method, joint_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import html, names
 from whereof.present.graph import explanation_svg
@@ -229,10 +229,7 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
     ]
     unit = "percent" if page else "probability"
     note = "An estimate for the facts of a row together, not confirmed by retraining."
-    remover = replace(
-        explanation, method=able_method("groups", explanation.method).name, estimate=True
-    )
-    tops = remover.names_new_tops
+    tops = names.names_joint_tops(explanation)
     for title, joints in tables.items():
         standings = {"none": explanation.prediction, **joints}
         yield names.standings_table(

@@ -1,9 +1,11 @@
 """Text and tables for facts, predictions and their standings."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
+from whereof.explain.method import able_method
 from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
 from whereof.units import count, show
@@ -22,6 +24,11 @@ _FALLS = {
     "fact",
 }
 """What an influence means for methods that score the prediction without the fact."""
+
+_DECIDED = 0.5
+"""Facts decide an answer if its probability falls to this part without them."""
+_MOST_NAMED = 3
+"""Number of items that a sentence names."""
 
 Named = NamedFact | NamedPrediction
 
@@ -210,3 +217,101 @@ def top_cell(standing: Standing, before: Standing) -> Cell:
     """The top answer, if it is known; it stands out if it was another one before."""
     changes = standing.top_answer not in ("", before.top_answer)
     return Cell(standing.top_label, tone="changed" * changes)
+
+
+def names_joint_tops(explanation: Explanation) -> bool:
+    """Whether to name top answers without several facts together: such claims come true."""
+    remover = able_method("groups", explanation.method).name
+    return replace(explanation, method=remover, estimate=True).names_new_tops
+
+
+@dataclass(frozen=True)
+class _Removal:
+    """The prediction without some of its strongest facts."""
+
+    fact_ids: tuple[int, ...]
+    value: float
+    """The probability, or the rating."""
+    new_top: str | None
+    """The top answer: empty if it stays, None if that is not known or not to be said."""
+
+
+def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
+    """What happens to a prediction without its strongest facts; empty if none supports it.
+
+    The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
+    the first one alone. The sentence names another top answer only if such claims come true in
+    this run. mark: whether it says at the end that this is an estimate.
+    """
+    prediction, removals = explanation.prediction, _removals(explanation)
+    if not removals:
+        return ""
+    answer, rated = text_of(prediction, prediction.asks), is_rated(prediction)
+    is_top = prediction.top_answer == name_of(prediction, prediction.asks)
+    recommends = prediction.relation is None and prediction.asks == "object"
+    say, first = ("recommend", " first") if recommends else ("say", "")
+    changing = [each for each in removals if is_top and each.new_top]
+    falling = [each for each in removals if not rated and each.value <= _DECIDED * prediction.value]
+    found = [*changing, *falling, removals[-1]][0]
+    unit, stays = output_unit(prediction), is_top and found.new_top == ""
+    after, before = show(found.value, unit), show(prediction.value, unit)
+    values = f"{after} instead of {before}" if after != before else f"{after}, as before"
+    values = f"a rating of {values}" if rated else values
+    said = f"without {_removed_text(explanation, found)}, the model would"
+    if changing:
+        said += f" {say} {found.new_top}{first}, not {answer}"
+    else:
+        said += f" still {say} {answer}{first}, with" if stays else f" give {answer}"
+        said += f" {values}"
+    if not is_top:
+        said = f"the model ranks {prediction.top_label} above {answer}; {said}"
+    elif (stays or not rated) and not changing and not falling and len(found.fact_ids) > 1:
+        thing = "ratings" if _has_ratings(explanation) else "facts"
+        said = f"no few {thing} decide this answer: {said}"
+    is_estimate = explanation.estimate or explanation.stability is not None
+    marked = f" ({'estimate' if is_estimate else 'retrained'})" if mark else ""
+    return f"{said[0].upper()}{said[1:]}{marked}."
+
+
+def _removals(explanation: Explanation) -> list[_Removal]:
+    """The prediction without its first facts, fewest first."""
+    tops, found = names_joint_tops(explanation), list[_Removal]()
+    for joint in explanation.stability or ():
+        known = tops and joint.top_answer_changes is not None
+        top: str | None = joint.top_label if joint.top_answer_changes else ""
+        found.append(_Removal(joint.fact_ids, joint.value, top if known else None))
+    if explanation.stability is not None:
+        return found
+    for fact in [fact for fact in explanation.facts if fact.influence > 0][:1]:
+        rated = is_rated(explanation.prediction)
+        value = fact.score_without if rated else fact.probability_without
+        top = fact.labels.get("top_answer_without") if fact.top_answer_changes else ""
+        known = explanation.names_new_tops and fact.top_answer_changes is not None
+        if value is not None:
+            found.append(_Removal((fact.fact_id,), value, top if known else None))
+    return found
+
+
+def _removed_text(explanation: Explanation, removal: _Removal) -> str:
+    """The facts of a removal: by name if they are few, else their number."""
+    by_id = {fact.fact_id: fact for fact in explanation.facts}
+    facts = [by_id[fact_id] for fact_id in removal.fact_ids if fact_id in by_id]
+    n_facts, two_way = len(removal.fact_ids), explanation.prediction.relation is None
+    thing = "rating" if _has_ratings(explanation) else "fact"
+    strongest = f"{n_facts} strongest {thing}s" if n_facts > 1 else f"strongest {thing}"
+    are_named = len(facts) == n_facts <= _MOST_NAMED
+    if not two_way:
+        return f"the fact {fact_text(facts[0])}" if facts and n_facts == 1 else f"the {strongest}"
+    if not facts or "subject" not in facts[0].parts:
+        return f"the {strongest} of other users" if facts else f"the {strongest}"
+    if not are_named:
+        return f"the user's {strongest}"
+    *others, last = (text_of(fact, "object") for fact in facts)
+    items = f"{', '.join(others)} and {last}" if others else last
+    if thing == "rating":
+        return f"the user's rating{'s' * (n_facts > 1)} of {items}"
+    return f"{items} in the user's history"
+
+
+def _has_ratings(explanation: Explanation) -> bool:
+    return any(fact.rating is not None for fact in explanation.facts)

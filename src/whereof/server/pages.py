@@ -99,8 +99,9 @@ def why(
         return HTMLResponse(waiting_page(site, asked, task, chosen, about))
     else:
         options |= {"method": chosen, "top": top}
-        graph = "groups" in get_method(chosen).can
-        explanation = run.explain(*names, **options, graph=graph, opposing=opposing == "true")
+        joint = "groups" in get_method(chosen).can
+        more = options | {"graph": joint, "stability": joint, "opposing": opposing == "true"}
+        explanation = run.explain(*names, **more)
         if opposing == "both":
             explanation = with_against(explanation, run.explain(*names, **options, opposing=True))
     return HTMLResponse(why_page(site, asked, _reasons(run, asked, explanation, task, ready)))

@@ -7,7 +7,7 @@ from typing import Any
 from whereof.explain.explanation import ExplainedFact, Explanation, Joint, MethodCost
 from whereof.predict.answers import Answers
 from whereof.present import names
-from whereof.present.explanation import first_fact_text, groups_text
+from whereof.present.explanation import groups_text
 from whereof.present.html import Site, render
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView
@@ -147,9 +147,8 @@ def _text(item: Any, words: Words) -> str:
 
 def _sentence(explanation: Explanation, words: Words) -> str:
     """What the explanation says, in plain words."""
-    plain = getattr(names, "plain_sentence", None)
-    said = plain(explanation) if plain else first_fact_text(explanation)
-    return str(said) or f"No {words.fact} was found that changes this prediction."
+    said = names.plain_sentence(explanation, mark=False)  # the page marks it
+    return said or f"No {words.fact} was found that changes this prediction."
 
 
 def _standing(
