@@ -223,6 +223,7 @@ def test_pictures_are_written_beside_the_table(run: str, tmp_path: Path) -> None
     assert done.stderr.splitlines()[-2:] == [f"{page} is written", f"{picture} is written"]
     assert json.loads(done.stdout)["graph"] is None
     assert "<svg" in page.read_text()
+    assert f"whereof evaluate {run} --protocols steadiness" in page.read_text()
     assert "http://" not in page.read_text().replace("http://www.w3.org", "")
     assert picture.read_text().lstrip().startswith(("<svg", "<?xml"))
     before = picture.read_bytes()

@@ -63,6 +63,14 @@ def test_columns_that_a_header_decides_are_noted(write: Write, header: str, role
     assert read_dataset(path, columns=header.split(",")[:2]).notes == ()
 
 
+def test_columns_that_are_not_read_are_named(write: Write) -> None:
+    path = write("facts.csv", "head,rel,tail,trust,date\na,b,c,0.5,1999\nc,b,a,2,2001\n")
+    note = "columns not read: 'trust'; name one with --weight, --source or --rating to use it"
+    assert read_dataset(path).notes[1:] == (note,)
+    assert len(read_dataset(path, weight="trust").notes) == 1
+    assert read_dataset(path, columns="1,2,3").notes == ()
+
+
 @pytest.mark.parametrize("options", [{"source": "doc"}, {"columns": "3,1,2"}])
 def test_a_header_is_one_whatever_is_asked_for(write: Write, options: dict[str, str]) -> None:
     path = write("facts.csv", "relation,tail,head,doc\n1,2,3,4\n")

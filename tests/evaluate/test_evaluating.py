@@ -92,6 +92,14 @@ def test_seeds_are_runs_of_their_own(run: whereof.Run) -> None:
     assert alone.n_known == alone.n_retrainings
 
 
+def test_the_default_method_of_the_run_is_compared(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", optimizer="adagrad", rate=0.1, accumulator=0.1)
+    assert run.default_method == "unrolled"
+    asked = {"k": 1, "limit": 2, "protocols": "removal"}
+    assert [*run.evaluate(**asked).options["methods"]] == ["unrolled", "rollback", "random"]
+    assert [*run.evaluate(**asked, methods="random").options["methods"]] == ["random"]
+
+
 def test_p_values_flip_a_query_in_all_seeds_together(run: whereof.Run) -> None:
     found = run.evaluate(seeds=3, methods="rollback,random", **SMALL | {"protocols": "removal"})
     for each in found.significance:

@@ -392,7 +392,10 @@ class Run(ArrayRun):
             )
         where, given["predictions"] = EngineOptions.take(given), str(given["predictions"])
         suite, notes = SUITES.get(str(given.get("suite"))), list[str]()
-        if suite:
+        if not suite:
+            usual = str(EvaluateOptions.methods).split(",")
+            given.setdefault("methods", [*dict.fromkeys([self.default_method, *usual])])
+        else:
             given = suite.choose(self._trained) | given
             notes = suite.notes(self._trained) if "methods" not in options else []
         for note in notes:

@@ -95,8 +95,9 @@ def _with_flags(message: str) -> str:
     every = {param.item.name for param in params if isinstance(param, SettingOption)}
     names = "|".join(name for name in every if "_" in name)
     first = rf"^({'|'.join(every)})(?= is | requires | already )"
+    remedy = rf"(?:(?<= which with )|(?<= them with ))({'|'.join(every)})\b"
     # Not in quotes or paths: those are words of the user.
-    whole = rf"{first}|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
+    whole = rf"{first}|{remedy}|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
     return re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
 
 

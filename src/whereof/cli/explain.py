@@ -157,7 +157,8 @@ def _explain_one(
     from whereof.present.terminal import console
     from whereof.run.files import check_free, write_text
 
-    drawings = {"html": explanation_page, "svg": explanation_svg}
+    page: Callable[[Any], str] = partial(explanation_page, run=run)
+    drawings = {"html": page, "svg": explanation_svg}
     drawn = {name: files[name] for name in drawings if files[name] is not None}
     for path in drawn.values():
         check_free(path, force=files["force"])

@@ -54,6 +54,8 @@ class FactTable:
     """Notes on what reading skipped."""
     read_as: Mapping[str, str] = field(default_factory=dict)
     """Column names of the file, by role."""
+    unread: tuple[str, ...] = ()
+    """Names of the other columns, without times."""
 
     def __len__(self) -> int:
         return len(self.columns.get("subject", ()))
@@ -77,6 +79,8 @@ class ColumnLayout:
     """The name of each role's column; empty without a header."""
     header: bool = False
     """Whether the first row is a header."""
+    unread: tuple[str, ...] = ()
+    """Names of the columns without a role; empty without a header."""
 
     def read(self, role: str, cell: Any, where: str) -> str | float:
         """A rating or a weight as a number, any other cell as text; a bad cell is an error."""
@@ -118,10 +122,12 @@ def choose_layout(
     places |= {role: at for role, at in others.items() if at is not None}
     if len({*places.values()}) < len(places):
         raise WhereofError(f"{where}: one column is used twice; choose different columns")
+    rest = (at for at in range(len(cells)) if at not in places.values() and row.roles[at] != "time")
     return ColumnLayout(
         places,
         read_as={role: row.cells[places[role]] for role in _WORDS if role in places and row.header},
         header=row.header and not named,
+        unread=tuple(row.cells[at] for at in rest) if row.header else (),
     )
 
 
@@ -232,7 +238,7 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
 
     with ThreadPoolExecutor() as pool:
         columns = dict(zip(chunks, pool.map(join, chunks), strict=True))
-    return FactTable(columns, read_as=layout.read_as)
+    return FactTable(columns, read_as=layout.read_as, unread=layout.unread)
 
 
 def type_of(role: str) -> Any:

@@ -133,7 +133,12 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     if entities is None and "titles" in files:
         entities = _read_titles(files["titles"])
     relations = find_labels(options.relation_labels, files.get("relation"))
-    return build_dataset(options.name or name, tables, entities, relations)
+    dataset = build_dataset(options.name or name, tables, entities, relations)
+    if options.columns is None and (unread := tables["train"].unread):
+        listed = ", ".join(map(repr, unread))
+        note = f"columns not read: {listed}; name one with --weight, --source or --rating to use it"
+        dataset = replace(dataset, notes=(note, *dataset.notes))
+    return dataset
 
 
 def _find_files(

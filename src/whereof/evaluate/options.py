@@ -27,7 +27,8 @@ class EvaluateOptions(Settings):
     )
     methods: _Words = choice(
         "rollback,random",
-        "methods to compare, separated by commas; settings follow a colon: unrolled:sweep-epochs=1",
+        "methods to compare, separated by commas; settings follow a colon: unrolled:sweep-epochs=1"
+        "  [default: the run's default method,rollback,random]",
         HOW,
     )
     k: int | _Words = choice(

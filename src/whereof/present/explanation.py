@@ -66,10 +66,13 @@ def explanation_html(explanation: Explanation) -> str:
     return html.page(parts, title=names.prediction_text(explanation), template="notebook")
 
 
-def explanation_page(explanation: Explanation) -> str:
-    """A whole HTML file: graph, facts and everything else that the explanation says."""
+def explanation_page(explanation: Explanation, run: str | None = None) -> str:
+    """A whole HTML file: graph, facts and everything else that the explanation says.
+
+    run: its folder, for commands.
+    """
     facts, said = facts_table(explanation), first_fact_text(explanation)
-    known = _reliability_texts(explanation)
+    known = _reliability_texts(explanation, run)
     parts = [
         ("paragraphs", [names.stands_text(explanation), *filter(None, [said]), *known]),
         ("items", list(_about(explanation))),

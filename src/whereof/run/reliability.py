@@ -84,7 +84,9 @@ class Claims:
         """The figures in words."""
         size = ", but the actual changes are mostly no falls"
         if self.size_ratio is not None:
-            size = f" of {self.size_ratio:.2g} times the actual ones (medians)"
+            ratio = f"{self.size_ratio:.2g}"
+            times = "as large as" if ratio == "1" else f"of {ratio} times"
+            size = f" {times} the actual ones (medians)"
         changes = f"{self.n_true} of {self.n_announced} announced changes of the top answer"
         return (
             f"For the first fact of {count(self.n_predictions, 'prediction')}, {self.method} "

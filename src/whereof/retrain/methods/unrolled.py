@@ -21,7 +21,7 @@ from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
 
-_TRAININGS, _MORE = 20.0, 0.25
+_TRAININGS, _MORE = 20.0, 0.1
 """The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
 further prediction adds."""
 _GIGABYTE = 1 << 30
