@@ -1,8 +1,10 @@
 """`whereof serve`."""
 
 import os
+import socket
 import sys
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -23,7 +25,12 @@ from whereof.errors import WhereofError, need
     show_default=True,
     help="Port, or the next free one; 0: any free one.",
 )
-@click.option("--token", metavar="TEXT", help="Secret that every reader needs.")
+@click.option(
+    "--token",
+    metavar="TEXT",
+    envvar="WHEREOF_TOKEN",
+    help="Secret that every reader needs; or set WHEREOF_TOKEN.",
+)
 @_options.flag("--insecure", help="Let other machines in without a token.")
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
 def command(
@@ -59,13 +66,22 @@ def command(
     number = listening.getsockname()[1]
     if port not in (0, number):
         click.echo(f"port {port} is taken; using {number}", err=True)
-    shown = "localhost" if is_loopback(host) else host
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{number}/"
+    address = f"http://{_name_of(host, is_loopback(host))}:{number}/"
     address += f"?{urlencode({'token': token})}" if token is not None else ""
-    click.echo(f"{address}\nPress Ctrl-C to stop.")
-    if opens and _has_display():
-        webbrowser.open(address)
-    serve(create_app(opened, token, insecure=insecure), listening)
+    with suppress(KeyboardInterrupt):  # the usual way to stop it
+        click.echo(f"{address}\nPress Ctrl-C to stop.")
+        if opens and _has_display():
+            webbrowser.open(address)
+        serve(create_app(opened, token, insecure=insecure), listening)
+
+
+def _name_of(host: str, local: bool) -> str:
+    """The name of this machine in addresses."""
+    if local:
+        return "localhost"
+    if host in ("0.0.0.0", "::", ""):  # every address of this machine
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
 
 
 def _has_display() -> bool:

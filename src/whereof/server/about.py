@@ -20,7 +20,7 @@ class RunEntry(BaseModel):
     """A run that is served."""
 
     id: str
-    summary: RunInfo
+    summary: dict[str, Any]
     """What `whereof train --json` prints."""
 
 

@@ -36,6 +36,7 @@ _NEEDS_TOKEN = (
     "this server requires its token: open the address that `whereof serve` printed, or send the "
     "header Authorization: Bearer TOKEN"
 )
+_OTHER_NAME = "this server answers only to localhost and 127.0.0.1; for other names, use --token"
 
 
 def is_loopback(host: str) -> bool:
@@ -84,7 +85,7 @@ class Security:
         """The answer to a request that is not let through."""
         host = request.headers.get("host", "")
         if self.token is None and not self.insecure and not is_loopback(_host_name(host)):
-            return _error(request, 403, "this server answers only to localhost and 127.0.0.1")
+            return _error(request, 403, _OTHER_NAME)
         if self.token is not None:
             answer = self._check_token(request, self.token)
             if answer is not None:

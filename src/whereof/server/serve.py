@@ -2,7 +2,6 @@
 
 import errno
 import socket
-from contextlib import suppress
 from types import FrameType
 
 import uvicorn
@@ -13,7 +12,6 @@ from whereof.errors import WhereofError
 _TRIES = 20
 """Ports that are tried, one after the other."""
 _GRACE_SECONDS = 3
-_TAKEN = (errno.EADDRINUSE, errno.EACCES)
 
 
 class StoppableServer(uvicorn.Server):
@@ -32,8 +30,8 @@ class StoppableServer(uvicorn.Server):
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.end()
-        super().handle_exit(sig, frame)
+        self._app.state.jobs.stop()
+        super().handle_exit(sig, frame)  # a second Ctrl-C waits for nothing
 
     def end(self) -> None:
         """Stop the server, from any thread."""
@@ -44,26 +42,22 @@ class StoppableServer(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """A socket on the port, or on the next free one; 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for candidate in range(port, port + (_TRIES if port else 1)):
+    last = min(port + _TRIES, 1 << 16) - 1
+    for candidate in range(port, last + 1):
         found = socket.socket(family)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host, candidate))
             found.listen()
             return found
-        except OverflowError:
-            break
         except OSError as error:
             found.close()
-            if error.errno not in _TAKEN:
+            if error.errno != errno.EADDRINUSE:
                 reason = error.strerror or str(error)
                 raise WhereofError(f"cannot serve on {host}, port {candidate}: {reason}") from None
-    raise WhereofError(
-        f"the ports {port} to {port + _TRIES - 1} are taken; choose another, or --port 0"
-    )
+    raise WhereofError(f"the ports {port} to {last} are taken; choose another, or --port 0")
 
 
 def serve(app: FastAPI, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
-    with suppress(KeyboardInterrupt):  # the usual way to stop it
-        StoppableServer(app).run([listening])
+    StoppableServer(app).run([listening])

@@ -1,0 +1,102 @@
+"""The OpenAPI description is true: requests made from it get the answers that it describes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("schemathesis")
+
+import schemathesis
+from httpx import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import checks
+from schemathesis.generation import GenerationMode
+
+import whereof
+from server.conftest import serving
+from whereof.server.app import create_app
+
+SCHEMA = schemathesis.openapi.from_dict(create_app({}).openapi())
+OPERATIONS = {each.ok().label: each.ok() for each in SCHEMA.get_all_operations()}
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+]
+LABELS = {
+    "GET /api/runs": {},
+    "GET /api/runs/{run}": {},
+    "GET /api/runs/{run}/names": {"text": "in"},
+    "GET /api/runs/{run}/answers": {"subject": "india", "relation": "students"},
+    "GET /api/runs/{run}/interesting": {"kind": "unstable"},
+    "GET /api/runs/{run}/entity": {"name": "egypt"},
+    "GET /api/runs/{run}/explanation": {
+        "subject": "india",
+        "relation": "students",
+        "object": "usa",
+        "method": "rollback",
+        "graph": "true",
+    },
+    "GET /api/jobs": {},
+    "GET /api/jobs/{job}": {},
+    "GET /api/jobs/{job}/events": {},
+}
+"""Queries that have an answer."""
+KNOWN = {"subject": "india", "relation": "students", "object": "usa", "name": "egypt"}
+KNOWN |= {"method": "rollback", "kind": "verify"}
+
+
+@pytest.fixture(scope="module")
+def served(nations: whereof.Run) -> Iterator[tuple[str, str]]:
+    """The address, and the id of a job that is over."""
+    with serving({"nations": nations}) as address, Client(base_url=address) as client:
+        job = client.post("/api/runs/nations/jobs", json={"kind": "verify", "subject": "none"})
+        client.get(f"/api/jobs/{job.json()['id']}/events")
+        yield address, job.json()["id"]
+
+
+def with_known_names(parameters: Any) -> Any:
+    """Parameters with names that the run knows, where they have such names."""
+    if not isinstance(parameters, dict):
+        return parameters
+    return {key: KNOWN.get(key, value) for key, value in parameters.items()}
+
+
+def paths_of(operation: Any, job: str) -> dict[str, str]:
+    known = {"run": "nations", "job": job}
+    return {name: known[name] for name in known if f"{{{name}}}" in operation.path}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_good_answers_are_as_described(label: str, served: tuple[str, str]) -> None:
+    address, job = served
+    operation = OPERATIONS[label]
+    case = operation.Case(path_parameters=paths_of(operation, job), query=LABELS[label])
+    answer = case.call_and_validate(base_url=address, checks=CHECKS)
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("mode", [*GenerationMode], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_answers_are_as_described(label: str, mode: Any, served: tuple[str, str]) -> None:
+    address, job = served
+    operation = OPERATIONS[label]
+    wanted = paths_of(operation, job)
+
+    @settings(max_examples=20, suppress_health_check=[*HealthCheck], database=None)
+    @given(data=st.data())
+    def ask(data: st.DataObject) -> None:
+        case = data.draw(operation.as_strategy(mode, path_parameters=wanted or None))
+        if data.draw(st.booleans()):
+            case.query, case.body = with_known_names(case.query), with_known_names(case.body)
+        case.call_and_validate(base_url=address, checks=CHECKS)
+
+    if mode is GenerationMode.POSITIVE or _can_be_wrong(operation):
+        ask()
+
+
+def _can_be_wrong(operation: Any) -> bool:
+    return bool([*operation.query] or [*operation.body])
