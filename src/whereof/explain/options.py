@@ -32,7 +32,10 @@ class RetrainingBudget:
 
 @dataclass(frozen=True)
 class ExplainOptions(Settings):
-    """How to explain a prediction and which facts to list. Values are checked on creation."""
+    """How to explain a prediction and which facts to list. Values are checked on creation.
+
+    If you do not name a `method`, a run takes its `default_method`.
+    """
 
     method: str = choice(
         "rollback",
