@@ -54,12 +54,16 @@ _OURS: dict[str, dict[str, str]] = {
         "transe-l2": "whereof.models.transe:L2",
     },
     RENDERERS: {
+        "evaluation-html": "whereof.present.report:evaluation_html",
         "explanation-html": "whereof.present.explanation:explanation_html",
+        "explanation-page": "whereof.present.explanation:explanation_page",
         "explanation-plot": "whereof.present.explanation:plot_explanation",
         "retrainings-file": "whereof.present.files:write_retrainings",
+        "show": "whereof.present.notebook:show",
         "smallest-html": "whereof.present.smallest:smallest_html",
         "smallest-words": "whereof.present.smallest:smallest_words",
         "sufficient-words": "whereof.present.smallest:sufficient_words",
+        "verdict-html": "whereof.present.verdict:verdict_html",
         "verdict-words": "whereof.present.verdict:verdict_words",
     },
 }

@@ -8,6 +8,7 @@ from rich.console import Console
 from whereof.present.terminal import show
 from whereof.table import Table
 
+_HEADINGS = frozenset({"h1", "h2", "h3"})
 _VOID = frozenset({"meta", "br", "hr", "img", "input", "link", "wbr"})
 
 
@@ -40,6 +41,8 @@ class _Reader(HTMLParser):
             self.open.append(tag)
         if names.get("id"):
             self.page.ids.append(str(names["id"]))
+        if tag in _HEADINGS:
+            self.page.headings.append("")
         if tag == "a":
             self.page.links.append(str(names["href"]))
         self.page.sources += [str(names[key]) for key in ("src", "xlink:href") if key in names]
@@ -49,13 +52,15 @@ class _Reader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+        if tag in _HEADINGS:
+            self.page.headings[-1] = " ".join(self.page.headings[-1].split())
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in ("style", "script"):
             return
         self.page.words.append(data)
-        if self.open and self.open[-1] in ("h1", "h2", "h3"):
-            self.page.headings.append(data)
+        if _HEADINGS & {*self.open}:
+            self.page.headings[-1] += data
 
 
 def read_page(html: str) -> Page:

@@ -152,6 +152,7 @@ def test_the_page_has_every_part_and_needs_nothing_else() -> None:
         "Without these 2 facts together",
         "Without each of them alone",
         "Without the same facts, under several seeds",
+        "About",
     ]
     assert str(whole()) in found.text
     assert "control equals the stored run yes" in found.text

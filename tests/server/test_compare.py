@@ -21,7 +21,7 @@ def test_both_stand_side_by_side(client: Client) -> None:
     assert answer.status_code == 200, answer.text
     assert "style=" not in answer.text
     found = read_page(answer.text)
-    assert {"india students usa", "china students usa"} <= {*map(str.strip, found.words)}
+    assert {"india students usa", "china students usa"} <= {*found.headings}
     assert "strongest facts of each side" in found.text
     assert "rank correlation of" in found.text
     assert found.text.count("estimate by") == 2

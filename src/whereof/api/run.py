@@ -146,6 +146,28 @@ class Run(ArrayRun):
         place = "in memory" if self.path is None else repr(str(self.path))
         return f"Run({place}, {self.config.model}, {self.dataset.n_facts:,} facts)"
 
+    def _repr_html_(self) -> str:
+        from whereof.present.report import run_html
+
+        return run_html(self.about, self.evaluations().found)
+
+    def show(
+        self, *names: str | None, height: int = 640, **options: Unpack[keywords.ExplainOneKeywords]
+    ) -> None:
+        """Display a page in a notebook: about the run, or why it predicts something.
+
+        With `names`, the page is the explanation that `explain` returns for these names and
+        `options`. `height` is that of its frame, in pixels. It needs no server.
+        """
+        from whereof.present.notebook import show
+        from whereof.present.report import report_page
+
+        if names:
+            options.setdefault("graph", True)
+            return self.explain(*names, **options).show(height)
+        stored = self.evaluations()
+        return show(report_page(self.about, stored.found, notes=stored.notes), height)
+
     def add_labels(self, entities: Any = None, relations: Any = None) -> None:
         """Add labels to a finished run, and keep them in its folder; facts and hash stay the same.
 

@@ -94,6 +94,9 @@ class Evaluation:
         said = (sentence for section in self.sections() for sentence in section.sentences)
         return "\n".join([*self.heading(), *said])
 
+    def _repr_html_(self) -> str:
+        return str(registry.render("evaluation-html", self))
+
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof evaluate --json` prints, without single retrainings."""
         own = {name: value for name, value in vars(self).items() if name not in _APART}

@@ -211,6 +211,13 @@ class Explanation:
     def _repr_html_(self) -> str:
         return str(render("explanation-html", self))
 
+    def show(self, height: int = 640) -> None:
+        """Display the page of `whereof explain --html` in a notebook. It needs no server.
+
+        `height` is that of its frame, in pixels.
+        """
+        render("show", render("explanation-page", self), height)
+
     def plot(self, ax: Any = None) -> Any:
         """Plot the influences as bars with matplotlib; return the axes."""
         return render("explanation-plot", self, ax)

@@ -57,37 +57,50 @@ def show_explanation(
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """A heading and a table of the facts, for notebooks."""
+    """The prediction in words and a table of the facts, for notebooks."""
     facts = replace(facts_table(explanation, ids=False), most=50)
     parts = [
+        *_opening(explanation),
         ("paragraphs", [*explanation.notes, *groups_text(explanation)]),
-        ("table", facts) if facts.rows else ("paragraphs", ["no facts listed"]),
+        ("table", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
     ]
     return html.page(parts, title=names.prediction_text(explanation), template="notebook")
 
 
 def explanation_page(explanation: Explanation, run: str | None = None) -> str:
-    """A whole HTML file: graph, facts and everything else that the explanation says.
+    """A whole HTML file: facts, graph and everything else that the explanation says.
 
     run: its folder, for commands.
     """
-    facts, said = facts_table(explanation), first_fact_text(explanation)
-    known = _reliability_texts(explanation, run)
+    facts = facts_table(explanation)
     parts = [
-        ("paragraphs", [names.stands_text(explanation), *filter(None, [said]), *known]),
-        ("items", list(_about(explanation))),
+        *_opening(explanation),
+        ("paragraphs", [f"The numbers are {confirmation_text(explanation)}."]),
+        ("paragraphs", _reliability_texts(explanation, run)),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
         ("paragraphs", [*groups_text(explanation)]),
         ("paragraphs", [agreement_text(explanation)] if explanation.seeds else []),
-        ("heading", "Graph"),
-        ("drawing", explanation_svg(explanation)),
         ("heading", "Facts"),
         ("sortable", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
+        ("heading", "Graph"),
+        ("drawing", explanation_svg(explanation)),
         *(("titled", table) for table in _joint_tables(explanation)),
+        ("heading", "About"),
+        ("items", list(_about(explanation))),
     ]
-    heading = names.fact_text(explanation.prediction)
     title = names.prediction_text(explanation)
+    heading = names.heading(explanation.prediction)
     return html.page(parts, title=title, heading=heading, scripts=["table.js"])
+
+
+def _opening(explanation: Explanation) -> Iterator[html.Part]:
+    """What the explanation says in one sentence, and how the prediction stands."""
+    if said := names.plain_sentence(explanation, mark=False):
+        yield "sentence", said, "estimate" if explanation.estimate else "retrained"
+    yield "figure", *names.figure(explanation.prediction)
+    if explanation.contrast is not None:
+        other = explanation.contrast
+        yield "paragraphs", [f"Compared with {other.label}: {names.standing_text(other)}."]
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:

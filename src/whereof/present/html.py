@@ -56,12 +56,15 @@ def page(
     parts: Iterable[Part],
     *,
     title: str,
-    heading: str = "",
+    heading: str | Sequence[tuple[str, str]] = "",
     template: str = "page",
     scripts: Sequence[str] = (),
     site: Site | None = None,
 ) -> str:
-    """Render parts to a page; all text is escaped."""
+    """Render parts to a page; all text is escaped.
+
+    heading: words, or the places of a fact with their labels.
+    """
     return render(template, title, site, scripts, parts=parts, heading=heading)
 
 

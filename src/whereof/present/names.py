@@ -79,6 +79,13 @@ def fact_text(fact: Named, *, full: bool = False) -> str:
     return (", " if fact.relation is None else " ").join(texts)
 
 
+def heading(fact: Named) -> str | list[tuple[str, str]]:
+    """The places of a prediction and their labels; in two-way data, one text."""
+    if fact.relation is None:
+        return fact_text(fact)
+    return [(place, label_of(fact, place)) for place in places_of(fact)]
+
+
 def is_rated(item: Standing) -> bool:
     """Whether the model predicts ratings: its score replaces the probability."""
     return item.probability is None
@@ -98,6 +105,14 @@ def standing_text(item: Standing, unit: str = "percent") -> str:
     """The probability in this unit, or the rating, and the rank."""
     output = show(item.value, output_unit(item, unit))
     return f"{output_noun(item)} {output}, rank {item.rank:,}"
+
+
+def figure(prediction: NamedPrediction) -> tuple[str, str]:
+    """The probability or the rating, and what else is known of the standing."""
+    about = f"{output_noun(prediction)}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
+    if prediction.top_answer != name_of(prediction, prediction.asks):
+        about += f"; the top answer is {prediction.top_label}"
+    return amount_text(prediction), about
 
 
 def amount_text(item: Standing) -> str:

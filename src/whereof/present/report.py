@@ -75,6 +75,22 @@ def report_page(
     return page(parts, title=f"{title}: report", heading=title)
 
 
+def run_html(info: RunInfo, evaluations: Sequence[Evaluation]) -> str:
+    """What a report says first, and the sizes of the run, for notebooks."""
+    parts = [_summary(info, evaluations), ("items", [*counts(info)], "Sizes")]
+    return page(parts, title=run_title(info), template="notebook")
+
+
+def evaluation_html(found: Evaluation) -> str:
+    """Sentences, charts and tables of every protocol, for notebooks."""
+    parts: list[Part] = [("paragraphs", [*found.heading()[1:], *found.ending()], "quiet")]
+    for section in found.sections():
+        parts += [("heading", section.title, 3), ("paragraphs", section.sentences)]
+        parts += [("charts", section.charts)] if section.charts else []
+        parts.append(("tables", section.tables, "; `to_dict()` has all rows"))
+    return page(parts, title=found.heading()[0], template="notebook")
+
+
 def run_title(info: RunInfo) -> str:
     """The model and its data."""
     return f"{info.model} on {info.dataset}"

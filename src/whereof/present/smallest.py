@@ -33,7 +33,8 @@ def show_smallest(out: Console, result: Smallest) -> None:
 def smallest_html(result: Smallest) -> str:
     """The result in words and a table of its facts, for notebooks."""
     parts = [
-        ("paragraphs", [smallest_words(result), *result.notes]),
+        ("sentence", smallest_words(result), "retrained"),
+        ("paragraphs", result.notes),
         *(("titled", table) for table in _tables(result, most=50)),
     ]
     return html.page(parts, title=names.fact_text(result.prediction), template="notebook")

@@ -32,6 +32,16 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
     show(out, *verdict.notes, effort, f"next: {', '.join(more)}")
 
 
+def verdict_html(verdict: Verdict) -> str:
+    """The verdict in words, with its tables, for notebooks."""
+    parts = [
+        ("sentence", verdict_words(verdict), "retrained"),
+        ("paragraphs", verdict.notes),
+        *(("titled", table) for table in _tables(verdict, most=50)),
+    ]
+    return html.page(parts, title=names.fact_text(verdict.prediction), template="notebook")
+
+
 def verdict_page(verdict: Verdict) -> str:
     """A whole HTML file: the verdict in words, with its tables."""
     items = {
@@ -43,13 +53,14 @@ def verdict_page(verdict: Verdict) -> str:
         "control equals the stored run": units.show(verdict.control_matches_run),
     }
     parts = [
-        ("paragraphs", [verdict_words(verdict)], "verdict"),
-        ("items", items.items()),
+        ("sentence", verdict_words(verdict), "retrained"),
         ("paragraphs", [f"Note: {note}" for note in verdict.notes]),
         *(("titled", table) for table in _tables(verdict, most=None)),
+        ("heading", "About"),
+        ("items", items.items()),
     ]
-    name = names.fact_text(verdict.prediction)
-    return html.page(parts, title=f"{name}: verdict", heading=name)
+    name, heading = names.fact_text(verdict.prediction), names.heading(verdict.prediction)
+    return html.page(parts, title=f"{name}: verdict", heading=heading)
 
 
 def _sentences(verdict: Verdict) -> Iterator[str]:

@@ -127,6 +127,9 @@ class Verdict:
         """The verdict in words."""
         return str(render("verdict-words", self))
 
+    def _repr_html_(self) -> str:
+        return str(render("verdict-html", self))
+
 
 def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) -> Verdict:
     """Remove a prediction's facts and retrain, in the first case and in those of other seeds."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from whereof.errors import WhereofError
 from whereof.evaluate.agreement import overlap
-from whereof.present.pages.compare import Side, compare_page
+from whereof.present.pages.compare import ComparedView, compare_page
 from whereof.server import limits
 from whereof.server.about import AllRuns
 from whereof.server.dependencies import Name, given_names
@@ -78,7 +78,7 @@ def compare(
     return HTMLResponse(compare_page(sides, both, [*runs], form, error), status)
 
 
-def _side(runs: ServedRuns, asked: _Asked) -> Side:
+def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:
     if asked.run not in runs:
         raise HTTPException(404, f"there is no run {asked.run!r}; choose from {', '.join(runs)}")
     run = runs[asked.run]
@@ -92,4 +92,4 @@ def _side(runs: ServedRuns, asked: _Asked) -> Side:
         options["method"] = _QUICK
     found = run.explain(*names, **options, top=limits.FACTS)
     about, why = run.about, f"/runs/{asked.run}/why?{asked.query(without='run')}"
-    return Side(asked.run, f"{about.model} on {about.dataset}", found, why)
+    return ComparedView(asked.run, f"{about.model} on {about.dataset}", found, why)

@@ -18,7 +18,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedView:
     """One of the two: an explanation under a run."""
 
     run: str
@@ -31,7 +31,7 @@ class Side:
 
 
 def compare_page(
-    sides: Sequence[Side],
+    sides: Sequence[ComparedView],
     overlap: Overlap | None,
     runs: Sequence[str],
     query: Mapping[str, str],
@@ -57,7 +57,7 @@ def compare_page(
     )
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: ComparedView) -> dict[str, Any]:
     explanation = side.explanation
     prediction = explanation.prediction
     return {
@@ -77,7 +77,7 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _agreement(sides: Sequence[Side], overlap: Overlap) -> Iterator[str]:
+def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]:
     """How far both are made of the same facts."""
     first = [{_key(fact) for fact in side.explanation.facts[:_SHOWN]} for side in sides]
     n_both, n_listed = len(first[0] & first[1]), min(map(len, first))
@@ -92,7 +92,7 @@ def _agreement(sides: Sequence[Side], overlap: Overlap) -> Iterator[str]:
     )
 
 
-def _rows(sides: Sequence[Side], overlap: Overlap) -> Iterator[dict[str, Any]]:
+def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str, Any]]:
     """The strongest facts of both sides: those in common first, then by rank."""
     by_key = [{_key(fact): fact for fact in side.explanation.facts} for side in sides]
     listed = {key: None for side in by_key for key in [*side][:_SHOWN]}
@@ -111,7 +111,7 @@ def _rows(sides: Sequence[Side], overlap: Overlap) -> Iterator[dict[str, Any]]:
         }
 
 
-def _cell(side: Side, fact: ExplainedFact | None) -> dict[str, Any] | None:
+def _cell(side: ComparedView, fact: ExplainedFact | None) -> dict[str, Any] | None:
     if fact is None:
         return None
     sign, unit = sign_of(fact.influence), names.influence_unit(side.explanation)
