@@ -96,7 +96,8 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
 def _opening(explanation: Explanation) -> Iterator[html.Part]:
     """What the explanation says in one sentence, and how the prediction stands."""
     if said := names.plain_sentence(explanation, mark=False):
-        yield "sentence", said, "estimate" if explanation.estimate else "retrained"
+        is_estimate = explanation.estimate or explanation.stability is not None
+        yield "sentence", said, "estimate" if is_estimate else "retrained"
     yield "figure", *names.figure(explanation.prediction)
     if explanation.contrast is not None:
         other = explanation.contrast

@@ -8,7 +8,6 @@ from whereof import units
 from whereof.evaluate.agreement import Overlap
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.present import names
-from whereof.present.explanation import first_fact_text
 from whereof.present.html import Site, render
 from whereof.present.svg import NEITHER, sign_of
 from whereof.units import show, typographic
@@ -73,7 +72,7 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "is_top": prediction.top_answer == names.name_of(prediction, prediction.asks),
         "method": explanation.method,
         "estimate": explanation.estimate,
-        "sentence": first_fact_text(explanation),
+        "sentence": names.plain_sentence(explanation, mark=False),
     }
 
 
