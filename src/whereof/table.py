@@ -1,7 +1,7 @@
 """Tables as data: what is shown, and in which unit. The room `present` draws them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from whereof.units import show
@@ -59,6 +59,12 @@ class Table:
         kept = [each for each in columns if any(value is not None for value in each[1])]
         rows = list(zip(*(values for _, values in kept), strict=True))
         return cls(name, title, [column for column, _ in kept], rows, **more)
+
+    def without(self, name: str) -> "Table":
+        """The table without a column."""
+        kept = [place for place, column in enumerate(self.columns) if column.name != name]
+        rows = [[row[place] for place in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[place] for place in kept], rows=rows)
 
 
 def cell_text(value: Any, column: Column) -> str:

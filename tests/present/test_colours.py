@@ -48,3 +48,15 @@ def test_words_and_lines_can_be_seen_on_a_page(colours: dict[str, str], ground: 
 def test_signs() -> None:
     signs = [sign_of(value) for value in (0.1, -0.1, 0.0, float("nan"))]
     assert signs == [SUPPORTS, OPPOSES, NEITHER, NEITHER]
+
+
+def test_words_of_drawings_can_be_read_on_a_dark_page() -> None:
+    text = page([], title="")
+    dark = dict(re.findall(r"\.whereof-chart \.(\w+) { (?:fill|stroke): (#\w+)", text))
+    assert {"box", "pillar", "ink", "muted"} <= {*dark}
+    for sign in (SUPPORTS, OPPOSES, NEITHER, PREDICTED):
+        assert contrast(dark[sign.fill], DARK["ground"]) >= 4.5
+        assert contrast(dark[sign.stroke], DARK["ground"]) >= 3
+    for box in ("box", "pillar"):
+        assert contrast(dark["ink"], dark[box]) >= 4.5
+    assert contrast(dark["muted"], dark["box"]) >= 4.5

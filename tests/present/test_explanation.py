@@ -98,8 +98,10 @@ def test_the_table_of_a_notebook() -> None:
         (tag, attributes.get("class")) for tag, attributes in read.tags
     }
     assert all(head.get("scope") == "col" for head in read.all("th"))
-    said = "<strong>ann likes bob: probability 50.0%, rank 2 of 1,234</strong>"
-    assert said in explanation_html(small())
+    text = explanation_html(small())
+    assert "<strong>ann likes bob</strong>" in text
+    assert "<strong>50.0%</strong> probability, rank 2 of 1,234; the top answer is paris" in text
+    assert '<span class="estimate">estimate</span>' in text
 
 
 def test_a_long_list_is_cut() -> None:
@@ -279,3 +281,14 @@ def test_the_terminal_separates_a_users_history_from_other_users() -> None:
     assert "Ratings of the user 4 that support it" in own
     assert ("+0.5000" in own, "+0.9000" in own, "+0.9000" in others) == (True, False, True)
     assert "--top all" in others
+
+
+def test_a_page_of_a_user_lists_the_history_first() -> None:
+    read = present.explanation_page(made(ratings() | {"n_history": 1}))
+    first, second = (read.index(f"<h2>{title}</h2>") for title in _CONTRIBUTED)
+    assert "user 4, item 9" not in read[:first]
+    assert first < read.index("<td", first) < second
+    assert "Influence is an estimate of the rating with all facts" in read
+
+
+_CONTRIBUTED = "What user 4 contributed", "What other users contributed"

@@ -177,7 +177,7 @@ def test_a_self_loop_has_one_pillar() -> None:
 def test_a_user_and_an_item_of_one_name_are_two() -> None:
     chosen = Chosen(ratings())
     assert not chosen.is_loop
-    assert [third.label for third in chosen.thirds] == ["9", "9"]
+    assert [third.label for third in chosen.thirds] == ["item 9", "user 9"]
     rated = explanation(
         ("4", "film", "3"),
         [
@@ -221,7 +221,7 @@ def test_hostile_names_stay_text() -> None:
     hostile = fact(0, (HOSTILE, HOSTILE, HOSTILE + "!"), 0.1, ("subject", "relation"))
     root = drawn(explanation((HOSTILE, HOSTILE, "b"), [hostile]))
     assert {element.tag for element in root.iter()} <= {
-        SVG + tag for tag in ("svg", "title", "desc", "rect", "path", "text", "g")
+        SVG + tag for tag in ("svg", "title", "desc", "style", "rect", "path", "text", "g")
     }
     shown = HOSTILE.replace("\x00", "\N{REPLACEMENT CHARACTER}")
     assert f"Predicted: {shown} {shown} b" in titles(explanation((HOSTILE, HOSTILE, "b"), []))

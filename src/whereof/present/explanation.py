@@ -64,7 +64,7 @@ def explanation_html(explanation: Explanation) -> str:
         ("paragraphs", [*explanation.notes, *groups_text(explanation)]),
         ("table", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
     ]
-    return html.page(parts, title=names.prediction_text(explanation), template="notebook")
+    return html.page(parts, title=names.fact_text(explanation.prediction), template="notebook")
 
 
 def explanation_page(explanation: Explanation, run: str | None = None) -> str:
@@ -72,7 +72,6 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
 
     run: its folder, for commands.
     """
-    facts = facts_table(explanation)
     parts = [
         *_opening(explanation),
         ("paragraphs", [f"The numbers are {confirmation_text(explanation)}."]),
@@ -80,10 +79,9 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
         ("paragraphs", [*groups_text(explanation)]),
         ("paragraphs", [agreement_text(explanation)] if explanation.seeds else []),
-        ("heading", "Facts"),
-        ("sortable", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
+        *_facts_parts(explanation),
         ("heading", "Graph"),
-        ("drawing", explanation_svg(explanation)),
+        ("drawing", explanation_svg(explanation, styled=False)),
         *(("titled", table) for table in _joint_tables(explanation)),
         ("heading", "About"),
         ("items", list(_about(explanation))),
@@ -91,6 +89,22 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
     title = names.prediction_text(explanation)
     heading = names.heading(explanation.prediction)
     return html.page(parts, title=title, heading=heading, scripts=["table.js"])
+
+
+def _facts_parts(explanation: Explanation) -> Iterator[html.Part]:
+    """The facts in a table; those of a user and of other users in two."""
+    user, n_history = names.text_of(explanation.prediction, "subject"), explanation.n_history
+    facts = explanation.facts
+    lists = {"Facts": facts}
+    if n_history is not None:
+        own, others = facts[:n_history], facts[n_history:]
+        lists = {f"What {user} contributed": own, "What other users contributed": others}
+    for title, listed in lists.items():
+        table = facts_table(replace(explanation, facts=listed))
+        if n_history is not None:  # the title says what is in common
+            table = table.without("parts")
+        yield "heading", title
+        yield ("sortable", table) if listed else ("paragraphs", ["No facts are listed."])
 
 
 def _opening(explanation: Explanation) -> Iterator[html.Part]:
@@ -183,7 +197,7 @@ def _in_top_title(explanation: Explanation) -> str:
 
 def _parts(fact: ExplainedFact, page: bool) -> str:
     if page:
-        return ", ".join(fact.parts) or fact.role
+        return ", ".join(names.place_noun(fact, part) for part in fact.parts) or fact.role
     return " ".join(_LETTERS[part] for part in fact.parts)
 
 
@@ -223,7 +237,8 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "log of their ratio", units.number(other.log_ratio)
     yield "top new answer", prediction.top_label
     yield "method", explanation.method
-    yield "influence on", explanation.of.replace("_", " ")
+    rated = explanation.of == "score" and names.is_rated(prediction)
+    yield "influence on", "rating" if rated else explanation.of.replace("_", " ")
     yield "numbers", confirmation_text(explanation)
     yield "adjacent facts", f"{explanation.n_adjacent:,}"
     yield "listed facts", f"{len(explanation.facts):,}"

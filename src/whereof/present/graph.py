@@ -13,7 +13,7 @@ from functools import partial
 
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.present import names, svg
-from whereof.present.names import fact_text, label_of, name_of, named
+from whereof.present.names import fact_text, full_text_of, label_of, name_of, named, text_of
 from whereof.present.svg import MUTED, PLAIN, PREDICTED, SMALL, fit, tag, with_tip, words, wrap
 from whereof.units import percent, show, typographic
 
@@ -42,9 +42,9 @@ _BOLD = 1.06
 """How much wider bold text is."""
 
 
-def explanation_svg(explanation: Explanation) -> str:
-    """Draw the explanation graph."""
-    return _Picture(explanation).draw()
+def explanation_svg(explanation: Explanation, *, styled: bool = True) -> str:
+    """Draw the explanation graph; styled: as a file of its own, with colours for a dark page."""
+    return _Picture(explanation).draw(styled=styled)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ class Chosen:
         self._thirds: dict[tuple[str, str], Third] = {}
         for path in explanation.graph.paths if explanation.graph else ():
             # The first path of an entity is its strongest.
-            self._third(("", path.entity), path.label, path.influence)
+            title = named(path.entity, path.label)
+            self._third(("", path.entity), path.label, title, path.influence)
         for fact in self.facts:
             self._add(fact)
         self.thirds = tuple(self._thirds.values())
@@ -99,12 +100,14 @@ class Chosen:
             place = "object" if first else "subject"  # of the third entity
             name = name_of(fact, place)
             shared = self._is_mixed or ("", name) in self._thirds
-            third = self._third(("" if shared else place, name), label_of(fact, place))
+            key = "" if shared else place, name
+            third = self._third(key, text_of(fact, place), full_text_of(fact, place))
             third.sides["subject" if self.is_loop else side].append(fact)
 
-    def _third(self, key: tuple[str, str], label: str, pair: float | None = None) -> Third:
+    def _third(
+        self, key: tuple[str, str], label: str, title: str, pair: float | None = None
+    ) -> Third:
         """The third entity with this name, by its place if entities have only one."""
-        title = named(key[1], label)
         shown = title if label in self.prediction.labels.values() else label
         return self._thirds.setdefault(key, Third(shown, title, pair))
 
@@ -160,7 +163,7 @@ class _Picture:
         last = _MIDDLE + _BOX if self.chosen.is_loop else _RIGHT + _PILLAR
         self.width = last + _MARGIN
 
-    def draw(self) -> str:
+    def draw(self, *, styled: bool) -> str:
         room = self.width - 2 * _MARGIN
         title = fit(fact_text(self.prediction), room, svg.LARGE * _BOLD)
         stands = fit(typographic(names.stands_text(self.explanation)), room, PLAIN)
@@ -178,7 +181,7 @@ class _Picture:
         about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
         more = names.estimated_title("influence", self.explanation)
         parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18, more)]
-        return svg.picture(title, self.width, height, about, parts)
+        return svg.picture(title, self.width, height, about, parts, dark=True, styled=styled)
 
     def _add_facts(self) -> None:
         chosen, is_loop = self.chosen, self.chosen.is_loop
@@ -243,10 +246,10 @@ class _Picture:
         self.y = max(self.y, _TOP + 64)
         places = {"subject": _MARGIN, "object": _RIGHT}
         for place in ("subject",) if self.chosen.is_loop else places:
-            name, label = name_of(self.prediction, place), label_of(self.prediction, place)
+            label, title = (write(self.prediction, place) for write in (text_of, full_text_of))
             lines = wrap(label, _PILLAR - 16, PLAIN * _BOLD, 3)
             size = (places[place], _TOP, _PILLAR, self.y - _TOP)
-            self.boxes.append(_box(size, lines, named(name, label), is_pillar=True))
+            self.boxes.append(_box(size, lines, title, is_pillar=True))
 
     def _add_others(self) -> None:
         if not self.chosen.others:
@@ -261,10 +264,10 @@ class _Picture:
             x = _MARGIN + index % columns * (_CELL + _CELL_GAP)
             start, stop = x + _CELL_BOX, x + _CELL - _CELL_BOX
             for place, left in (("subject", x), ("object", stop)):
-                name, label = name_of(fact, place), label_of(fact, place)
+                label, title = (write(fact, place) for write in (text_of, full_text_of))
                 lines = wrap(label, _CELL_BOX - 10, PLAIN, 2)
                 size = (left, self.y + 2, _CELL_BOX, _LANE - 4)
-                self.boxes.append(_box(size, lines, named(name, label)))
+                self.boxes.append(_box(size, lines, title))
             self._add_edge(start, stop, fact)
 
     def _influence(self, value: float) -> str:
@@ -283,11 +286,12 @@ def _arrow(x1: float, x2: float, y: float, sign: svg.Sign, width: float, *, is_l
         path = f"M{x1:g} {y - _LOOP / 2:g}H{x2 - out * 30:g}{turn}H{base:g}"
     line = tag("path", d=path, fill="none", **_stroke(sign), stroke_width=width)
     head = f"M{tip:g} {end:g}L{base:g} {end - half:.2f}V{end + half:.2f}Z"
-    return line + tag("path", d=head, fill=sign.line)
+    return line + tag("path", class_=sign.fill, d=head, fill=sign.line)
 
 
 def _stroke(sign: svg.Sign) -> dict[str, str | None]:
-    return {"stroke": sign.line, "stroke_dasharray": "9 5" if sign is PREDICTED else None}
+    dashes = "9 5" if sign is PREDICTED else None
+    return {"class_": sign.stroke, "stroke": sign.line, "stroke_dasharray": dashes}
 
 
 def _box(
@@ -306,7 +310,8 @@ def _box(
     ]
     if note:
         texts.append(words(middle, first + len(lines) * step - 1, note, "middle", fill=MUTED))
-    body = tag("rect", x=x, y=y, width=width, height=height, rx=7, fill=fill, stroke=rim)
+    look = {"class_": "pillar rim" if is_pillar else "box rim", "fill": fill, "stroke": rim}
+    body = tag("rect", x=x, y=y, width=width, height=height, rx=7, **look)
     return with_tip(title, body, *texts)
 
 

@@ -56,7 +56,8 @@ def places_of(fact: Named) -> list[str]:
 
 def place_noun(fact: Named, place: str) -> str:
     """What stands in a place: two-way data has users and items."""
-    return place if fact.relation is not None else {"subject": "user", "object": "item"}[place]
+    nouns = {"subject": "user", "object": "item"} if fact.relation is None else {}
+    return nouns.get(place, place)
 
 
 def text_of(fact: Named, place: str) -> str:
@@ -67,15 +68,16 @@ def text_of(fact: Named, place: str) -> str:
     return label
 
 
+def full_text_of(fact: Named, place: str) -> str:
+    """The label in one place, and the name that it stands for."""
+    text = text_of(fact, place)
+    return named(name_of(fact, place), text) if text == label_of(fact, place) else text
+
+
 def fact_text(fact: Named, *, full: bool = False) -> str:
     """A fact or a prediction by its labels; with `full`, also its names."""
-    texts = [text_of(fact, place) for place in places_of(fact)]
-    if full:
-        labelled = zip(places_of(fact), texts, strict=True)
-        texts = [
-            named(name_of(fact, place), text) if text == label_of(fact, place) else text
-            for place, text in labelled
-        ]
+    write = full_text_of if full else text_of
+    texts = [write(fact, place) for place in places_of(fact)]
     return (", " if fact.relation is None else " ").join(texts)
 
 
@@ -151,7 +153,10 @@ def measure_text(explanation: Explanation) -> str:
     """What the influences of an explanation mean."""
     if has_falls(explanation):
         estimated = "an estimate of " if explanation.estimate else ""
-        return f"Influence is {estimated}{_FALLS[explanation.of]}"
+        falls = _FALLS[explanation.of]
+        if is_rated(explanation.prediction):
+            falls = falls.replace("score", "rating")
+        return f"Influence is {estimated}{falls}"
     scale = f"Influence is an estimate on the scale of {explanation.method}"
     return f"{scale}: compare it only with other numbers of this method"
 

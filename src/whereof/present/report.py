@@ -276,7 +276,7 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
         yield "paragraphs", [said]
         facts = replace(facts_table(each, ids=False), most=5)
         yield "table", replace(facts, note="") if number else facts
-        yield "folded", "Graph", explanation_svg(each)
+        yield "folded", "Graph", explanation_svg(each, styled=False)
 
 
 def _command_lines(info: RunInfo, evaluations: Sequence[Evaluation]) -> list[str]:

@@ -22,6 +22,7 @@ _DARK_SERIES = ("#56b4e9", "#ff9a4d", "#3fd0a4", "#e59cc4", "#e6d050", "#b5b5b5"
 _DARK = [
     *("ground { fill: #181818", "ink { fill: #eeeeee", "muted { fill: #b5b5b5"),
     *("rim { stroke: #777777", "dark { stroke: #eeeeee"),
+    *("box { fill: #20252b", "pillar { fill: #2d343c"),
     *(f"fill{index} {{ fill: {colour}" for index, colour in enumerate(_DARK_SERIES)),
     *(f"line{index} {{ stroke: {colour}" for index, colour in enumerate(_DARK_SERIES)),
 ]
@@ -43,12 +44,21 @@ class Sign:
     """Colour of lines and bars."""
     text: str
     """Colour of words on a light background: a contrast of at least 4.5 to 1."""
+    stroke: str
+    fill: str
+    """Classes of lines, and of surfaces and words, which have other colours on a dark page."""
 
 
-SUPPORTS = Sign("supports", "#0072b2", "#00598c")
-OPPOSES = Sign("opposes", "#d55e00", "#a34700")
-NEITHER = Sign("no influence", "#8a8a8a", "#5c5c5c")
-PREDICTED = Sign("predicted", "#222222", "#222222")
+SUPPORTS = Sign("supports", "#0072b2", "#00598c", "line0", "fill0")
+OPPOSES = Sign("opposes", "#d55e00", "#a34700", "line1", "fill1")
+NEITHER = Sign("no influence", "#8a8a8a", "#5c5c5c", "rim", "muted")
+PREDICTED = Sign("predicted", "#222222", "#222222", "dark", "ink")
+
+
+_CLASSES = {INK: "ink", MUTED: "muted"} | {
+    sign.text: sign.fill for sign in (SUPPORTS, OPPOSES, NEITHER)
+}
+"""Of words, by their colour."""
 
 
 def sign_of(influence: float) -> Sign:
@@ -158,7 +168,7 @@ def words(
 ) -> str:
     """A line of words; `look` are more attributes, such as `fill` and `font_size`."""
     look = dict[str, Any](fill=INK, font_size=SMALL, text_anchor=anchor) | look
-    kind = {INK: "ink", MUTED: "muted"}.get(look["fill"])
+    kind = _CLASSES.get(look["fill"])
     return tag("text", safe(text), class_=kind, x=x, y=y, font_weight="bold" * bold, **look)
 
 
