@@ -33,10 +33,12 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.page, self.open = Page(), list[str]()
+        self._broken = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = dict(attrs)
         self.page.tags.append(tag)
+        self._broken = tag == "wbr"
         if tag not in _VOID:
             self.open.append(tag)
         if names.get("id"):
@@ -58,7 +60,11 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in ("style", "script"):
             return
-        self.page.words.append(data)
+        if self._broken:
+            self.page.words[-1] += data  # a word goes on after a place where it may be broken
+        else:
+            self.page.words.append(data)
+        self._broken = False
         if _HEADINGS & {*self.open}:
             self.page.headings[-1] += data
 

@@ -27,6 +27,8 @@ _BREAKS = re.compile(r"(?<=[/._:,;|-])(?=[^\W\d])")
 """Characters after which a long name may be broken."""
 
 
+_CODE = re.compile(r"`([^`\n]+)`")
+
 STATIC = Path(__file__).parent / "static"
 """The folder of style sheet and scripts."""
 
@@ -107,6 +109,15 @@ def _breakable(text: str) -> Markup:
     return Markup("<wbr>").join(escape(clean(part)) for part in _BREAKS.split(text))
 
 
+def _prose(text: str) -> Markup:
+    """A sentence: minus signs, breaks within long names, and commands in backquotes as code."""
+    parts = _CODE.split(typographic(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(clean(part)) if number % 2 else _breakable(part)
+        for number, part in enumerate(parts)
+    )
+
+
 def _finalize(value: Any) -> Any:
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -126,7 +137,12 @@ def _environment() -> Any:
     )
     # The drawings of this room escape every name themselves.
     made.filters |= {"chart_svg": partial(chart_svg, styled=False), "static": _static}
-    made.filters |= {"typographic": typographic, "breakable": _breakable, "asset": _asset}
+    made.filters |= {
+        "typographic": typographic,
+        "breakable": _breakable,
+        "prose": _prose,
+        "asset": _asset,
+    }
     made.filters |= {"html_rows": _rows, "html": _cell}
     made.globals |= {"SUPPORTS": SUPPORTS, "OPPOSES": OPPOSES}
     return made

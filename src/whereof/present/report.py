@@ -149,7 +149,7 @@ def _trust(info: RunInfo) -> tuple[str, str]:
     """Whether estimates can be trusted, and what says so."""
     linearity, claims = info.reliability.linearity, info.reliability.claims
     rough = "Estimates are rough in this run: check what matters by retraining."
-    if linearity is None and not claims:
+    if not info.reliability.is_measured:
         lead = "It is not known yet whether estimates can be trusted in this run."
         return lead, info.reliability.sentences(info.run)[0]
     if linearity is not None and not claims:
@@ -182,6 +182,8 @@ def _quality(info: RunInfo) -> Iterator[str]:
 
 
 def _reliability(info: RunInfo) -> Iterator[Part]:
+    if not info.reliability.is_measured:
+        return  # the summary says so
     yield "heading", "Reliability of estimates", 2, "reliability"
     yield "paragraphs", info.reliability.sentences(info.run)
 

@@ -102,6 +102,11 @@ class Reliability:
     claims: tuple[Claims, ...] = ()
     """At most one record per method."""
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether anything is known."""
+        return self.linearity is not None or bool(self.claims)
+
     def of(self, method: str) -> Claims | None:
         """The claims of a method."""
         return next((each for each in self.claims if each.method == method), None)
