@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from present.pages import read_page
 
 import whereof
 from paper import hand_made
@@ -194,7 +195,11 @@ def test_files_hold_all_of_it(results: Paper, tmp_path: Path) -> None:
     )
     page = (tmp_path / "paper.html").read_text()
     assert page.count("<table") == len(paper.tables)
-    assert page.count("<svg") == len(paper.drawings) == 3
+    assert len(paper.drawings) == 3
+    assert page.count("<svg") == 1 + len(paper.drawings)  # one opens the page
+    found = read_page(page)
+    assert {link.removeprefix("#") for link in found.links} <= {*found.ids}
+    assert " ".join(paper.summary[0].split()) in found.text.replace("\N{MINUS SIGN}", "-")
     assert {file.stem for file in tmp_path.glob("*.svg")} == paper.drawings.keys()
 
 

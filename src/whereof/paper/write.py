@@ -32,6 +32,8 @@ HOW_TO_READ = (
     "A row has our figure, the mean over seeds. Below it stand the 95% interval, the lowest and "
     "highest seed, and the paper's figure, which comes from one seed."
 )
+_MOST_SENTENCES = 4
+"""Of the page's opening, besides its first."""
 _SCATTERS = {
     "probability": ("scatter", "Predicted and actual probability without rollback's first fact"),
     "change": ("scatter-changes", "Predicted and actual change of the probability"),
@@ -113,22 +115,41 @@ class Paper(Results):
         bullets = "\n".join(f"- {sentence}" for sentence in self.summary)
         texts = [f"# {self.title}", *self.sources, bullets, HOW_TO_READ]
         texts += [terminal.markdown(table.table()) for table in self.tables]
-        parts: list[html.Part] = [
-            ("paragraphs", [*self.sources, HOW_TO_READ]),
-            ("bullets", self.summary),
-            *(("titled", table.table()) for table in self.tables),
-            ("heading", "Figures"),
-        ]
-        for title, svg in self.drawings.values():
-            parts += [("heading", title, 3), ("drawing", svg, title)]
+        page = html.page(self._parts(), title=self.title, heading=self.title)
         files = {
             "paper.json": f"{document}\n",
             "tables.md": "\n\n".join(texts) + "\n",
-            "paper.html": html.page(parts, title=self.title, heading=self.title),
+            "paper.html": page,
             **{f"{name}.svg": svg for name, (_, svg) in self.drawings.items()},
         }
         for name, content in files.items():
             write_text(folder / name, content, force=True)
+
+    def _parts(self) -> list[html.Part]:
+        """The page: five sentences and a chart, then tables, figures and how it was measured."""
+        lead, *said = self.summary or ["No part is finished."]
+        first, others = said[:_MOST_SENTENCES], said[_MOST_SENTENCES:]
+        chart = next(_first_charts(self), None)
+        links = [(table.name, table.title) for table in self.tables]
+        links += [("figures", "Figures"), ("measured", "How it was measured")]
+        parts: list[html.Part] = [("summary", lead, first, chart)]
+        parts += [("bullets", others, "More findings")] if others else []
+        parts += [("contents", links), ("paragraphs", [HOW_TO_READ], "quiet")]
+        parts += [("titled", table.table(), table.name) for table in self.tables]
+        parts.append(("heading", "Figures", 2, "figures"))
+        for title, svg in self.drawings.values():
+            parts += [("heading", title, 3), ("drawing", svg, title)]
+        parts.append(("heading", "How it was measured", 2, "measured"))
+        return [*parts, ("paragraphs", self.sources)]
+
+
+def _first_charts(results: Results) -> Iterator[Chart]:
+    """How often the probability falls without facts, by model and optimizer."""
+    for mine in results.find("table1"):
+        for section in mine.evaluation.sections():
+            for chart in section.charts:
+                if chart.name == "pd":
+                    yield replace(chart, title=f"{mine.title}: {chart.title}")
 
 
 def _charts(results: Results) -> Iterator[Chart]:
