@@ -24,7 +24,7 @@ class RunEntry(BaseModel):
     """What `whereof train --json` prints."""
 
 
-def find_runs(request: Request) -> ServedRuns:
+async def find_runs(request: Request) -> ServedRuns:
     """The runs of this server."""
     found: ServedRuns = request.app.state.runs
     return found

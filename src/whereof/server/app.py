@@ -1,9 +1,11 @@
 """The application: routes, errors and security around the runs that are served."""
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
@@ -15,6 +17,8 @@ from whereof.server.queue import JobQueue
 from whereof.server.responses import handle_errors
 from whereof.server.security import Security
 
+_THREADS = max(4, os.cpu_count() or 1)
+"""Requests that are computed at the same time. More threads would only wait for each other."""
 _STATIC = Path(present.__file__).with_name("static")
 
 
@@ -29,6 +33,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = _THREADS
         yield
         app.state.jobs.close()
 

@@ -1,4 +1,7 @@
-"""What the routes share: the run and the job of an address, the client, and names in requests."""
+"""What the routes share: the run and the job of an address, the client, and names in requests.
+
+The functions are async because they take no time: others run in threads, and wait for one.
+"""
 
 from typing import Annotated
 
@@ -15,7 +18,7 @@ RunId = Annotated[
 Name = Annotated[str, Query(max_length=limits.NAME_LETTERS)]
 
 
-def find_run(request: Request, run: RunId) -> Run:
+async def find_run(request: Request, run: RunId) -> Run:
     """The run with an id. No path ever comes from a request."""
     runs = request.app.state.runs
     if run not in runs:
@@ -25,7 +28,7 @@ def find_run(request: Request, run: RunId) -> Run:
     return found
 
 
-def find_queue(request: Request) -> JobQueue:
+async def find_queue(request: Request) -> JobQueue:
     """The jobs of this server."""
     found: JobQueue = request.app.state.jobs
     return found
@@ -36,7 +39,7 @@ Jobs = Annotated[JobQueue, Depends(find_queue)]
 Client = Annotated[str, Depends(client_of)]
 
 
-def find_job(jobs: Jobs, job: Annotated[str, Path(max_length=100)]) -> BackgroundJob:
+async def find_job(jobs: Jobs, job: Annotated[str, Path(max_length=100)]) -> BackgroundJob:
     """The job with an id."""
     found = jobs.get(job)
     if found is None:

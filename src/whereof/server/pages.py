@@ -80,7 +80,7 @@ def why(
     top: Annotated[int, Query(ge=1, le=limits.FACTS)] = 10,
     opposing: Literal["both", "true", "false"] = "both",
     of: Literal["", "probability", "score", "loss"] = "",
-    without: Annotated[str, Query(max_length=8000, pattern=r"^[0-9,]*$")] = "",
+    without: Annotated[str, Query(max_length=8000, pattern=r"^([0-9]{1,9},?)*$")] = "",
     job: Annotated[str, Query(max_length=100)] = "",
 ) -> Response:
     """The facts that a prediction is made of, and what if some were not there."""

@@ -68,11 +68,11 @@ def handle_errors(app: FastAPI) -> None:
         return error(request.url.path, request.headers.get("accept", ""), status, message)
 
     @app.exception_handler(WhereofError)
-    def bad_input(request: Request, problem: WhereofError) -> Response:
+    async def bad_input(request: Request, problem: WhereofError) -> Response:
         return answer(request, 400, str(problem))
 
     @app.exception_handler(HTTPException)
-    def refused(request: Request, problem: HTTPException) -> Response:
+    async def refused(request: Request, problem: HTTPException) -> Response:
         message = str(problem.detail)
         if problem.status_code == 404 and message == "Not Found":
             message = f"there is no page {request.url.path}"
@@ -81,11 +81,11 @@ def handle_errors(app: FastAPI) -> None:
         return found
 
     @app.exception_handler(RequestValidationError)
-    def invalid(request: Request, problem: RequestValidationError) -> Response:
+    async def invalid(request: Request, problem: RequestValidationError) -> Response:
         return answer(request, 422, _first(problem))
 
     @app.exception_handler(Exception)
-    def failed(request: Request, problem: Exception) -> Response:
+    async def failed(request: Request, problem: Exception) -> Response:
         # Starlette logs the traceback; it is no business of the reader.
         return answer(request, 500, "the server failed on this request; its log says why")
 

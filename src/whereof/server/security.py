@@ -47,7 +47,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def client_of(request: Request) -> str:
+async def client_of(request: Request) -> str:
     """Who asks: the client's cookie, or its address."""
     address = request.client.host if request.client else ""
     return request.cookies.get(_CLIENT, "")[:64] or address

@@ -1,0 +1,130 @@
+"""Load on `whereof serve`: concurrent readers, their waiting times, errors, and memory.
+
+    python benchmarks/serve.py RUN [--readers 50] [--seconds 60] [--pause 1]
+
+Every reader asks, opens Why, looks at an entity, types a name and takes facts away, with a pause
+after each of them (uniform, from half to one and a half of --pause; 0: none). Reader and server
+share this machine.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+import whereof
+
+WAIT = 30.0
+
+
+def clicks(run: whereof.Run, rng: random.Random) -> list[tuple[str, str, dict[str, Any]]]:
+    """What one reader does with one prediction: a name, the path and the query or body."""
+    data = run.dataset
+    fact = data.train[rng.randrange(data.n_facts)].tolist()
+    named = {"subject": data.entities.name(fact[0]), "object": data.entities.name(fact[2])}
+    if not data.two_way:
+        named["relation"] = data.relations.name(fact[1])
+    question = {key: name for key, name in named.items() if key != "object"}
+    quick, removed = named | {"method": "rollback"}, sorted(rng.sample(range(data.n_facts), 3))
+    return [
+        ("names", "/names", {"text": named["subject"][: rng.randint(0, 3)]}),
+        ("ask page", "ask", question),
+        ("answers", "/answers", question),
+        ("why page", "why", quick),
+        ("explanation", "/explanation", quick | {"graph": "true"}),
+        ("estimate", "/estimate", quick | {"facts": removed}),
+        ("entity", "/entity", {"name": named["object"], "place": "object"}),
+        ("static", "", {}),
+    ]
+
+
+async def read(
+    address: str, run: whereof.Run, name: str, until: float, pause: float, seed: int
+) -> list[tuple[str, float, int]]:
+    """One reader: the name, seconds and status of every request; 0 if it failed."""
+    rng, found = random.Random(seed), list[tuple[str, float, int]]()
+    async with httpx.AsyncClient(base_url=address, timeout=WAIT) as client:
+        await asyncio.sleep(rng.uniform(0, 8 * pause))  # readers do not click in step
+        while time.monotonic() < until:
+            for kind, path, query in clicks(run, rng):
+                place = f"/runs/{name}/{path}" if path[:1] != "/" else f"/api/runs/{name}{path}"
+                start, status = time.perf_counter(), 0
+                try:
+                    if kind == "static":
+                        answer = await client.get("/static/style.css")
+                    elif kind == "estimate":
+                        answer = await client.post(place, json=query)
+                    else:
+                        answer = await client.get(place, params=query)
+                    status = answer.status_code
+                except httpx.HTTPError as error:
+                    print(f"{kind}: {error!r}", file=sys.stderr)
+                found.append((kind, time.perf_counter() - start, status))
+                await asyncio.sleep(rng.uniform(pause / 2, 1.5 * pause))
+    return found
+
+
+def memory(process: int) -> float:
+    """Megabytes of memory of a process."""
+    text = Path(f"/proc/{process}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", text)
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+async def load(options: argparse.Namespace, address: str, process: int) -> None:
+    run, name = whereof.Run.open(options.run), ""
+    async with httpx.AsyncClient() as client:
+        name = (await client.get(f"{address}/api/runs")).json()[0]["id"]
+
+    async def readers(seconds: float, seed: int) -> list[tuple[str, float, int]]:
+        until = time.monotonic() + seconds
+        tasks = (
+            read(address, run, name, until, options.pause, seed + number)
+            for number in range(options.readers)
+        )
+        return [each for found in await asyncio.gather(*tasks) for each in found]
+
+    await readers(min(5, options.seconds), 10_000)  # warm caches: memory is measured from here
+    before = memory(process)
+    found = await readers(options.seconds, 0)
+    after = memory(process)
+    by_kind = defaultdict[str, list[float]](list)
+    for kind, seconds, _ in found:
+        by_kind[kind].append(1000 * seconds)
+    bad = [status for _, _, status in found if status != 200]
+    print("| request | number | median | p99 | slowest |\n|---|--:|--:|--:|--:|")
+    for kind, times in [*by_kind.items(), ("all", [1000 * each for _, each, _ in found])]:
+        half, most, worst = np.percentile(times, [50, 99, 100])
+        print(f"| {kind} | {len(times):,} | {half:.0f} ms | {most:.0f} ms | {worst:.0f} ms |")
+    print(f"\n{options.readers} readers, {options.seconds:g} s: {len(bad)} errors {bad[:10]}")
+    print(f"memory: {before:.0f} MB before, {after:.0f} MB after")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run")
+    parser.add_argument("--readers", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--pause", type=float, default=1.0)
+    options = parser.parse_args()
+    command = [sys.executable, "-m", "whereof", "serve", options.run, "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            address = server.stdout.readline().strip().rstrip("/")
+            asyncio.run(load(options, address, server.pid))
+        finally:
+            server.terminate()
+
+
+if __name__ == "__main__":
+    main()
