@@ -22,6 +22,7 @@ from whereof.server.queue import BackgroundJob, JobQueue
 
 router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 _QUICK = "rollback"
+_FACT_IDS = r"^([0-9]{1,9}(,[0-9]{1,9})*)?$"
 _Place = Literal["object", "subject"]
 
 
@@ -80,7 +81,7 @@ def why(
     top: Annotated[int, Query(ge=1, le=limits.FACTS)] = 10,
     opposing: Literal["both", "true", "false"] = "both",
     of: Literal["", "probability", "score", "loss"] = "",
-    without: Annotated[str, Query(max_length=8000, pattern=r"^([0-9]{1,9},?)*$")] = "",
+    without: Annotated[str, Query(max_length=8000, pattern=_FACT_IDS)] = "",
     job: Annotated[str, Query(max_length=100)] = "",
 ) -> Response:
     """The facts that a prediction is made of, and what if some were not there."""
