@@ -1,5 +1,6 @@
 """Who may ask what: token, host names, origin and sizes; headers of every response."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ from httpx import Client
 import whereof
 from server.conftest import serving
 from whereof.server import limits
+from whereof.server.serve import listen
 
 TOKEN = "a secret & more"
 JOBS = "/api/runs/nations/jobs"
@@ -151,3 +153,8 @@ def test_jobs_beyond_the_limits_are_refused(client: Client, asked: dict[str, obj
     assert answer.status_code == 422
     assert "\n" not in answer.json()["message"]
     assert len(answer.json()["message"]) < 300
+
+
+def test_small_packets_are_sent_at_once() -> None:
+    with listen("127.0.0.1", 0) as found:  # asyncio looks at the protocol
+        assert found.proto == socket.IPPROTO_TCP
