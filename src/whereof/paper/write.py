@@ -136,8 +136,10 @@ class Paper(Results):
         parts += [("bullets", others, "More findings")] if others else []
         parts += [("contents", links), ("paragraphs", [HOW_TO_READ], "quiet")]
         parts += [("titled", table.table(), table.name) for table in self.tables]
-        parts.append(("heading", "Figures", 2, "figures"))
-        for title, svg in self.drawings.values():
+        charts = [*_charts(self)]
+        parts += [("heading", "Figures", 2, "figures"), ("charts", charts)]
+        drawn = {chart.name for chart in charts}
+        for title, svg in (each for name, each in self.drawings.items() if name not in drawn):
             parts += [("heading", title, 3), ("drawing", svg, title)]
         parts.append(("heading", "How it was measured", 2, "measured"))
         return [*parts, ("paragraphs", self.sources)]

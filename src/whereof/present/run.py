@@ -47,6 +47,9 @@ def counts(info: RunInfo) -> Iterator[tuple[str, str]]:
     """Sizes of data and training, with their titles."""
     for name, (title, unit) in _COUNTS.items():
         value = getattr(info, name)
+        if info.two_way:
+            title = {"n_entities": "users and items"}.get(name, title)
+            value = None if name == "n_relations" else value
         if value is not None:
             yield title, units.show(value, unit)
 
