@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from present.svg import SVG, described, discs, is_inside, lines, numbers, parsed, words
 from whereof.chart import Bar, Box, Chart, Curve, Mark, Points, Strip
-from whereof.present.charts import Scale, chart_svg, nice_ticks, tick_texts
+from whereof.present.charts import Scale, axis_ticks, chart_svg, nice_ticks, tick_texts
 from whereof.table import Column
 
 FINITE = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-100)
@@ -245,3 +245,12 @@ def test_a_long_label_keeps_to_its_axis() -> None:
         (turned,) = re.findall(r"rotate\(-90 [^>]*>([^<]*)</text>", made)
         assert "…" in turned
         assert label in made  # for those who hear it
+
+
+@pytest.mark.parametrize("values", [[0.7], [0.31, 0.99], [0.0, 1.0], [0.002, 0.004]])
+def test_an_axis_of_shares_stays_between_0_and_100_percent(values: list[float]) -> None:
+    ticks = axis_ticks(values, Column("mrr", "MRR", "percent"))
+    assert len(ticks) > 1
+    assert 0 <= ticks[0] <= min(values)
+    assert max(values) <= ticks[-1] <= 1
+    assert axis_ticks(values, Column("loss", "loss", "number")) == nice_ticks(values)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from whereof.chart import Bar, Box, Chart, Curve, Mark, Place, Points, Strip
@@ -64,6 +64,15 @@ def nice_ticks(values: Iterable[float | None]) -> tuple[float, ...]:
     first = math.floor(low / step + _ROUNDING)
     last = math.ceil(high / step - _ROUNDING)
     return tuple(float(f"{index * step:.12g}") for index in range(first, last + 1))
+
+
+def axis_ticks(values: Iterable[float | None], column: Column) -> tuple[float, ...]:
+    """Round numbers for an axis; an axis of shares ends at 0% and at 100%."""
+    there = [value for value in values if is_number(value)]
+    ticks = nice_ticks(there)
+    if column.unit not in ("percent", "share") or not all(0 <= each <= 1 for each in there):
+        return ticks
+    return tuple(tick for tick in ticks if 0 <= tick <= 1)
 
 
 def tick_texts(ticks: Sequence[float], *, percent: bool = False) -> list[str]:
@@ -130,7 +139,7 @@ def _bars(chart: Chart, bars: Sequence[Bar]) -> _Drawn:
     left = _label_room(series)
     groups = [(name, list(of)) for name, of in groupby(bars, key=lambda bar: bar.group)]
     bottom = top + sum(heading + row * len(of) for _, of in groups) + 6
-    scale = Scale(nice_ticks(reach), left, left + length)
+    scale = Scale(axis_ticks(reach, chart.x), left, left + length)
     parts = _below(scale, bottom, top, chart.x)
     y = float(top)
     for name, of in groups:
@@ -278,8 +287,9 @@ def _curves(chart: Chart, curves: Sequence[Curve]) -> _Drawn:
     """Curves with a legend, distinguished by dashes as well as colour."""
     left, top, width, height = 64, 12, 300, 170
     courses = [_places(curve.points) for curve in curves]
-    x = Scale(nice_ticks([x for course in courses for x, _ in course]), left, left + width)
-    y = Scale(nice_ticks([y for course in courses for _, y in course]), top + height, top)
+    xs, ys = (list(each) for each in zip(*chain.from_iterable(courses), strict=True))
+    x = Scale(axis_ticks(xs, chart.x), left, left + width)
+    y = Scale(axis_ticks(ys, chart.y), top + height, top)
     parts = [*_below(x, y.start, y.end, chart.x), *_beside(y, x.start, x.end, chart.y)]
     about = f"{chart.y.title} by {chart.x.title}."
     for index, (curve, course) in enumerate(zip(curves, courses, strict=True)):
@@ -311,7 +321,8 @@ def _strips(chart: Chart, strips: Sequence[Strip]) -> _Drawn:
     top, width, row = 12, 300, 22
     rows = [(strip.label, list(filter(is_number, strip.values))) for strip in strips]
     left, bottom = _label_room(label for label, _ in rows), top + row * len(rows)
-    x = Scale(nice_ticks([each for _, values in rows for each in values]), left, left + width)
+    values = [each for _, theirs in rows for each in theirs]
+    x = Scale(axis_ticks(values, chart.x), left, left + width)
     parts = _below(x, bottom, top, chart.x)
     told = []
     for index, (label, values) in enumerate(rows):

@@ -27,6 +27,8 @@ _DARK = [
     *(f"line{index} {{ stroke: {colour}" for index, colour in enumerate(_DARK_SERIES)),
 ]
 """Colours of charts on a dark page, by class. Attributes have those of a light page."""
+_BROAD_CHART = 480
+"""Wider drawings are not made to fit a phone: they scroll within their box."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{} /\\`-\"")
 _BROAD = frozenset("mwMW@%…—")
@@ -158,7 +160,8 @@ def picture(
         *parts,
     ]
     size = {"viewBox": f"0 0 {width:g} {height:g}", "width": width, "height": height}
-    look = {"class_": "whereof-chart" * dark, "font_family": FONT, "fill": INK}
+    kinds = ["whereof-chart"] * dark + ["broad"] * (width > _BROAD_CHART)
+    look = {"class_": " ".join(kinds), "font_family": FONT, "fill": INK}
     body, kind = "\n".join(["", *lines, ""]), "http://www.w3.org/2000/svg"
     return tag("svg", body, xmlns=kind, **size, **look, role="img", aria_label=safe(title)) + "\n"
 
