@@ -276,8 +276,8 @@ def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
     library.train(tmp_path / "ratings.tsv", out=tmp_path / "run", model="mf", dim=3, epochs=20)
     path = str(tmp_path / "run")
     lines = shown(path, "ann", "big", "--everything")
-    assert lines[0] == "ann big"
-    assert lines[4].split()[:4] == ["fact", "subject", "object", "in"]
+    assert lines[0] == "user ann, item big"
+    assert lines[4].split()[:4] == ["fact", "user", "item", "in"]
     found = document(path, "ann", "_", "--without", "ann,up", "--without", "bob,up")
     assert found["prediction"]["relation"] is None
     assert len(found["without"]["fact_ids"]) == 2

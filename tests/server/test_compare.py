@@ -39,6 +39,8 @@ def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Clien
 def test_one_side_asks_for_the_other(client: Client) -> None:
     found = read_page(compare(client, a=ONE).text)
     assert "Compare it with" in found.headings
+    (same,) = (link for link in found.links if link.startswith("/compare"))
+    assert client.get(same).status_code == 400  # the other run has no such names
     asked = {"a": urlencode(ONE), **OTHER}
     answer = client.get("/compare", params=asked, follow_redirects=False)
     assert answer.status_code == 303

@@ -66,7 +66,7 @@ def compare(
     if run:
         names = {"subject": subject, "relation": relation, "object": object}
         other = _Asked(run=run, method=method, asks=first.asks, **names)
-        return RedirectResponse(f"/compare?{urlencode({'a': a, 'b': other.query()})}", 303)
+        return RedirectResponse(_address(a, other), 303)
     form = {"a": a, **(_Asked.read(b) if b else first).model_dump()}
     sides, error, status = [], "", 200
     for asked in [first, _Asked.read(b)] if b else [first]:
@@ -75,7 +75,12 @@ def compare(
         except WhereofError as problem:
             error, status = str(problem), 400
     both = overlap(*(side.explanation for side in sides)) if len(sides) == 2 else None
-    return HTMLResponse(compare_page(sides, both, [*runs], form, error), status)
+    same = {each: _address(a, first.model_copy(update={"run": each})) for each in runs}
+    return HTMLResponse(compare_page(sides, both, same, form, error), status)
+
+
+def _address(a: str, other: _Asked) -> str:
+    return f"/compare?{urlencode({'a': a, 'b': other.query()})}"
 
 
 def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whereof import units
+from whereof import registry, units
 from whereof.evaluate.agreement import Overlap
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.present import names
@@ -32,12 +32,13 @@ class ComparedView:
 def compare_page(
     sides: Sequence[ComparedView],
     overlap: Overlap | None,
-    runs: Sequence[str],
+    runs: Mapping[str, str],
     query: Mapping[str, str],
     error: str = "",
 ) -> str:
     """The page; with one side it asks for the other.
 
+    runs: by id, the address that compares the first side with the same prediction in this run.
     query: the values of the form: `a`, and the question of the other side.
     """
     site = Site(sides[0].run, sides[0].run, "compare") if sides else Site(page="compare")
@@ -51,6 +52,7 @@ def compare_page(
         rows=[*_rows(sides, overlap)] if overlap else [],
         two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
         runs=runs,
+        methods=registry.names(registry.METHODS),
         query=query,
         error=error,
     )
@@ -80,12 +82,13 @@ def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]
     """How far both are made of the same facts."""
     first = [{_key(fact) for fact in side.explanation.facts[:_SHOWN]} for side in sides]
     n_both, n_listed = len(first[0] & first[1]), min(map(len, first))
-    yield f"Of the {n_listed} strongest facts of each side, {n_both} are the same."
+    noun = "rating" if sides[0].explanation.prediction.relation is None else "fact"
+    yield f"Of the {n_listed} strongest {noun}s of each side, {n_both} are the same."
     if overlap.rank_agreement is None:
-        yield "Too few facts support both to compare their order."
+        yield f"Too few {noun}s support both to compare their order."
         return
     yield (
-        f"{units.count(overlap.n_facts, 'fact')} support both, and their orders have a rank "
+        f"{units.count(overlap.n_facts, noun)} support both, and their orders have a rank "
         f"correlation of {show(overlap.rank_agreement, 'correlation')} (Spearman's rho; 1 is the "
         "same order)."
     )
