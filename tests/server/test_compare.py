@@ -7,6 +7,7 @@ from httpx import Client, Response
 from present.pages import read_page
 
 import whereof
+from server.conftest import serving
 
 ONE = {"run": "nations", "subject": "india", "relation": "students", "object": "usa"}
 OTHER = ONE | {"subject": "china"}
@@ -39,14 +40,25 @@ def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Clien
 def test_one_side_asks_for_the_other(client: Client) -> None:
     found = read_page(compare(client, a=ONE).text)
     assert "Compare it with" in found.headings
-    (same,) = (link for link in found.links if link.startswith("/compare"))
-    assert client.get(same).status_code == 400  # the other run has no such names
+    assert "in another run" not in found.text  # of other data
     asked = {"a": urlencode(ONE), **OTHER}
     answer = client.get("/compare", params=asked, follow_redirects=False)
     assert answer.status_code == 303
     assert answer.headers["location"] == "/compare?" + urlencode(
         {"a": urlencode(ONE), "b": urlencode(OTHER)}
     )
+
+
+def test_one_prediction_is_compared_in_two_runs(nations: whereof.Run) -> None:
+    with (
+        serving({"nations": nations, "again": nations}) as address,
+        Client(base_url=address) as client,
+    ):
+        found = read_page(compare(client, a=ONE).text)
+        (same,) = (link for link in found.links if link.startswith("/compare"))
+        text = read_page(client.get(same).text).text
+    assert "again: " in text
+    assert "Of the 10 strongest facts of each side, 10 are the same." in text
 
 
 def test_ratings_speak_of_users_and_items(client: Client, ratings: whereof.Run) -> None:

@@ -75,8 +75,14 @@ def compare(
         except WhereofError as problem:
             error, status = str(problem), 400
     both = overlap(*(side.explanation for side in sides)) if len(sides) == 2 else None
-    same = {each: _address(a, first.model_copy(update={"run": each})) for each in runs}
-    return HTMLResponse(compare_page(sides, both, same, form, error), status)
+    data = runs[first.run].about.dataset if first.run in runs else None
+    others = [name for name, each in runs.items() if each.about.dataset == data]
+    same = {
+        name: _address(a, first.model_copy(update={"run": name}))
+        for name in others
+        if name != first.run
+    }
+    return HTMLResponse(compare_page(sides, both, [*runs], same, form, error), status)
 
 
 def _address(a: str, other: _Asked) -> str:
@@ -97,4 +103,5 @@ def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:
         options["method"] = _QUICK
     found = run.explain(*names, **options, top=limits.FACTS)
     about, why = run.about, f"/runs/{asked.run}/why?{asked.query(without='run')}"
-    return ComparedView(asked.run, f"{about.model} on {about.dataset}", found, why)
+    title, has_more = f"{about.model} on {about.dataset}", len(found.facts) >= limits.FACTS
+    return ComparedView(asked.run, title, found, why, has_more)

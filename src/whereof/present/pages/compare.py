@@ -27,18 +27,21 @@ class ComparedView:
     explanation: Explanation
     why: str
     """The address of its page."""
+    has_more: bool = False
+    """Whether facts beyond those of the explanation may support it too."""
 
 
 def compare_page(
     sides: Sequence[ComparedView],
     overlap: Overlap | None,
-    runs: Mapping[str, str],
+    runs: Sequence[str],
+    same: Mapping[str, str],
     query: Mapping[str, str],
     error: str = "",
 ) -> str:
     """The page; with one side it asks for the other.
 
-    runs: by id, the address that compares the first side with the same prediction in this run.
+    same: the addresses that compare it with the same prediction in other runs, by their ids.
     query: the values of the form: `a`, and the question of the other side.
     """
     site = Site(sides[0].run, sides[0].run, "compare") if sides else Site(page="compare")
@@ -52,6 +55,7 @@ def compare_page(
         rows=[*_rows(sides, overlap)] if overlap else [],
         two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
         runs=runs,
+        same=same,
         methods=registry.names(registry.METHODS),
         query=query,
         error=error,
@@ -74,6 +78,7 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "is_top": prediction.top_answer == names.name_of(prediction, prediction.asks),
         "method": explanation.method,
         "estimate": explanation.estimate,
+        "missing": "far below these" if side.has_more else "does not support it",
         "sentence": names.plain_sentence(explanation, mark=False),
     }
 
