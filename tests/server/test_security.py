@@ -28,11 +28,20 @@ def stranger(guarded: str) -> Iterator[Client]:
 
 
 def test_without_the_token_nothing_is_shown(stranger: Client) -> None:
-    for path in ("/", "/api/runs", "/static/style.css", "/api/openapi.json", "/nothing"):
+    for path in ("/", "/api/runs", "/runs/nations/ask", "/api/openapi.json", "/nothing"):
         answer = stranger.get(path)
         assert answer.status_code == 401
         assert answer.json()["message"].startswith("this server requires its token")
         assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_style_and_scripts_are_public_and_kept_by_version(stranger: Client) -> None:
+    plain, versioned = (stranger.get(f"/static/style.css{v}") for v in ("", "?v=1"))
+    assert (plain.status_code, plain.headers["cache-control"]) == (200, "private, no-cache")
+    assert versioned.headers["cache-control"].endswith("immutable")
+    assert stranger.get("/static/none?v=1").headers["cache-control"] == "private, no-cache"
+    assert stranger.get("/static/../api/runs").status_code == 401
+    assert stranger.get("/static/%2e%2e/api/runs").status_code == 404
 
 
 def test_the_token_is_exchanged_for_a_cookie_once(stranger: Client) -> None:

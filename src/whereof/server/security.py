@@ -31,6 +31,7 @@ _HEADERS = {
 }
 _CLIENT = "whereof-client"
 """The cookie that tells clients apart, so that their jobs take turns."""
+_KEPT = "public, max-age=31536000, immutable"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _NEEDS_TOKEN = (
     "this server requires its token: open the address that `whereof serve` printed, or send the "
@@ -86,7 +87,7 @@ class Security:
         host = request.headers.get("host", "")
         if self.token is None and not self.insecure and not is_loopback(_host_name(host)):
             return _error(request, 403, _OTHER_NAME)
-        if self.token is not None:
+        if self.token is not None and not _is_static(request):
             answer = self._check_token(request, self.token)
             if answer is not None:
                 return answer
@@ -143,6 +144,11 @@ def _host_name(host: str) -> str:
         return ""
 
 
+def _is_static(request: Request) -> bool:
+    """Whether it reads a style sheet or script, which say nothing about the runs."""
+    return request.method == "GET" and request.scope["path"].startswith("/static/")
+
+
 def _is_same_origin(headers: Headers, host: str) -> bool:
     """Whether a page of this server sent it. Programs send neither of these headers."""
     site = headers.get("sec-fetch-site")
@@ -187,7 +193,10 @@ def _with_headers(request: Request, send: Send) -> Send:
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers[name] = value
-            headers.setdefault("cache-control", "private, no-cache")
+            # The address of a style sheet or script has a version: it changes with the file.
+            found = message["status"] == 200
+            keep = found and _is_static(request) and "v" in request.query_params
+            headers.setdefault("cache-control", _KEPT if keep else "private, no-cache")
             if new_client and headers.get("content-type", "").startswith("text/html"):
                 cookie = f"{_CLIENT}={secrets.token_urlsafe(12)}; Path=/; HttpOnly; SameSite=Strict"
                 headers.append("set-cookie", cookie)
