@@ -72,9 +72,12 @@ def opening(*evaluations: Evaluation, **changes: Any) -> tuple[str, list[str], C
 
 
 def test_a_page_opens_with_five_sentences_and_a_chart() -> None:
-    _, sentences, chart = opening(FULL, FULL, change(FULL, n_predictions=9))
-    assert len({*sentences}) == len(sentences) == 4
-    assert "The order of tracin is closest to the true one" in sentences[2]
+    several = FULL, FULL, change(FULL, n_predictions=9)
+    lead, sentences, chart = opening(*several)
+    assert len({lead, *sentences}) == 1 + len(sentences) == 5
+    assert "The order of tracin is closest to the true one" in lead
+    known = Reliability(claims=(Claims("unrolled", 20, 0.9, 8, 8),))
+    assert opening(*several, reliability=known)[1][2] == lead
     assert chart is not None
     assert chart.name == "leave-one-out"
 

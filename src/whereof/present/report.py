@@ -127,6 +127,8 @@ def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Part:
         learned = [
             "This run has not been evaluated: `whereof evaluate` removes facts and retrains."
         ]
+    elif learned and not info.reliability.is_measured:
+        lead, *learned = learned
     said = [evidence, *_quality(info), *learned]
     charts = [*(each.charts[0] for each in found if each.charts), *reversed(_curves(info))]
     return "summary", lead, said[:_MOST_SENTENCES], charts[0] if charts else None
