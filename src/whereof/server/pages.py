@@ -92,19 +92,18 @@ def why(
     options: dict[str, Any] = {"asks": asks, "of": of or None}
     ready = {name: run.is_ready(*names, method=name, **options) for name in _methods(run)}
     chosen = method or (run.default_method if ready.get(run.default_method) else _QUICK)
-    finished = task is not None and task.kind == "explain" and task.result is not None
-    if finished and task is not None and task.result.method == chosen:
-        explanation = task.result
-    elif not run.is_ready(*names, method=chosen, **options):
-        about = f"{chosen} is computed for this prediction. This page shows it when it is done."
-        return HTMLResponse(waiting_page(site, asked, task, chosen, about))
-    else:
+    done = task.result if task is not None and task.kind == "explain" else None
+    if run.is_ready(*names, method=chosen, **options):
         options |= {"method": chosen, "top": top}
         joint = "groups" in get_method(chosen).can
         more = options | {"graph": joint, "stability": joint, "opposing": opposing == "true"}
         explanation = run.explain(*names, **more)
         if opposing == "both":
             explanation = with_against(explanation, run.explain(*names, **options, opposing=True))
+    elif done is not None and done.method == chosen:
+        explanation = done
+    else:
+        return HTMLResponse(waiting_page(site, asked, task, chosen))
     return HTMLResponse(why_page(site, asked, _reasons(run, asked, explanation, task, ready)))
 
 
@@ -123,7 +122,8 @@ def _reasons(
         "_" if prediction.asks == "subject" else None
     )
     answers = run.predict(*open_place, top=5, new=True)
-    return Reasons(explanation, answers, job=task, ready=ready, **more)
+    (itself,) = run.predict(*places).answers
+    return Reasons(explanation, answers, itself.known, job=task, ready=ready, **more)
 
 
 def _methods(run: Run) -> list[str]:

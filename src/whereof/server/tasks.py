@@ -97,6 +97,7 @@ class SmallestTask(_PredictionTask):
     kind: Literal["smallest"]
     method: _Word | None = None
     budget: _Budget | None = None
+    role: Literal["subject", "relation", "object", "several"] | None = None
     sufficient: bool = False
 
     def work(self, run: Run, events: Events) -> Any:

@@ -18,6 +18,7 @@ from whereof.units import show, typographic
 
 _TOO_LONG = 1800
 """Seconds after which a job is stopped: methods that take longer cannot be chosen."""
+_SPLITS = {"train": "training", "valid": "validation", "test": "test"}
 _GROUPS = {"supports": "support it", "opposes": "oppose it"}
 
 
@@ -53,6 +54,8 @@ class Reasons:
     """With the facts of both signs if both were asked for, and with its graph."""
     answers: Answers
     """What else the model would say."""
+    known: str | None = None
+    """Where the prediction is known from: train, valid or test."""
     joint: Joint | None = None
     """The prediction without the facts that the address leaves out."""
     left_out: Sequence[ExplainedFact] = ()
@@ -81,9 +84,10 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         here=here.query(),
         heading=_parts(prediction, words),
         sentence=_sentence(explanation, words),
-        standing=_standing(site, explanation, found.answers, words),
+        standing=_standing(site, found, words),
         explanation=explanation,
-        trust=list(_trust(explanation, site)),
+        trust=list(_trust(explanation)),
+        measurable=_measurable(explanation),
         methods=list(_methods(site, here, explanation, found.ready)),
         groups=groups,
         columns=_columns(explanation, groups),
@@ -98,7 +102,7 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
     )
 
 
-def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, about: str) -> str:
+def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str) -> str:
     """The page while a method is not ready: a script starts the job, and follows it."""
     query = asked.query(method=method)
     return render(
@@ -107,7 +111,7 @@ def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, abo
         site,
         ["waiting.js"],
         method=method,
-        about=about,
+        heading=" ".join(filter(None, (asked.subject, asked.relation, asked.object))),
         job=job,
         quick=address(site.run, "why", **asked.query(method="rollback")),
         view={"jobs": api_address(site.run, "jobs"), "task": _task(asked, "explain", method)},
@@ -151,10 +155,8 @@ def _sentence(explanation: Explanation, words: Words) -> str:
     return said or f"No {words.fact} was found that changes this prediction."
 
 
-def _standing(
-    site: Site, explanation: Explanation, answers: Answers, words: Words
-) -> dict[str, Any]:
-    prediction = explanation.prediction
+def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
+    prediction, answers = found.explanation.prediction, found.answers
     own = names.name_of(prediction, prediction.asks)
     others, most = [], largest(answers)
     for each in answers.answers:
@@ -167,9 +169,7 @@ def _standing(
                 "value": show(each.score, "score") if rated else show(each.probability, "percent"),
                 "share": None if each.probability is None else each.probability / most,
                 "own": each.entity == own,
-                "known": {"train": "training", "valid": "validation", "test": "test"}.get(
-                    each.known or "", ""
-                ),
+                "known": _SPLITS.get(each.known or "", ""),
                 "why": address(site.run, "why", **query),
             }
         )
@@ -179,11 +179,12 @@ def _standing(
         "share": None if names.is_rated(prediction) else prediction.probability,
         "rank": f"{prediction.rank:,}",
         "of": f"{prediction.n_candidates:,}",
+        "known": _SPLITS.get(found.known or "", ""),
         "others": others,
     }
 
 
-def _trust(explanation: Explanation, site: Site) -> Iterator[str]:
+def _trust(explanation: Explanation) -> Iterator[str]:
     """How far to trust the numbers, in sentences."""
     if not explanation.estimate:
         yield "These numbers were measured by retraining."
@@ -197,6 +198,14 @@ def _trust(explanation: Explanation, site: Site) -> Iterator[str]:
         yield str(known.linearity)
     else:
         yield "How reliable estimates are in this run has not been measured."
+
+
+def _measurable(explanation: Explanation) -> bool:
+    """Whether the reliability of the run is not known, and can be measured here."""
+    known = explanation.reliability
+    exact = (each for each in explanation.costs if each.trust == "exact")
+    quick = any((each.seconds or 0) <= _TOO_LONG for each in exact)
+    return quick and known is not None and known.linearity is None
 
 
 def _methods(
@@ -216,6 +225,7 @@ def _methods(
         yield {
             "name": each.method,
             "about": f"{time}, {each.trust}",
+            "recommended": each.method == explanation.recommended,
             "current": each.method == explanation.method,
             "href": address(site.run, "why", **here.query(method=each.method)) if possible else "",
         }
@@ -360,6 +370,7 @@ def _view(site: Site, here: Asked, found: Reasons, words: Words) -> dict[str, An
         "rated": names.is_rated(prediction),
         "noun": names.output_noun(prediction),
         "fact": words.fact,
+        "smallest": {"role": "subject"} if prediction.relation is None else {},
         "before": prediction.value,
         "top": words.label(prediction.top_answer, prediction.top_label, prediction.asks),
         "top_name": prediction.top_answer,

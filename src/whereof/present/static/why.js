@@ -111,7 +111,7 @@ hint.hidden = rows.length === 0;
 
 // Jobs: check and smallest set.
 const result = document.getElementById("result");
-const buttons = document.querySelectorAll("[data-check], [data-smallest]");
+const buttons = document.querySelectorAll("[data-check], [data-smallest], [data-measure]");
 
 async function start(title, task) {
   say("");
@@ -120,7 +120,7 @@ async function start(title, task) {
   result.scrollIntoView({ block: "center" });
   for (const button of buttons) button.disabled = true;
   try {
-    const { id } = await send(view.jobs, { ...view.about, ...task });
+    const { id } = await send(view.jobs, task);
     keep({ job: id });
     await finish(element, id);
   } catch (error) {
@@ -132,6 +132,7 @@ async function start(title, task) {
 
 async function finish(element, id) {
   const job = await follow(element, id);
+  if (job.kind === "evaluate" && job.state === "done") return location.reload();
   if (job.kind === "smallest" && job.state === "done") {
     const { result: found } = await (await fetch(`/api/jobs/${encodeURIComponent(id)}`)).json();
     keep({ without: found.removed.join(","), job: id });
@@ -146,12 +147,19 @@ async function finish(element, id) {
 }
 
 document.querySelector("[data-check]").addEventListener("click", () => {
-  const { of, ...about } = view.about;
-  start("Check by retraining", { ...about, of: undefined, kind: "verify", facts: removed() });
+  start("Check by retraining", { ...view.about, of: undefined, kind: "verify", facts: removed() });
 });
 document.querySelector("[data-smallest]").addEventListener("click", () => {
-  start("Smallest set", { method: undefined, of: undefined, kind: "smallest" });
+  const { method, of, ...about } = view.about;
+  start("Smallest set", { ...about, ...view.smallest, kind: "smallest" });
 });
+const measure = document.querySelector("[data-measure]");
+if (measure) {
+  measure.hidden = false;
+  measure.addEventListener("click", () => {
+    start("Reliability", { kind: "evaluate", protocols: ["steadiness"], limit: 20 });
+  });
+}
 const running = result.querySelector("[data-job]");
 if (running) finish(running, running.dataset.job).catch((error) => say(error.message));
 
