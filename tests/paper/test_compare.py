@@ -198,6 +198,8 @@ def test_files_hold_all_of_it(results: Paper, tmp_path: Path) -> None:
     assert len(paper.drawings) == 3
     assert page.count("<svg") == 1 + len(paper.drawings)  # one opens the page
     found = read_page(page)
+    assert not found.sources
+    assert not {"link", "script", "img", "iframe"} & {*found.tags}
     assert {link.removeprefix("#") for link in found.links} <= {*found.ids}
     assert " ".join(paper.summary[0].split()) in found.text.replace("\N{MINUS SIGN}", "-")
     assert {file.stem for file in tmp_path.glob("*.svg")} == paper.drawings.keys()

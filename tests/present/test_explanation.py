@@ -194,7 +194,7 @@ def test_the_page_can_be_read_by_anybody() -> None:
 def test_nothing_outside_is_referred_to(draw: Any) -> None:
     text = draw(whole())
     assert text.count("http") == text.count('xmlns="http')
-    assert not re.search(r"href|src=|url\(|@import", text)
+    assert not re.search(r"href|src=|url\(|@import|style=", text)
 
 
 @pytest.mark.parametrize("draw", [explanation_page, explanation_html])

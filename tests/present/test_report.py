@@ -138,6 +138,7 @@ def test_the_page_needs_nothing_else() -> None:
     assert not found.sources
     assert not {"link", "script", "img", "iframe"} & {*found.tags}
     assert "url(" not in html
+    assert "style=" not in html
     assert html.replace("http://www.w3.org/2000/svg", "").count("http") == 0
     assert "prefers-color-scheme: dark" in html
     assert "@media print" in html
