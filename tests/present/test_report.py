@@ -76,6 +76,7 @@ def test_a_page_opens_with_five_sentences_and_a_chart() -> None:
     lead, sentences, chart = opening(*several)
     assert len({lead, *sentences}) == 1 + len(sentences) == 5
     assert "The order of tracin is closest to the true one" in lead
+    assert not any(". " in section.headline for section in FULL.sections())  # one sentence each
     known = Reliability(claims=(Claims("unrolled", 20, 0.9, 8, 8),))
     assert opening(*several, reliability=known)[1][2] == lead
     assert chart is not None

@@ -90,6 +90,12 @@ class SteadinessProtocol(Protocol):
         known = tuple(each for each in claims if each is not None)
         return {"steadiness": replace(found, linearity=linearity, claims=known)}
 
+    def headline(self, found: Evaluation) -> str:
+        changed = found.steadiness.changed
+        if not is_number(changed):
+            return ""
+        return f"Removing one random fact changes {show(changed, 'percent')} of the top answers."
+
     def sentences(self, found: Evaluation) -> Iterator[str]:
         row = found.steadiness
         if not is_number(row.changed):
