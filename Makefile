@@ -15,7 +15,7 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-all test-cuda check format bench docs lock clean
+.PHONY: help demo test test-slow test-all test-cuda browser check format bench docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test-slow: $(VENV)/.installed ## run the slow tests
 
 test-all: $(VENV)/.installed ## run all tests, fast and slow
 	$(PYTEST) $(ARGS)
+
+browser: $(VENV)/.installed ## install a browser for the tests of pages, if there is none
+	$(VENV)/$(BIN)/python tests/browser/chromium.py
 
 test-cuda: ## run the tests that need a CUDA GPU, with PYTHON as it is (creates no environment)
 	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda.card import open_card; print(open_card('make test-cuda').name)"

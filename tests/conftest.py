@@ -35,10 +35,10 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Distribute tests over processes by file; all Ray tests run in one process."""
+    """Distribute tests over processes by file, or by folder if they share a server or a cluster."""
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
-        starts_ray = item.path.parent.name == "retrain"
-        together = item.path.parent if starts_ray else item.path
+        shared = item.path.parent.name in ("browser", "retrain")
+        together = item.path.parent if shared else item.path
         item.add_marker(pytest.mark.xdist_group(str(together)))

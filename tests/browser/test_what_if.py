@@ -1,0 +1,94 @@
+"""What if: take facts away, check by retraining, find the smallest set, cancel."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+Why = Callable[..., Page]
+
+
+def untick(page: Page, number: int) -> None:
+    boxes = page.locator("table.facts input[type=checkbox]")
+    for place in range(number):
+        boxes.nth(place).uncheck()
+
+
+def test_facts_taken_away_are_estimated_and_kept_in_the_address(why: Why) -> None:
+    page = why()
+    bar = page.get_by_role("region", name="What if")
+    expect(bar).to_be_hidden()
+    untick(page, 2)
+    expect(bar.get_by_role("status")).to_contain_text("Without these 2 facts")
+    expect(bar.locator(".estimate")).to_be_visible()
+    said = bar.get_by_role("status").inner_text()
+    page.reload()
+    expect(bar.get_by_role("status")).to_have_text(said)
+    expect(page.locator("tr.removed")).to_have_count(2)
+    bar.get_by_role("button", name="Put all back").click()
+    expect(bar).to_be_hidden()
+    assert "without" not in page.url
+
+
+def test_a_check_sets_the_estimate_beside_the_retrained_model(why: Why) -> None:
+    page = why()
+    untick(page, 3)
+    page.get_by_role("button", name="Check by retraining").click()
+    verdict = page.locator(".verdict")
+    expect(verdict.locator(".retrained")).to_be_visible()
+    rows = verdict.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    for row, name in zip(rows.all(), ("before", "estimated", "actual"), strict=True):
+        expect(row).to_contain_text(name)
+        expect(row).to_contain_text("%")
+    said = verdict.inner_text()
+    page.reload()
+    expect(verdict).to_have_text(said, use_inner_text=True)
+    page.goto("/jobs")
+    expect(page.get_by_role("heading", name="Check by retraining").first).to_be_visible()
+
+
+def test_a_check_by_keyboard_alone(why: Why) -> None:
+    page = why()
+    page.locator("table.facts input[type=checkbox]").first.focus()
+    page.keyboard.press("Space")
+    button = page.get_by_role("button", name="Check by retraining")
+    expect(button).to_be_visible()
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('[data-check]')"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict .retrained")).to_be_visible()
+
+
+def test_the_smallest_set_is_unticked(why: Why) -> None:
+    page = why()
+    page.get_by_role("button", name="Find the smallest set").click()
+    verdict = page.locator(".verdict")
+    expect(verdict).to_be_visible()
+    expect(verdict.locator("table")).to_be_visible()
+    removed = page.locator("tr.removed")
+    expect(removed.first).to_be_visible()
+    ids = removed.evaluate_all("rows => rows.map(row => row.dataset.fact)")
+    left_out = page.evaluate("new URL(location.href).searchParams.get('without')")
+    assert sorted(left_out.split(",")) == sorted(ids)
+
+
+def test_a_job_survives_a_reload_and_can_be_cancelled(page: Page) -> None:
+    page.goto("/runs/nations/why?subject=india&relation=students&object=usa&method=retrain")
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    page.goto("/jobs")
+    job = page.locator("section.job-entry", has=page.locator(".job"))
+    expect(job).to_have_count(1)
+    page.reload()
+    expect(job).to_have_count(1)
+    job.get_by_role("button", name="Cancel").click()
+    expect(page.locator("section.job-entry").first).to_contain_text("cancelled")
+
+
+def test_a_cancelled_page_says_so_and_offers_another_way(page: Page) -> None:
+    page.goto("/runs/nations/why?subject=india&relation=students&object=uk&method=retrain")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("alert")).to_contain_text("cancelled")
+    page.get_by_role("link", name="See the estimate of rollback instead").click()
+    expect(page.locator(".methods [aria-current]")).to_contain_text("rollback")
