@@ -117,6 +117,47 @@ def test_a_verdict_in_words(
     assert str(verdict(before, predicted, actual)) == words
 
 
+@pytest.mark.parametrize(
+    ("before", "predicted", "actual", "claim"),
+    [
+        (stand(0.8, "usa"), None, stand(0.3, "uk"), None),
+        (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.35, "usa"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.35, "uk"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.3, ""), stand(0.35, "uk"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.6, "usa"), stand(0.4, "usa"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.6, "usa"), "partly confirmed"),
+        (stand(0.8, "usa"), stand(0.6, "usa"), stand(0.1, "usa"), "partly confirmed"),
+        (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.35, "usa"), "partly confirmed"),
+        (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.8, "usa"), "refuted"),
+        (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.8, "usa"), "refuted"),
+        (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.7, "usa"), "refuted"),
+        (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.9, "usa"), "refuted"),
+        (stand(0.8, "usa"), stand(0.8, "usa"), stand(0.3, "usa"), "refuted"),
+        (stand(0.8, "usa"), stand(0.79999, "usa"), stand(0.3, "usa"), "refuted"),
+        (stand(0.8, "usa"), stand(0.79999, "usa"), stand(0.80001, "usa"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.8, "usa"), stand(0.8, "usa"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.799, "uk"), stand(0.799, "usa"), "refuted"),
+        (stand(0.0, "usa"), stand(0.0, "usa"), stand(0.0, "usa"), "confirmed"),
+        (stand(None, "usa", 3.5), stand(None, "usa", 3.0), stand(None, "usa", 2.9), "confirmed"),
+        (stand(None, "usa", -0.5), stand(None, "usa", -1.0), stand(None, "usa", 0.1), "refuted"),
+    ],
+)
+def test_whether_an_estimate_came_true(
+    before: dict[str, Any],
+    predicted: dict[str, Any] | None,
+    actual: dict[str, Any],
+    claim: str | None,
+) -> None:
+    found = verdict(before, predicted, actual)
+    assert found.claim == claim
+    assert found.to_dict()["claim"] == claim
+    out = Console(force_terminal=False, highlight=False)
+    with out.capture() as capture:
+        show_verdict(out, found)
+    said = [line for line in capture.get().splitlines() if line.startswith("The estimate is")]
+    assert said == ([] if claim is None else [f"The estimate is {claim}."])
+
+
 def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:
     before, actual = stand(0.5, "usa"), stand(0.25, "uk")
     others = [(before, actual), (stand(0.25, "usa"), stand(0.5, "usa"))]

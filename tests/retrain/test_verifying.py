@@ -241,6 +241,6 @@ def test_a_document_is_plain(run: whereof.Run) -> None:
     for name in ("before", "predicted", "actual"):
         assert found[name].keys() == stand
     fields = {"prediction", "removed", "control_matches_run", "seconds", "facts", "each", "seeds"}
-    fields |= {"summary", "n_retrainings", "n_known", "method", "engine", "notes"}
+    fields |= {"summary", "n_retrainings", "n_known", "method", "engine", "notes", "claim"}
     assert found.keys() == fields | {"before", "predicted", "actual"}
     assert (found["seeds"], found["summary"]) == ([], None)

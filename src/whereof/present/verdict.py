@@ -23,7 +23,8 @@ def verdict_words(verdict: Verdict) -> str:
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
     """Print a verdict, with its facts if `listed`."""
     name = Text(on_one_line(names.fact_text(verdict.prediction)), style="bold")
-    show(out, name, verdict_words(verdict))
+    claim = [] if verdict.claim is None else [f"The estimate is {verdict.claim}."]
+    show(out, name, verdict_words(verdict), *claim)
     for table in _tables(verdict, most=20):
         if listed or table.name != "facts":
             show(out, heading(table.title), replace(table, title="", note=""))
@@ -49,6 +50,7 @@ def verdict_page(verdict: Verdict) -> str:
         "facts chosen by": verdict.method,
         "removed facts": f"{len(verdict.removed):,}",
         "engine": verdict.engine,
+        "estimate": verdict.claim or "none",
         "effort": names.effort_text(verdict),
         "control equals the stored run": units.show(verdict.control_matches_run),
     }

@@ -27,6 +27,11 @@ _DIFFERS = (
     "retraining seed {} with all facts gives another model than the stored run, for example "
     "because the processor is another; `before` is the retrained model"
 )
+_CLOSE, _FAR = (0.5, 2.0), 4.0
+"""An estimated change is confirmed if the actual one is within these multiples of it, and refuted
+if the actual one is this many times smaller."""
+_NOISE = 0.005
+"""A part of the value that nobody would call a change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +124,29 @@ class Verdict:
     seconds: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def claim(self) -> str | None:
+        """Whether the estimate came true: confirmed, partly confirmed or refuted.
+
+        None if there was no estimate.
+        """
+        before, predicted, actual = self.before, self.predicted, self.actual
+        if predicted is None:
+            return None
+        said, done = before.value - predicted.value, before.value - actual.value
+        noise = _NOISE * abs(before.value)
+        same_top = predicted.top_answer in ("", actual.top_answer)
+        if abs(said) <= noise and abs(done) <= noise:  # all that was said is the top answer
+            return "confirmed" if same_top else "refuted"
+        unforeseen = abs(said) <= noise and abs(done) > _FAR * noise
+        if said * done <= 0 or abs(done) < abs(said) / _FAR or unforeseen:
+            return "refuted"
+        near = _CLOSE[0] <= done / said <= _CLOSE[1]
+        return "confirmed" if near and same_top else "partly confirmed"
+
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof verify --json` prints."""
-        return dict(as_plain(self))
+        return {**as_plain(self), "claim": self.claim}
 
     def __str__(self) -> str:
         """The verdict in words."""

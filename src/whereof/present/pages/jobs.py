@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whereof.predict.scored import Standing
 from whereof.present import names
 from whereof.present.html import Site, render
 from whereof.present.pages.words import address
@@ -15,8 +14,6 @@ from whereof.retrain.verify import Verdict
 from whereof.table import Table
 from whereof.units import show
 
-_CLOSE = 0.5, 2.0
-"""An estimate is confirmed if the actual change is within these multiples of it."""
 _TITLES = {
     "explain": "Explanation",
     "verify": "Check by retraining",
@@ -86,8 +83,8 @@ class JobView:
 class RetrainedResult:
     """Estimated against retrained, in words and as a table."""
 
-    claim: str
-    """confirmed, partly confirmed, refuted or found; empty if there was no estimate."""
+    claim: str | None
+    """confirmed, partly confirmed, refuted, found or not found; None if there was no estimate."""
     sentence: str
     table: Table
     removed: Sequence[int]
@@ -97,7 +94,7 @@ class RetrainedResult:
     @classmethod
     def of(cls, result: Verdict | Smallest) -> "RetrainedResult":
         if isinstance(result, Verdict):
-            claim, sentence = _claim(result), verdict_words(result)
+            claim, sentence = result.claim, verdict_words(result)
         else:
             claim, sentence = "found" if result.found else "not found", smallest_words(result)
         table = names.removal_table(
@@ -105,25 +102,6 @@ class RetrainedResult:
         )
         effort = names.effort_text(result)
         return cls(claim, sentence, table, result.removed, effort, result.notes)
-
-
-def _claim(verdict: Verdict) -> str:
-    """Whether retraining confirms what was estimated."""
-    before, predicted, actual = verdict.before, verdict.predicted, verdict.actual
-    if predicted is None:
-        return ""
-    said, done = before.value - predicted.value, before.value - actual.value
-    same_top = predicted.top_answer in ("", actual.top_answer)
-    if said * done < 0:
-        return "refuted"
-    near = abs(said) <= _noise(before) and abs(done) <= _noise(before)
-    near = near or (said != 0 and _CLOSE[0] <= done / said <= _CLOSE[1])
-    return "confirmed" if near and same_top else "partly confirmed"
-
-
-def _noise(before: Standing) -> float:
-    """A change that nobody would call one."""
-    return 0.005 * abs(before.value)
 
 
 def jobs_page(site: Site, jobs: Sequence[JobView]) -> str:
