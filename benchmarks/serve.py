@@ -22,6 +22,7 @@ import httpx
 import numpy as np
 
 import whereof
+from whereof.present.html import static_root
 
 WAIT = 30.0
 
@@ -60,7 +61,7 @@ async def read(
                 start, status = time.perf_counter(), 0
                 try:
                     if kind == "static":
-                        answer = await client.get("/static/style.css")
+                        answer = await client.get(f"{static_root()}/style.css")
                     elif kind == "estimate":
                         answer = await client.post(place, json=query)
                     else:

@@ -64,7 +64,7 @@ def test_a_row_lights_its_edge_in_the_graph(why: Why) -> None:
     page = why()
     drawn = """() => [...document.querySelectorAll('#graph canvas')]
         .map(each => each.toDataURL()).join()"""
-    page.wait_for_function("new Promise(requestAnimationFrame)")
+    page.evaluate("new Promise(requestAnimationFrame)")
     before = page.evaluate(drawn)
     page.locator(ROWS).first.hover()
     page.wait_for_function(f"before => ({drawn})() !== before", arg=before)

@@ -8,6 +8,7 @@ from httpx import Client
 
 import whereof
 from server.conftest import serving
+from whereof.present.html import static_root
 from whereof.server import limits
 from whereof.server.serve import listen
 
@@ -36,10 +37,12 @@ def test_without_the_token_nothing_is_shown(stranger: Client) -> None:
 
 
 def test_style_and_scripts_are_public_and_kept_by_version(stranger: Client) -> None:
-    plain, versioned = (stranger.get(f"/static/style.css{v}") for v in ("", "?v=1"))
-    assert (plain.status_code, plain.headers["cache-control"]) == (200, "private, no-cache")
-    assert versioned.headers["cache-control"].endswith("immutable")
-    assert stranger.get("/static/none?v=1").headers["cache-control"] == "private, no-cache"
+    for name in ("style.css", "why.js", "vendor/cytoscape.esm.min.mjs"):
+        found = stranger.get(f"{static_root()}/{name}")
+        assert (found.status_code, found.headers["cache-control"][-9:]) == (200, "immutable")
+    for path in (f"{static_root()}/none", "/static/0/style.css"):
+        missing = stranger.get(path)
+        assert (missing.status_code, missing.headers["cache-control"][-8:]) == (404, "no-cache")
     assert stranger.get("/static/../api/runs").status_code == 401
     assert stranger.get("/static/%2e%2e/api/runs").status_code == 404
 
@@ -120,7 +123,13 @@ def test_large_bodies_are_refused(client: Client) -> None:
 
 
 def test_every_response_has_the_headers(client: Client) -> None:
-    for path in ("/api/runs", "/nothing", "/api/runs/none", "/static/none", "/static/style.css"):
+    for path in (
+        "/api/runs",
+        "/nothing",
+        "/api/runs/none",
+        "/static/none",
+        f"{static_root()}/style.css",
+    ):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -131,7 +140,7 @@ def test_every_response_has_the_headers(client: Client) -> None:
 
 def test_files_outside_the_static_folder_are_not_served(client: Client) -> None:
     for path in ("../html.py", "..%2fhtml.py", "%2e%2e/html.py", "/etc/passwd", "vendor"):
-        assert client.get(f"/static/{path}").status_code == 404
+        assert client.get(f"{static_root()}/{path}").status_code == 404
 
 
 @pytest.mark.parametrize("run", ["..", "%2e%2e", "%2Ftmp", ".", "nations%2f..%2fratings"])

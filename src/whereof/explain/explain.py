@@ -129,7 +129,7 @@ class Explainer:
             n_history=n_history,
             contrast=self._contrast(),
             without=self._remove(group) if len(group) else None,
-            stability=self._stability() if options.stability else None,
+            stability=self._stability(ranked, n_history) if options.stability else None,
             graph=find_graph(self.scored, self.method, self.context, self.name_facts)
             if options.graph
             else None,
@@ -276,11 +276,17 @@ class Explainer:
             ranked = next(both).followed_by(next(both))
         return ranked, int(np.isin(ranked.chosen, history).sum())
 
-    def _stability(self) -> tuple[records.Joint, ...]:
-        """The prediction without its strongest supporting facts; those of the user, if any."""
-        ranked, n_history = self._rank_history_first(
-            self._filtered(), top=max(_STEPS), opposing=False
-        )
+    def _stability(self, ranked: method.Ranked, n_history: int | None) -> tuple[records.Joint, ...]:
+        """The prediction without its strongest supporting facts; those of the user, if any.
+
+        ranked: the facts of the explanation; others are ranked only if these are not the strongest.
+        """
+        options, top = self.options, self.context.top
+        enough = isinstance(top, int) and top >= max(_STEPS)
+        if options.without is not None or options.opposing or not enough:
+            ranked, n_history = self._rank_history_first(
+                self._filtered(), top=max(_STEPS), opposing=False
+            )
         best = ranked.chosen[: n_history or max(_STEPS)]
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 

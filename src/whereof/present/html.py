@@ -88,9 +88,20 @@ def _static(name: str) -> Markup:
 
 
 @cache
+def static_root() -> str:
+    """The address of the static files; it changes with them, so that browsers may keep them.
+
+    The version is a folder: scripts import each other by relative addresses, which then have it.
+    """
+    content = blake2b(digest_size=4)
+    for file in sorted(each for each in STATIC.rglob("*") if each.is_file()):
+        content.update(file.read_bytes())
+    return f"/static/{content.hexdigest()}"
+
+
 def _asset(name: str) -> str:
-    """The address of a static file; it changes with the file, so that browsers may keep it."""
-    return f"/static/{name}?v={blake2b((STATIC / name).read_bytes(), digest_size=4).hexdigest()}"
+    """The address of a static file."""
+    return f"{static_root()}/{name}"
 
 
 def _rows(table: Table) -> Iterator[list[tuple[Cell, Column]]]:

@@ -3,15 +3,14 @@
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from whereof import present
 from whereof._version import __version__
 from whereof.api.run import Run
+from whereof.present.html import STATIC, static_root
 from whereof.server import about, ask, compare, jobs, pages, why
 from whereof.server.queue import JobQueue
 from whereof.server.responses import handle_errors
@@ -19,7 +18,6 @@ from whereof.server.security import Security
 
 _THREADS = max(4, os.cpu_count() or 1)
 """Requests that are computed at the same time. More threads would only wait for each other."""
-_STATIC = Path(present.__file__).with_name("static")
 
 
 def create_app(
@@ -49,7 +47,7 @@ def create_app(
     app.state.runs, app.state.jobs = dict(runs), JobQueue()
     for room in (about, ask, why, compare, jobs, pages):
         app.include_router(room.router)
-    app.mount("/static", StaticFiles(directory=_STATIC, check_dir=False), name="static")
+    app.mount(static_root(), StaticFiles(directory=STATIC))
     handle_errors(app)
     app.add_middleware(Security, token=token, insecure=insecure)
     return app

@@ -194,8 +194,7 @@ def _with_headers(request: Request, send: Send) -> Send:
             for name, value in _HEADERS.items():
                 headers[name] = value
             # The address of a style sheet or script has a version: it changes with the file.
-            found = message["status"] == 200
-            keep = found and _is_static(request) and "v" in request.query_params
+            keep = message["status"] == 200 and _is_static(request)
             headers.setdefault("cache-control", _KEPT if keep else "private, no-cache")
             if new_client and headers.get("content-type", "").startswith("text/html"):
                 cookie = f"{_CLIENT}={secrets.token_urlsafe(12)}; Path=/; HttpOnly; SameSite=Strict"

@@ -79,7 +79,7 @@ export function complete(input) {
       close(); // typing goes on, or the form says what is wrong
     }
   };
-  input.addEventListener("input", later(search, 60));
+  input.addEventListener("input", later(search, 15));
   input.addEventListener("blur", () => { asked?.abort(); close(); });
   input.addEventListener("keydown", (event) => {
     const chosen = list.children[place];

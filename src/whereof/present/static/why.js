@@ -94,7 +94,7 @@ async function estimate() {
     if (number === latest) says.replaceChildren(count, error.message);
   }
 }
-const estimateSoon = later(estimate, 120);
+const estimateSoon = later(estimate, 50);
 
 for (const row of rows) {
   box(row).disabled = false;
