@@ -2,7 +2,7 @@
 
     python benchmarks/serve.py RUN [--readers 50] [--seconds 60] [--pause 1]
 
-Every reader asks, opens Why, looks at an entity, types a name and takes facts away, with a pause
+Every reader asks, opens Why, looks at an entity, types a name and removes facts, with a pause
 after each of them (uniform, from half to one and a half of --pause; 0: none). Reader and server
 share this machine.
 """

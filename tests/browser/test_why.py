@@ -75,7 +75,7 @@ def test_the_card_of_an_entity(why: Why) -> None:
     page.locator("h1 a.entity").first.click()
     card = page.get_by_role("dialog")
     expect(card.get_by_role("heading", name="india")).to_be_visible()
-    expect(card.get_by_role("heading", name="The data says")).to_be_visible()
+    expect(card.get_by_role("heading", name="Training data")).to_be_visible()
     expect(card.get_by_role("heading", name="The model predicts")).to_be_visible()
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
@@ -140,7 +140,7 @@ def test_recommenders_speak_of_users_items_and_ratings(page: Page, path: str) ->
     page.goto(f"/runs/ratings/why?{path}&method=rollback")
     page.wait_for_selector("#graph canvas")
     first = page.locator("table.facts tr.group").first
-    expect(first).to_contain_text("rated")
+    expect(first).to_contain_text("Ratings of")
     expect(page.get_by_role("button", name="stop this recommendation")).to_be_visible()
     said = page.get_by_role("main").inner_text().lower()
     assert not {"subject", "object", "relation", "fact", "facts"} & set(said.split())

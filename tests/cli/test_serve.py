@@ -99,7 +99,7 @@ def test_the_next_free_port_is_taken(runs: Path) -> None:
         (["second", "--token", " "], "--token is empty; give a secret, or leave it out"),
         (
             ["second", "--token", "a", "--insecure"],
-            "--insecure lets everybody in, and --token does not; choose one of them",
+            "--insecure and --token exclude each other; choose one of them",
         ),
         (
             ["second", "--host", "192.0.2.1", "--token", "a"],

@@ -160,7 +160,7 @@ def test_removal_is_compared_with_the_baseline() -> None:
     (headline,) = (each.headline for each in FULL.sections() if each.name == "removal")
     assert headline == (
         "Removing the fact that rollback ranks first lowers the probability of 91.6% of 143 "
-        "predictions, one random adjacent fact that of 54.0%."
+        "predictions; removing one random adjacent fact, that of 54.0%."
     )
 
 

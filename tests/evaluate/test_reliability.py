@@ -196,4 +196,4 @@ def test_words() -> None:
     assert "3.5 times the actual ones (medians); 18 of 40 announced changes" in said
     said = str(Claims("rollback", 50, 1.01, 0, 0))
     assert "estimates falls as large as the actual ones (medians)" in said
-    assert "mostly no falls" in str(Claims("rollback", 50, None, 0, 0))
+    assert "most actual changes are not falls" in str(Claims("rollback", 50, None, 0, 0))

@@ -291,4 +291,4 @@ def test_a_page_of_a_user_lists_the_history_first() -> None:
     assert "Influence is an estimate of the rating with all facts" in read
 
 
-_CONTRIBUTED = "What user 4 contributed", "What other users contributed"
+_CONTRIBUTED = "Ratings of user 4", "Ratings of other users"

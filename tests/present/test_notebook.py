@@ -70,7 +70,7 @@ def test_a_run_is_shown_as_its_report_or_as_an_explanation(
 
 def test_outside_a_notebook_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "IPython.display", raising=False)
-    with pytest.raises(WhereofError, match="write a page instead"):
+    with pytest.raises(WhereofError, match="elsewhere, write a page with"):
         made(small()).show()
 
 

@@ -86,7 +86,7 @@ def test_facts_that_the_address_leaves_out_are_listed_without_their_tick() -> No
     )
     asked = Asked("ann", "in", "paris", without=(3, 5))
     page = why_page(SITE, asked, Reasons(some, answers("paris"), left_out=whole.facts[2:]))
-    assert "Also left out" in page
+    assert "Also removed" in page
     boxes = re.findall(r'type="checkbox"( checked)?', page)
     assert boxes == ["", ""]
     assert view_of(page)["without"] == [3, 5]
@@ -96,7 +96,7 @@ def test_recommendations_speak_of_users_items_and_ratings() -> None:
     page = why_page(SITE, Asked("7", "", "50"), Reasons(rated(), answers("50", relation=None)))
     text = read_page(page).text
     assert "user 7 item 50" in text
-    assert text.index("What user 7 rated") < text.index("What other users contributed")
+    assert text.index("Ratings of user 7") < text.index("Ratings of other users with item 50")
     assert "item 9 rated 5" in text
     assert "user 8 rated it 4" in text
     assert "What must be removed to stop this recommendation?" in text

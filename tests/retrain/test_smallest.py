@@ -140,7 +140,7 @@ def test_a_role_says_what_to_remove_from_a_users_history(tmp_path: Path) -> None
     assert found.actual.top_answer != "m0"
     with pytest.raises(whereof.WhereofError, match="no training fact has the role relation"):
         run.smallest("u0", None, role="relation")
-    with pytest.raises(whereof.WhereofError, match="have no role; leave it out"):
+    with pytest.raises(whereof.WhereofError, match="does not work with sufficient; leave it out"):
         run.sufficient("u0", None, role="subject")
 
 

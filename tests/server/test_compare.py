@@ -24,7 +24,7 @@ def test_both_stand_side_by_side(client: Client) -> None:
     found = read_page(answer.text)
     assert {"india students usa", "china students usa"} <= {*found.headings}
     assert "strongest facts of each side" in found.text
-    assert "rank correlation of" in found.text
+    assert "rho of their influences is" in found.text
     assert found.text.count("estimate by") == 2
     assert "/runs/nations/why?run=" not in answer.text
     assert any(link.startswith("/runs/nations/why?subject=china") for link in found.links)
@@ -33,7 +33,7 @@ def test_both_stand_side_by_side(client: Client) -> None:
 def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Client) -> None:
     text = read_page(compare(client, a=ONE, b=ONE).text).text
     assert "Of the 10 strongest facts of each side, 10 are the same." in text
-    assert "rank correlation of 1.000" in text
+    assert "rho of their influences is 1.000" in text
     assert "does not support it" not in text
 
 

@@ -229,7 +229,7 @@ def test_too_many_jobs_are_refused(queue: JobQueue, monkeypatch: pytest.MonkeyPa
     held = Held()
     for number in range(limits.JOBS_OF_A_CLIENT):
         held.add(queue, "a", str(number))
-    with pytest.raises(TooManyJobs, match="you have 5 jobs under way; wait for one, or cancel it"):
+    with pytest.raises(TooManyJobs, match="you have 5 jobs under way; wait for one, or cancel one"):
         held.add(queue, "a", "more")
     wait_for(lambda: held.started == ["0"])
     monkeypatch.setattr(limits, "JOBS_WAITING", limits.JOBS_OF_A_CLIENT)

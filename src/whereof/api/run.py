@@ -157,7 +157,7 @@ class Run(ArrayRun):
         """Display a page in a notebook: about the run, or why it predicts something.
 
         With `names`, the page is the explanation that `explain` returns for these names and
-        `options`. `height` is that of its frame, in pixels. It needs no server.
+        `options`. `height` is the height of the page in pixels. No server is needed.
         """
         from whereof.present.notebook import show
         from whereof.present.report import report_page
@@ -196,11 +196,11 @@ class Run(ArrayRun):
     ) -> list[FoundName]:
         """Entities or relations whose label or name contains a text, best first, for completion.
 
-        Case and accents do not matter. Whole texts come first, then those that start with `text`,
-        those with a word that starts with it, and all others; among equals, those with most facts.
-        An empty text gives the names with most facts. `kind` is entity or relation. `place` is
-        subject or object: in two-way data, it separates users from items. The first call builds
-        an index.
+        Case and accents do not matter. Exact matches come first, then names that start with `text`,
+        names with a word that starts with it, and all others. Each group is sorted by number of
+        facts. An empty text returns the names with the most facts. `kind` is entity or relation.
+        `place` is subject or object: in two-way data, it separates users from items. The first
+        call builds an index.
         """
         return self._names.find(text, kind, place, limit)
 
@@ -361,7 +361,7 @@ class Run(ArrayRun):
         )
 
     def card(self, entity: str, top: int = 5, *, place: str | None = None) -> "EntityCard":
-        """What the data says of an entity, and what the model predicts for it.
+        """The facts of an entity, and what the model predicts for it.
 
         The card has the facts of the entity by relation, held-out facts, and the `top` new answers
         to questions with its most frequent relations. `place` is subject or object: in two-way

@@ -112,7 +112,7 @@ def measure_reliability(run: Run, machine: MachineOptions, seconds: float, event
     method, n_facts = get_method(run.default_method), run.dataset.n_facts
 
     def seconds_for(n: int) -> float:
-        """Of the retrainings, and of the first facts of n predictions."""
+        """Time for the retrainings, and for finding the first facts of n predictions."""
         n_rounds = -(-n_retrainings(n) // at_once)
         return each * (n_rounds + method.trainings(n_facts, n) / at_once)
 

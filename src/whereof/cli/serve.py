@@ -23,7 +23,7 @@ from whereof.errors import WhereofError, need
     metavar="N",
     default=8000,
     show_default=True,
-    help="Port, or the next free one; 0: any free one.",
+    help="Port to listen on; if it is taken, the next free one. 0: any free port.",
 )
 @click.option(
     "--token",
@@ -36,10 +36,10 @@ from whereof.errors import WhereofError, need
 def command(
     runs: tuple[Path, ...], host: str, port: int, token: str | None, insecure: bool, opens: bool
 ) -> None:
-    """Explain predictions in the browser: ask, see why, take facts away, and check.
+    """Explain predictions in the browser: ask, see why, remove facts, and check.
 
-    RUN is the folder of a run, or a folder of runs. The page is for this machine only. To let
-    others in, choose --host and a --token; they open the address with the token once.
+    RUN is the folder of a run, or a folder of runs. Only this machine can open the page. To let
+    others in, pass --host and --token, and send them the address with the token.
     """
     for package in ("fastapi", "uvicorn"):
         need(package, "web", "whereof serve")
@@ -52,7 +52,7 @@ def command(
     if token is not None and not token.strip():
         raise WhereofError("--token is empty; give a secret, or leave it out")
     if insecure and token is not None:
-        raise WhereofError("--insecure lets everybody in, and --token does not; choose one of them")
+        raise WhereofError("--insecure and --token exclude each other; choose one of them")
     if not is_loopback(host) and token is None and not insecure:
         raise WhereofError(
             f"--host {host} lets other machines in; protect the page with --token SECRET, or use "

@@ -35,7 +35,7 @@ class FoundName:
 
 @dataclass(frozen=True, eq=False)
 class NameIndex:
-    """Labels and names in one text, heaviest first: the first matches in it are the best."""
+    """Labels and names in one text, by weight, largest first: the first matches are the best."""
 
     ids: Sequence[int]
     """The ids in the order of the text."""
@@ -68,8 +68,8 @@ class NameIndex:
     def find(self, text: str, limit: int | None) -> list[int]:
         """The first ids whose label or name contains a text; every id contains an empty text.
 
-        Whole texts come first, then those that start with it, those with a word that starts with
-        it, and all others. Among equals, the heaviest come first.
+        Exact matches come first, then texts that start with it, texts with a word that starts with
+        it, and all others. Each group is sorted by weight, largest first.
         """
         wanted = plain(text)
         places = self._find(wanted) if wanted else range(len(self.ids))

@@ -59,7 +59,7 @@ def explain_over_seeds(
 
 @dataclass(frozen=True)
 class Overlap:
-    """How far two explanations have the same facts, by their names: the runs may differ."""
+    """How far two explanations have the same facts. Facts are compared by name, across runs."""
 
     n_facts: int
     """Number of facts in both."""

@@ -123,8 +123,8 @@ class Faithfulness:
             rows.append([*cells, row.seconds])
         note = (
             "rho: Spearman's correlation of estimated and true influence, over all or adjacent "
-            "facts. of best: the true drop without the method's first fact, as a share of the "
-            "largest drop by any fact. size: estimated over true drop, median; worst tenth: of "
+            "facts. of best: the true fall without the method's first fact, as a share of the "
+            "largest fall by any fact. size: estimated over true fall, median; worst tenth: of "
             "facts by degree. LDS: linear datamodelling score, by the share of facts dropped. PD, "
             "TC: share of predictions that fall, and whose top answer changes, without the first "
             "1 and 10 facts. time: for one prediction. retrain is the truth; retrain in another "
@@ -138,7 +138,7 @@ class Faithfulness:
         rows = found.leave_one_out
         every = any(is_number(row.rho_all) for row in rows)
         groups = {"rho_all": "rho, all facts"} if every else {"rho_adjacent": "rho, adjacent facts"}
-        groups["share_of_best"] = "share of the best drop"
+        groups["share_of_best"] = "share of the largest fall"
         bars = [
             Bar(title, row.method, value, getattr(row, f"{name}_interval", None))
             for name, title in groups.items()

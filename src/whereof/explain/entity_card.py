@@ -1,4 +1,4 @@
-"""The card of an entity: what the data says of it, and what the model predicts for it."""
+"""The card of an entity: its facts, and what the model predicts for it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +80,7 @@ class HeldOutFact:
 
 @dataclass(frozen=True)
 class EntityCard:
-    """What the data says of an entity, and what the model predicts for it."""
+    """The facts of an entity, and what the model predicts for it."""
 
     name: str
     label: str

@@ -35,8 +35,8 @@ _STEPS = (1, 3, 10)
 _GROUPED, _MOST_GROUPS = 20, 2
 """Number of listed facts, and of groups between the same two entities, that are looked at."""
 _FAR_MORE = 4.0
-"""Facts may replace each other if together they do this many times the sum of each alone. The two
-estimates may be by different methods, whose sizes differ."""
+"""Facts may replace each other if their joint effect is this many times the sum of the single
+effects. The two estimates may be by different methods, whose sizes differ."""
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
@@ -74,7 +74,7 @@ def score_answer(
 
 
 def is_ready(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> bool:
-    """Whether an explanation needs no retraining and no preparation that is not stored yet."""
+    """Whether an explanation needs neither retraining nor new preparation."""
     chosen = _checked_method(trained, options)
     if chosen.retrains or options.seeds > 1:
         return False

@@ -212,9 +212,9 @@ class Explanation:
         return str(render("explanation-html", self))
 
     def show(self, height: int = 640) -> None:
-        """Display the page of `whereof explain --html` in a notebook. It needs no server.
+        """Display the page of `whereof explain --html` in a notebook. No server is needed.
 
-        `height` is that of its frame, in pixels.
+        `height` is the height of the page in pixels.
         """
         render("show", render("explanation-page", self), height)
 

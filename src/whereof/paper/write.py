@@ -33,7 +33,7 @@ HOW_TO_READ = (
     "highest seed, and the paper's figure, which comes from one seed."
 )
 _MOST_SENTENCES = 4
-"""Of the page's opening, besides its first."""
+"""Number of sentences in the page's opening, besides the first."""
 _SCATTERS = {
     "probability": ("scatter", "Predicted and actual probability without rollback's first fact"),
     "change": ("scatter-changes", "Predicted and actual change of the probability"),

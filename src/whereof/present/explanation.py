@@ -98,7 +98,8 @@ def _facts_parts(explanation: Explanation) -> Iterator[html.Part]:
     lists = {"Facts": facts}
     if n_history is not None:
         own, others = facts[:n_history], facts[n_history:]
-        lists = {f"What {user} contributed": own, "What other users contributed": others}
+        thing = "Ratings" if names.has_ratings(explanation) else "Facts"
+        lists = {f"{thing} of {user}": own, f"{thing} of other users": others}
     for title, listed in lists.items():
         table = facts_table(replace(explanation, facts=listed))
         if n_history is not None:  # the title says what is in common

@@ -26,7 +26,7 @@ _FALLS = {
 """What an influence means for methods that score the prediction without the fact."""
 
 _DECIDED = 0.5
-"""Facts decide an answer if its probability falls to this part without them."""
+"""An answer depends on facts if its probability falls to this share or less without them."""
 _MOST_NAMED = 3
 """Number of items that a sentence names."""
 
@@ -55,7 +55,7 @@ def places_of(fact: Named) -> list[str]:
 
 
 def place_noun(fact: Named, place: str) -> str:
-    """What stands in a place: two-way data has users and items."""
+    """The word for a place: two-way data has users and items."""
     nouns = {"subject": "user", "object": "item"} if fact.relation is None else {}
     return nouns.get(place, place)
 
@@ -240,7 +240,7 @@ def top_cell(standing: Standing, before: Standing) -> Cell:
 
 
 def names_joint_tops(explanation: Explanation) -> bool:
-    """Whether to name top answers without several facts together: such claims come true."""
+    """Whether claims about the top answer without several facts are reliable enough to show."""
     remover = able_method("groups", explanation.method).name
     return replace(explanation, method=remover, estimate=True).names_new_tops
 
@@ -253,11 +253,11 @@ class _Removal:
     value: float
     """The probability, or the rating."""
     new_top: str | None
-    """The top answer: empty if it stays, None if that is not known or not to be said."""
+    """The new top answer: empty if it stays, None if it is not known or not reliable enough."""
 
 
 def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
-    """What happens to a prediction without its strongest facts; empty if none supports it.
+    """A sentence on the prediction without its strongest facts; empty if none supports it.
 
     The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
     the first one alone. The sentence names another top answer only if such claims come true in
@@ -286,8 +286,8 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
     if not is_top:
         said = f"the model ranks {prediction.top_label} above {answer}; {said}"
     elif (stays or not rated) and not changing and not falling and len(found.fact_ids) > 1:
-        thing = "ratings" if _has_ratings(explanation) else "facts"
-        said = f"no few {thing} decide this answer: {said}"
+        thing = "ratings" if has_ratings(explanation) else "facts"
+        said = f"this answer does not depend on a few {thing}: {said}"
     is_estimate = explanation.estimate or explanation.stability is not None
     marked = f" ({'estimate' if is_estimate else 'retrained'})" if mark else ""
     return f"{said[0].upper()}{said[1:]}{marked}."
@@ -317,7 +317,7 @@ def _removed_text(explanation: Explanation, removal: _Removal) -> str:
     by_id = {fact.fact_id: fact for fact in explanation.facts}
     facts = [by_id[fact_id] for fact_id in removal.fact_ids if fact_id in by_id]
     n_facts, two_way = len(removal.fact_ids), explanation.prediction.relation is None
-    thing = "rating" if _has_ratings(explanation) else "fact"
+    thing = "rating" if has_ratings(explanation) else "fact"
     strongest = f"{n_facts} strongest {thing}s" if n_facts > 1 else f"strongest {thing}"
     are_named = len(facts) == n_facts <= _MOST_NAMED
     if not two_way:
@@ -333,5 +333,8 @@ def _removed_text(explanation: Explanation, removal: _Removal) -> str:
     return f"{items} in the user's history"
 
 
-def _has_ratings(explanation: Explanation) -> bool:
-    return any(fact.rating is not None for fact in explanation.facts)
+def has_ratings(explanation: Explanation) -> bool:
+    """Whether the facts of an explanation have ratings."""
+    return is_rated(explanation.prediction) or any(
+        fact.rating is not None for fact in explanation.facts
+    )

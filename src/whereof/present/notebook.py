@@ -25,7 +25,7 @@ def show(page: str, height: int) -> None:
     display = getattr(sys.modules.get("IPython.display"), "display", None)
     if display is None:
         raise WhereofError(
-            "show displays in a notebook, and this is none; write a page instead with "
+            "show works only in a notebook; elsewhere, write a page with "
             "`whereof explain --html` or `whereof report`"
         )
     display(Frame(page, height))

@@ -28,7 +28,7 @@ from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
 
 _MOST_SENTENCES = 4
-"""Of a summary, besides its first."""
+"""Number of sentences in a summary, besides the first."""
 
 
 def show_evaluation(out: Console, found: Evaluation) -> None:
@@ -103,7 +103,7 @@ def run_parts(
     notes: Sequence[str] = (),
     made: str = "",
 ) -> list[Part]:
-    """Everything about a run: can it be trusted, and what was learned; then the details."""
+    """Everything about a run: first how far to trust it and what evaluations showed."""
     parts = [
         *_reliability(info),
         *_evaluations(info, evaluations),
@@ -148,7 +148,7 @@ def _main_sections(evaluations: Sequence[Evaluation]) -> list[Section]:
 
 
 def _trust(info: RunInfo) -> tuple[str, str]:
-    """Whether estimates can be trusted, and what says so."""
+    """Whether estimates can be trusted, and the evidence."""
     linearity, claims = info.reliability.linearity, info.reliability.claims
     rough = "Estimates are rough in this run: check what matters by retraining."
     if not info.reliability.is_measured:

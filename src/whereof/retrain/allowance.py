@@ -25,7 +25,7 @@ class Allowance:
         methods: Sequence[Method] = (),
         n_predictions: int = 1,
     ) -> None:
-        """methods: those that will estimate, for how many predictions; it is announced."""
+        """methods: those that estimate for n predictions; the announced time includes them."""
         self.budget, self.retrainer, self.n_used = budget, retrainer, 1
         self.start, n_facts = time.perf_counter(), len(retrainer.recipe.problem.facts)
         others = sum(method.trainings(n_facts, n_predictions) for method in methods)

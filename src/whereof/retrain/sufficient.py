@@ -96,7 +96,7 @@ class Gifts:
     def of(cls, case: Case, names: Sequence[Any], options: SmallestOptions) -> "Gifts":
         """The strongest facts of the prediction's entity, and entities with another answer."""
         if options.role is not None:
-            raise WhereofError("facts that are given to others have no role; leave it out")
+            raise WhereofError("role does not work with sufficient; leave it out")
         trained = case.trained
         scored = find_scored(trained, names, ExplainOptions(asks=options.asks))
         method, asked = find_search_methods(trained, options.method)[-1], scored.prediction

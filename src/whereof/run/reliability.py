@@ -82,7 +82,7 @@ class Claims:
 
     def __str__(self) -> str:
         """The figures in words."""
-        size = ", but the actual changes are mostly no falls"
+        size = ", but most actual changes are not falls"
         if self.size_ratio is not None:
             ratio = f"{self.size_ratio:.2g}"
             times = "as large as" if ratio == "1" else f"of {ratio} times"

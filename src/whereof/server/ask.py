@@ -64,5 +64,5 @@ def interesting(
 
 @router.get("/api/runs/{run}/entity", response_model=EntityCard, responses=errors(400, 404, 422))
 def entity(run: FoundRun, name: Name, place: Place = "", top: Limit = 5) -> Response:
-    """What the data says of an entity, and what the model predicts for it."""
+    """The facts of an entity, and what the model predicts for it."""
     return document(run.card(name, top, place=place or None).to_dict())

@@ -1,4 +1,4 @@
-"""Compare: two predictions, or one prediction under two runs, side by side."""
+"""Compare: two predictions, or one prediction in two runs, side by side."""
 
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from whereof.errors import WhereofError
 from whereof.evaluate.agreement import overlap
+from whereof.explain.method import get_method
 from whereof.present.pages.compare import ComparedView, compare_page
 from whereof.server import limits
 from whereof.server.about import AllRuns
@@ -60,7 +61,7 @@ def compare(
 ) -> Response:
     """Two views; `a` and `b` are queries of Why pages, with `run`.
 
-    Without `b`, the other values are those of its form, and the answer is the permanent address.
+    With `run`, the values come from the form, and the answer redirects to the address with `b`.
     """
     first = _Asked.read(a)
     if run:
@@ -98,8 +99,10 @@ def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:
     options: dict[str, Any] = {"asks": asked.asks, "method": method}
     if not run.is_ready(*names, **options):
         if asked.method:
-            why = f"{method} is not computed yet for this prediction; open its Why page first"
-            raise WhereofError(why)
+            how = "open its Why page first"
+            if get_method(method).retrains:
+                how = "choose a method that does not retrain"
+            raise WhereofError(f"{method} takes longer than a click for this prediction; {how}")
         options["method"] = _QUICK
     found = run.explain(*names, **options, top=limits.FACTS)
     about, why = run.about, f"/runs/{asked.run}/why?{asked.query(without='run')}"

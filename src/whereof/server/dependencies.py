@@ -1,6 +1,6 @@
 """What the routes share: the run and the job of an address, the client, and names in requests.
 
-The functions are async because they take no time: others run in threads, and wait for one.
+The functions are async because they take no time. Other functions wait for a free thread.
 """
 
 from typing import Annotated

@@ -17,7 +17,7 @@ from whereof.server.tasks import Task
 
 router = APIRouter()
 _LOOK_SECONDS = 0.05
-"""Between two looks at a job whose events are streamed."""
+"""Time between two looks at a job whose events are streamed."""
 
 
 class JobDocument(BaseModel):
@@ -69,7 +69,7 @@ def describe(jobs: JobQueue, job: BackgroundJob) -> dict[str, Any]:
     responses=errors(400, 404, 422, 429),
 )
 def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client) -> Response:
-    """Start a job. If the same one is under way already, it is returned."""
+    """Start a job. If the same job is already waiting or running, return that one."""
     asked = task.model_dump(exclude_unset=True, exclude_none=True, exclude={"kind"})
     job = BackgroundJob(name, task.kind, asked, long=task.kind == "evaluate")
     try:
@@ -98,7 +98,7 @@ def show_job(job: FoundJob, jobs: Jobs) -> Response:
 def cancel_job(job: FoundJob, jobs: Jobs, client: Client) -> Response:
     """Cancel a job. If other clients wait for the same job, it goes on for them."""
     if not jobs.cancel(job, client):
-        raise HTTPException(409, "another client started this job; only it can cancel it")
+        raise HTTPException(409, "another client started this job; only that client can cancel it")
     return document(describe(jobs, job))
 
 

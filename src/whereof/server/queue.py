@@ -123,7 +123,7 @@ class JobEvents(events.Events):
 
 
 class JobQueue:
-    """The jobs of all clients: they take turns, and some run at a time."""
+    """The jobs of all clients. Clients take turns, and a few jobs run at a time."""
 
     def __init__(self, at_once: int = limits.JOBS_AT_ONCE) -> None:
         self._jobs: dict[str, BackgroundJob] = {}
@@ -160,7 +160,7 @@ class JobQueue:
             mine = sum(client in other.clients for other in current)
             if mine >= limits.JOBS_OF_A_CLIENT:
                 raise TooManyJobs(
-                    f"you have {count(mine, 'job')} under way; wait for one, or cancel it"
+                    f"you have {count(mine, 'job')} under way; wait for one, or cancel one"
                 )
             if sum(other.state == "waiting" for other in current) >= limits.JOBS_WAITING:
                 raise TooManyJobs("too many jobs are waiting; try again later")
@@ -286,4 +286,4 @@ class JobQueue:
 
 
 class TooManyJobs(WhereofError):
-    """A client, or all together, have too many jobs under way."""
+    """A client has too many jobs, or too many jobs are waiting."""

@@ -27,7 +27,7 @@ def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
     words = {
         400: "Bad input",
         404: "There is no such run or job",
-        409: "It takes too long for a request: start a job",
+        409: "Not possible; the message says what to do instead",
         422: "A value is missing or has the wrong type",
         429: "Too many jobs",
     }
@@ -86,7 +86,7 @@ def handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, problem: Exception) -> Response:
-        # Starlette logs the traceback; it is no business of the reader.
+        # Starlette logs the traceback; readers do not need it.
         return answer(request, 500, "the server failed on this request; its log says why")
 
 

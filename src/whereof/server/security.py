@@ -1,4 +1,4 @@
-"""Who may ask what: token, host names, origin, sizes; and the headers of every response."""
+"""Check requests (token, host name, origin, size), and add headers to every response."""
 
 import hmac
 import secrets
@@ -59,8 +59,8 @@ class Security:
     """An ASGI middleware in front of all routes.
 
     With a token, every request needs it. Without one, requests must name this machine in their
-    Host header, unless the server is open to everybody: another page could point its own name
-    to 127.0.0.1 and read what is served here (DNS rebinding).
+    Host header, unless `insecure` is set. Otherwise another site could point its own name to
+    127.0.0.1 and read what is served here (DNS rebinding).
     """
 
     app: ASGIApp

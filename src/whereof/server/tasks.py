@@ -1,4 +1,4 @@
-"""What a job may be asked for: the body of a request, checked, and the call of the api.
+"""The jobs that a client can start: the checked body of the request, and the call of the API.
 
 Only these options exist here: none of them names a file or another machine.
 """

@@ -217,9 +217,9 @@ class LeaveOneOutProtocol(Protocol):
         if found.options.get("facts"):
             which = "some facts"
         note = (
-            "rho: Spearman's correlation of estimated and true influence. of best: the true drop "
-            "without the method's first fact, as a share of the largest drop by any fact. size: "
-            "estimated over true drop of the strongest fact, median; worst tenth: of facts by "
+            "rho: Spearman's correlation of estimated and true influence. of best: the true fall "
+            "without the method's first fact, as a share of the largest fall by any fact. size: "
+            "estimated over true fall of the strongest fact, median; worst tenth: of facts by "
             "degree. time: for one prediction."
         )
         title = f"Correlation with the true influence of {which}"
@@ -355,14 +355,14 @@ def sizes_tables(found: Evaluation) -> Iterator[Table]:
         "For the strongest facts of every prediction. degree: the number of facts in a fact's "
         "thinnest row, of its entities and its relation; the median of a tenth. 1 is right."
     )
-    title = "Estimated over true drop, by degree"
+    title = "Estimated over true fall, by degree"
     yield Table("leave-one-out-sizes", title, columns, cells, note)
 
 
 def _share_of_best(estimates: Numbers, drops: Numbers) -> float:
-    """True drop by the first fact over the largest; NaN where no fact lowers the probability.
+    """True fall by the first fact over the largest; NaN where no fact lowers the probability.
 
-    Where no fact supports by the method's estimate, nothing is removed and nothing drops.
+    Where no fact supports by the method's estimate, nothing is removed and nothing falls.
     """
     best = float(drops.max(initial=0.0))
     if best <= 0:

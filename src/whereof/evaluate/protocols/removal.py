@@ -167,7 +167,7 @@ class RemovalProtocol(protocol.Protocol):
         for row in known:
             if (row.method, row.k) == (baseline, first.k):
                 them = facts_text(row.method, row.k, row.removed_mean)
-                said += f", {them} that of {show(row.pd, 'percent')}"
+                said += f"; removing {them}, that of {show(row.pd, 'percent')}"
         return f"{said}."
 
     def charts(self, found: Evaluation) -> Iterator[Chart]:

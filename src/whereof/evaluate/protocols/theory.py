@@ -173,8 +173,8 @@ class TheoryProtocol(Protocol):
             return ""
         near, far = (show(each, "number") for each in (row.rollback_error, row.original_error))
         return (
-            f"On average, the {found.quantity} by rollback is {near} away from that of the "
-            f"retrained model, and the original one {far}."
+            f"On average, the {found.quantity} by rollback differs by {near} from that of the "
+            f"retrained model; the original {found.quantity} differs by {far}."
         )
 
     def sentences(self, found: Evaluation) -> Iterator[str]:

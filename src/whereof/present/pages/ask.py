@@ -13,11 +13,14 @@ from whereof.units import show
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The model is sure of a new answer, but the test set has another.",
+        "The top new answer is not the true one. In runs with ratings: the largest errors.",
     ),
-    "unstable": ("Unstable", "Without one fact, the top answer is estimated to change."),
-    "top-new": ("Top new answers", "The most probable answers that are not in the data."),
-    "test": ("Test set", "Facts that the model has not seen."),
+    "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
+    "top-new": (
+        "Top new answers",
+        "The most probable answers that are not in training or validation.",
+    ),
+    "test": ("Test set", "Facts of the test set. If there is none: of validation, or of training."),
 }
 """Kinds of interesting predictions: their titles, and what they are."""
 _KNOWN = {"train": "training", "valid": "validation", "test": "test"}
@@ -61,6 +64,7 @@ def ask_page(
         question=question,
         asked=_asked(answers, words) if answers else "",
         answers=[] if answers is None else _answers(site, answers, words),
+        noun=_noun(answers),
         more=_more(site, question, answers),
         labels=_labels(question, answers),
         names=api_address(site.run, "names"),
@@ -117,6 +121,12 @@ def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]
     return rows
 
 
+def _noun(answers: Answers | None) -> str:
+    """What the model predicts: probability or rating."""
+    found = () if answers is None else answers.answers
+    return "rating" if any(each.probability is None for each in found) else "probability"
+
+
 def largest(answers: Answers) -> float:
     """The largest probability, or the largest rating, of answers."""
     values = (
@@ -151,18 +161,19 @@ def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, An
             {
                 "parts": parts,
                 "value": show(prediction.value, unit),
-                "about": _about(each, words),
+                "about": _about(each),
                 "why": address(site.run, "why", **names),
             }
         )
     return rows
 
 
-def _about(each: Any, words: Words) -> str:
+def _about(each: Any) -> str:
     """Why a prediction is worth a look, in a few words."""
     if (fact := getattr(each, "fact", None)) is not None:
         top = fact.labels.get("top_answer_without") or fact.top_answer_without
-        return f"without its strongest {words.fact}, estimated to become {top}"
+        thing = "fact" if fact.rating is None else "rating"
+        return f"estimated top answer without its strongest {thing}: {top}"
     rating = getattr(each, "true_rating", None)
     if rating is not None:
         return f"true rating {rating:g}"

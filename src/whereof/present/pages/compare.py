@@ -1,4 +1,4 @@
-"""Two predictions, or one prediction under two runs, side by side."""
+"""Two predictions, or one prediction in two runs, side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class ComparedView:
-    """One of the two: an explanation under a run."""
+    """One side of the page: an explanation in a run."""
 
     run: str
     """The id of the run."""
@@ -53,6 +53,7 @@ def compare_page(
         sides=[_side(each) for each in sides],
         said=[*_agreement(sides, overlap)] if overlap else [],
         rows=[*_rows(sides, overlap)] if overlap else [],
+        noun=_noun(sides),
         two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
         runs=runs,
         same=same,
@@ -78,24 +79,29 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "is_top": prediction.top_answer == names.name_of(prediction, prediction.asks),
         "method": explanation.method,
         "estimate": explanation.estimate,
-        "missing": "far below these" if side.has_more else "does not support it",
+        "missing": "not among the strongest" if side.has_more else "does not support it",
         "sentence": names.plain_sentence(explanation, mark=False),
     }
+
+
+def _noun(sides: Sequence[ComparedView]) -> str:
+    """What the facts of these explanations are called."""
+    rated = any(names.has_ratings(side.explanation) for side in sides)
+    return "rating" if rated else "fact"
 
 
 def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]:
     """How far both are made of the same facts."""
     first = [{_key(fact) for fact in side.explanation.facts[:_SHOWN]} for side in sides]
     n_both, n_listed = len(first[0] & first[1]), min(map(len, first))
-    noun = "rating" if sides[0].explanation.prediction.relation is None else "fact"
+    noun = _noun(sides)
     yield f"Of the {n_listed} strongest {noun}s of each side, {n_both} are the same."
     if overlap.rank_agreement is None:
-        yield f"Too few {noun}s support both to compare their order."
+        yield f"Too few {noun}s support both to compare their orders."
         return
     yield (
-        f"{units.count(overlap.n_facts, noun)} support both, and their orders have a rank "
-        f"correlation of {show(overlap.rank_agreement, 'correlation')} (Spearman's rho; 1 is the "
-        "same order)."
+        f"{units.count(overlap.n_facts, noun)} support both. Spearman's rho of their influences "
+        f"is {show(overlap.rank_agreement, 'correlation')}; 1 means the same order."
     )
 
 

@@ -1,4 +1,4 @@
-"""The card of an entity: what the data says of it, and what the model predicts for it."""
+"""The card of an entity: its facts, and what the model predicts for it."""
 
 from typing import Any
 
@@ -10,7 +10,8 @@ from whereof.units import count, show
 
 def entity_page(site: Site, card: EntityCard) -> str:
     """The page; other pages show it in a dialog."""
-    words = Words.of(two_way=card.place is not None)
+    rated = any(each.mean_rating is not None for each in card.relations)
+    words = Words.of(two_way=card.place is not None, rated=rated)
     title = words.label(card.name, card.label, card.place or "subject")
     return render(
         "entity",

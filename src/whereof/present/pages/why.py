@@ -53,7 +53,7 @@ class Reasons:
     explanation: Explanation
     """With the facts of both signs if both were asked for, and with its graph."""
     answers: Answers
-    """What else the model would say."""
+    """The top new answers to the same question."""
     known: str | None = None
     """Where the prediction is known from: train, valid or test."""
     joint: Joint | None = None
@@ -70,7 +70,7 @@ class Reasons:
 def why_page(site: Site, asked: Asked, found: Reasons) -> str:
     """The page."""
     explanation, prediction = found.explanation, found.explanation.prediction
-    words = Words.of(two_way=prediction.relation is None)
+    words = Words.of(two_way=prediction.relation is None, rated=names.has_ratings(explanation))
     here = _named(asked, explanation)
     title = _text(prediction, words)
     groups = list(_groups(explanation, found.left_out, asked, words))
@@ -187,7 +187,7 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
 def _trust(explanation: Explanation) -> Iterator[str]:
     """How far to trust the numbers, in sentences."""
     if not explanation.estimate:
-        yield "These numbers were measured by retraining."
+        yield "These numbers are measured by retraining."
         return
     yield f"These numbers are estimates by {explanation.method}: no retraining has confirmed them."
     known = explanation.reliability
@@ -239,14 +239,17 @@ def _groups(
     listed = {fact.fact_id for fact in facts}
     more = [fact for fact in left_out if fact.fact_id not in listed]
     if prediction.relation is None:
+        thing = f"{words.fact}s".capitalize()
         own = words.label(prediction.subject, prediction.labels["subject"], "subject")
         item = words.label(prediction.object, prediction.labels["object"], "object")
         groups = {
-            f"What {own} rated": [fact for fact in facts if "subject" in fact.parts],
-            f"What other users contributed, by their ratings of {item}": [
+            f"{thing} of {own}": [fact for fact in facts if "subject" in fact.parts],
+            f"{thing} of other users with {item}": [
                 fact for fact in facts if "subject" not in fact.parts and "object" in fact.parts
             ],
-            "Other ratings": [fact for fact in facts if not {"subject", "object"} & {*fact.parts}],
+            f"Other {words.fact}s": [
+                fact for fact in facts if not {"subject", "object"} & {*fact.parts}
+            ],
         }
     else:
         groups = {
@@ -256,7 +259,7 @@ def _groups(
         groups["Facts without influence"] = [
             fact for fact in facts if sign_of(fact.influence) is NEITHER
         ]
-    groups["Also left out"] = more
+    groups["Also removed"] = more
     most = max((abs(fact.influence) for fact in (*facts, *more)), default=0.0)
     for title, found in groups.items():
         rows = [_row(explanation, fact, most, asked, words) for fact in found]
@@ -321,7 +324,7 @@ def _filters(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[st
     found = []
     for key, title in (("relation", "relation"), ("role", "in common"), ("source", "source")):
         values = sorted({row[key] for row in rows if row[key]})
-        if len(values) > 1 and not (words.fact == "rating" and key == "role"):
+        if len(values) > 1 and not (words.two_way and key == "role"):
             found.append((key, title, values))
     return found
 

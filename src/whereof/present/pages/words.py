@@ -1,4 +1,4 @@
-"""The words of a page: subjects and objects of facts, or users and items of ratings."""
+"""The words of a page: subjects and objects, or users, items and ratings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,21 +13,23 @@ _LONG = 30
 class Words:
     """What the places of a fact, and a fact, are called."""
 
-    subject: str
-    object: str
-    fact: str
+    subject: str = "subject"
+    object: str = "object"
+    fact: str = "fact"
+    two_way: bool = False
 
     @classmethod
-    def of(cls, *, two_way: bool) -> "Words":
-        return cls("user", "item", "rating") if two_way else cls("subject", "object", "fact")
+    def of(cls, *, two_way: bool, rated: bool = False) -> "Words":
+        """The words for two-way data, with or without ratings, or for other data."""
+        return cls("user", "item", "rating" if rated else "fact", True) if two_way else cls()
 
     def place(self, place: str) -> str:
         """The name of a place: subject or object."""
         return str(getattr(self, place, place))
 
     def label(self, name: str | None, label: str | None, place: str) -> str:
-        """The label of an entity; a user or an item without one has its kind before its name."""
-        if self.fact == "rating" and label in (None, "", name):
+        """The label of an entity; without one, `user` or `item` stands before the name."""
+        if self.two_way and label in (None, "", name):
             return f"{self.place(place)} {name}"
         return label or name or ""
 

@@ -237,9 +237,9 @@ def _sweep(
 def _slopes(
     problem: Problem, n_trained: int, memory: int, events: Events
 ) -> NDArray[np.float32] | None:
-    """The slopes that put sizes right where rows have few facts.
+    """The slopes that correct the sizes of influences on rows with few facts.
 
-    None if memory is too small, or if facts are met once: then there is nothing to unlearn.
+    None if memory is too small, or if training uses every fact once, which needs no correction.
     """
     if n_trained <= len(problem.facts) and problem.n_directions == 1:
         return None
