@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the server needs the extra web")
 
 import httpx
+from fastapi import FastAPI
 from trained import train, train_ratings
 
 import whereof
@@ -18,9 +19,9 @@ from whereof.server.serve import StoppableServer, listen
 
 
 @contextmanager
-def serving(runs: dict[str, whereof.Run], **options: Any) -> Iterator[str]:
+def serving_app(app: FastAPI) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    app, listening = create_app(runs, **options), listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", 0)
     server = StoppableServer(app)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
@@ -29,6 +30,11 @@ def serving(runs: dict[str, whereof.Run], **options: Any) -> Iterator[str]:
     finally:
         server.end()
         thread.join()
+
+
+def serving(runs: dict[str, whereof.Run], **options: Any) -> AbstractContextManager[str]:
+    """The address of a server for these runs."""
+    return serving_app(create_app(runs, **options))
 
 
 @pytest.fixture(scope="package")

@@ -84,5 +84,5 @@ def test_a_reader_gets_a_cookie_once(address: str) -> None:
     with Client(base_url=address) as client:
         headers = {"Accept": "text/html"}
         first = client.get("/jobs", headers=headers).headers["set-cookie"]
-        assert re.match(r"whereof-client=[\w-]{16}; Path=/; HttpOnly; SameSite=Strict", first)
+        assert re.match(r"whereof-client=[\w-]{16}; Path=/; HttpOnly; SameSite=Lax", first)
         assert "set-cookie" not in client.get("/jobs", headers=headers).headers

@@ -4,12 +4,13 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from httpx import Client
+from httpx import Client, Headers, get
 
 import whereof
-from server.conftest import serving
+from server.conftest import serving, serving_app
 from whereof.present.html import static_root
 from whereof.server import limits
+from whereof.server.app import create_app
 from whereof.server.serve import listen
 
 TOKEN = "a secret & more"
@@ -52,7 +53,7 @@ def test_the_token_is_exchanged_for_a_cookie_once(stranger: Client) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/api/runs?x=1+2")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
+    assert "SameSite=lax" in cookie
     assert TOKEN not in cookie
     assert stranger.get("/api/runs").status_code == 200
     (name,) = stranger.cookies
@@ -102,6 +103,7 @@ def test_only_names_of_this_machine_are_answered(client: Client, host: str, stat
         ({"Sec-Fetch-Site": "same-site"}, True),
         ({"Origin": "http://evil.example"}, True),
         ({"Origin": "null"}, True),
+        ({"Origin": "http://["}, True),
         ({"Origin": "http://localhost", "Host": "localhost"}, False),
         ({"Origin": "http://localhost:9", "Host": "localhost"}, True),
     ],
@@ -122,20 +124,37 @@ def test_large_bodies_are_refused(client: Client) -> None:
         assert answer.json() == {"message": "the request is larger than 65,536 bytes"}
 
 
+def check_headers(headers: Headers) -> None:
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
 def test_every_response_has_the_headers(client: Client) -> None:
-    for path in (
-        "/api/runs",
-        "/nothing",
-        "/api/runs/none",
-        "/static/none",
-        f"{static_root()}/style.css",
-    ):
-        headers = client.get(path).headers
-        policy = headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
-        assert "unsafe" not in policy
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+    style = f"{static_root()}/style.css"
+    for path in ("/api/runs", "/nothing", "/api/runs/none", "/static/none", style):
+        check_headers(client.get(path).headers)
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+def test_a_failure_of_the_server_says_nothing_about_it(
+    nations: whereof.Run, accept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("private")
+
+    app = create_app({"nations": nations})
+    app.add_api_route("/broken", fail)
+    with serving_app(app) as address:
+        answer = get(f"{address}/broken", headers={"Accept": accept})
+    assert answer.status_code == 500
+    assert "the server failed on this request; its log says why" in answer.text
+    assert answer.headers["content-type"].startswith(accept)
+    assert "private" not in answer.text
+    assert "private" in capsys.readouterr().err
+    check_headers(answer.headers)
 
 
 def test_files_outside_the_static_folder_are_not_served(client: Client) -> None:

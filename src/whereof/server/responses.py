@@ -62,7 +62,7 @@ def error(path: str, accept: str, status: int, message: str) -> Response:
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Answer every error with one line."""
+    """Answer errors with one line. `Security` answers those that nobody expects."""
 
     def answer(request: Request, status: int, message: str) -> Response:
         return error(request.url.path, request.headers.get("accept", ""), status, message)
@@ -83,11 +83,6 @@ def handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> Response:
         return answer(request, 422, _first(problem))
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, problem: Exception) -> Response:
-        # Starlette logs the traceback; readers do not need it.
-        return answer(request, 500, "the server failed on this request; its log says why")
 
 
 def _first(problem: RequestValidationError) -> str:

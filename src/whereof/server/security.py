@@ -72,6 +72,16 @@ class Security:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
+        response = _Response(request, send)
+        try:
+            await self._answer(request, receive, response.send)
+        except Exception:
+            if not response.started:
+                failed = _error(request, 500, "the server failed on this request; its log says why")
+                await failed(scope, receive, response.send)
+            raise  # the traceback is for the log
+
+    async def _answer(self, request: Request, receive: Receive, send: Send) -> None:
         answer = self._refuse(request)
         if answer is None and request.method not in _SAFE:
             body = await _read(receive)
@@ -80,7 +90,7 @@ class Security:
                 answer = _error(request, 413, f"the request is larger than {size:,} bytes")
             else:
                 receive = _replayed(body, receive)
-        await (answer or self.app)(scope, receive, _with_headers(request, send))
+        await (answer or self.app)(request.scope, receive, send)
 
     def _refuse(self, request: Request) -> Response | None:
         """The answer to a request that is not let through."""
@@ -118,8 +128,9 @@ class Security:
         # One slash: an address that starts with two would lead to another site.
         clean = "/" + quote(request.scope["path"].lstrip("/\\")) + (f"?{rest}" if rest else "")
         answer = RedirectResponse(clean, 303)
+        # Lax: the cookie also comes with a link in a mail. Writes must come from our own pages.
         secure = request.url.scheme == "https"
-        answer.set_cookie(name, value, httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(name, value, httponly=True, samesite="lax", secure=secure)
         return answer
 
 
@@ -155,7 +166,7 @@ def _is_same_origin(headers: Headers, host: str) -> bool:
     if site is not None:
         return site in ("same-origin", "none")
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == host
+    return origin is None or origin.partition("://")[2] == host
 
 
 async def _read(receive: Receive) -> bytes | None:
@@ -184,24 +195,30 @@ def _replayed(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]
     return replay
 
 
-def _with_headers(request: Request, send: Send) -> Send:
-    """Sends with the headers of every response."""
-    new_client = _CLIENT not in request.cookies
+class _Response:
+    """Sends a response, with the headers that every response has."""
 
-    async def sending(message: Message) -> None:
+    def __init__(self, request: Request, send: Send) -> None:
+        self._request, self._send = request, send
+        self.started = False
+
+    async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers[name] = value
-            # The address of a style sheet or script has a version: it changes with the file.
-            keep = message["status"] == 200 and _is_static(request)
-            headers.setdefault("cache-control", _KEPT if keep else "private, no-cache")
-            if new_client and headers.get("content-type", "").startswith("text/html"):
-                cookie = f"{_CLIENT}={secrets.token_urlsafe(12)}; Path=/; HttpOnly; SameSite=Strict"
-                headers.append("set-cookie", cookie)
-        await send(message)
+            self.started = True
+            self._add_headers(MutableHeaders(scope=message), message["status"])
+        await self._send(message)
 
-    return sending
+    def _add_headers(self, headers: MutableHeaders, status: int) -> None:
+        request = self._request
+        for name, value in _HEADERS.items():
+            headers[name] = value
+        # The address of a style sheet or script has a version: it changes with the file.
+        keep = status == 200 and _is_static(request)
+        headers.setdefault("cache-control", _KEPT if keep else "private, no-cache")
+        is_page = headers.get("content-type", "").startswith("text/html")
+        if is_page and _CLIENT not in request.cookies:
+            cookie = f"{_CLIENT}={secrets.token_urlsafe(12)}; Path=/; HttpOnly; SameSite=Lax"
+            headers.append("set-cookie", cookie)
 
 
 def _error(request: Request, status: int, message: str) -> Response:
