@@ -325,7 +325,7 @@ def prepare(
     keys = _store_keys(method, trained, distinct, context)
     if method.prepares == "run":
         shared = trained.store.get(
-            keys[0], lambda: method.prepare(trained, distinct, listener, context)
+            keys[0], lambda: method.prepare(trained, distinct, listener, context), listener
         )
         return dict.fromkeys(distinct, shared)
 
@@ -334,7 +334,7 @@ def prepare(
         found = method.prepare(trained, wanted, listener, context)
         return [{name: array[i] for name, array in found.items()} for i in range(len(wanted))]
 
-    return dict(zip(distinct, trained.store.get_many(keys, make), strict=True))
+    return dict(zip(distinct, trained.store.get_many(keys, make, listener), strict=True))
 
 
 def is_prepared(method: Method, trained: Trained, prediction: Prediction, context: Context) -> bool:

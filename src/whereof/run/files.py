@@ -16,7 +16,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import WhereofError
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Events
 
 try:
     import fcntl
@@ -205,6 +206,10 @@ def find_evaluations(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))
 
 
+_LOOK_SECONDS = 0.1
+"""How often someone who waits asks whether to stop."""
+
+
 class Store:
     """Arrays that take long to compute, by key: the last ones in memory, all in the run's folder.
 
@@ -221,17 +226,24 @@ class Store:
         self._owner = self._owner or owner
         return self._owner is owner
 
-    def get(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+    def get(self, key: str, make: Callable[[], Arrays], events: Events | None = None) -> Arrays:
         """The arrays of a key, computed on first use."""
-        return self.get_many([key], lambda _: [make()])[0]
+        return self.get_many([key], lambda _: [make()], events)[0]
 
     def get_many(
-        self, keys: Sequence[str], make: Callable[[list[int]], list[Arrays]]
+        self,
+        keys: Sequence[str],
+        make: Callable[[list[int]], list[Arrays]],
+        events: Events | None = None,
     ) -> list[Arrays]:
-        """The arrays of each key; make: computes those at some positions, which are missing."""
+        """The arrays of each key; make: computes those at some positions, which are missing.
+
+        events: may stop it while another thread computes.
+        """
         found = self._look_up(keys)
         if None in found.values():
-            with self._lock:  # those who only read do not wait for what is being computed
+            # Those who only read do not wait for what is being computed.
+            with self._turn(events or Events()):
                 found = self._look_up(keys)
                 missing = [at for at, key in enumerate(keys) if found[key] is None]
                 for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
@@ -242,19 +254,32 @@ class Store:
         return [known[key] for key in keys]
 
     def __contains__(self, key: str) -> bool:
-        """Whether the arrays of a key are known."""
-        return self._look_up([key])[key] is not None
+        """Whether the arrays of a key are known; of a file, only the table of contents is read."""
+        return key in self._last or bool(self._read(key, list))
+
+    @contextlib.contextmanager
+    def _turn(self, events: Events) -> Iterator[None]:
+        """Wait until no other thread computes, or until the work is to stop."""
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            if events.should_stop():
+                raise Interrupted("stopped while other work on the same run was being done")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, Arrays | None]:
         last = self._last
         return {key: last.get(key) or self._read(key) for key in keys}
 
-    def _read(self, key: str) -> Arrays | None:
+    def _read(self, key: str, part: Callable[[Any], Any] = dict) -> Any:
+        """A part of the file of a key: all its arrays; None if it cannot be read."""
         if self._folder is None:
             return None
         path = self._folder / "prepared" / f"{key}.npz"
-        with contextlib.suppress(OSError, ValueError, KeyError, BadZipFile), np.load(path) as file:
-            return {name: file[name] for name in file.files}
+        unreadable = OSError, ValueError, KeyError, BadZipFile
+        with contextlib.suppress(*unreadable), path.open("rb") as stream, np.load(stream) as file:
+            return part(file)
         return None
 
     def _write(self, key: str, arrays: Arrays) -> None:
