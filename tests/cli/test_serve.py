@@ -73,6 +73,15 @@ def test_a_token_is_part_of_the_address(runs: Path) -> None:
         assert httpx.get(address.partition("?")[0] + "api/runs").status_code == 401
 
 
+def test_insecure_lets_no_other_name_in_on_this_machine_alone(runs: Path) -> None:
+    with served(str(runs / "second"), "--insecure", "--port", "0") as (_, address):
+        statuses = {
+            host: httpx.get(f"{address}api/runs", headers={"Host": host}).status_code
+            for host in ("localhost", "evil.example")
+        }
+    assert statuses == {"localhost": 200, "evil.example": 403}
+
+
 def test_the_next_free_port_is_taken(runs: Path) -> None:
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))

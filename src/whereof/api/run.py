@@ -1,6 +1,7 @@
 """`Run`: a trained run, and what it answers. Each method is a call into a room below."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -186,6 +187,26 @@ class Run(ArrayRun):
         path, manifest = self.path, self._write_labels(labelled)
         vars(self).clear()  # what is cached has the old labels
         Run.__init__(self, path, manifest)
+
+    def warm_up(self) -> None:
+        """Read the arrays, load the kernels, and compute what is computed once.
+
+        A server calls it before it answers: its first answer is then as fast as others, and its
+        threads find everything there.
+        """
+        from whereof.retrain.engine import Recipe
+        from whereof.training.problem import Problem
+
+        names = prediction.Prediction(*self.dataset.train[0].tolist()).names(self.dataset)
+        self.predict(*names[:-1], None, top=1)
+        with suppress(WhereofError):  # a run without a trace
+            self.explain(*names, method="rollback", top=1, graph=True)
+        self.default_method  # noqa: B018 - computed once
+        for place in ("subject", "object"):
+            self.find_names("", "entity", place, limit=1)
+        self.find_names("", "relation", limit=1)
+        self.interesting("test", 1)
+        Recipe(Problem.of(self.dataset, self.config), 2).probe(0)
 
     @cached_property
     def _names(self) -> NameFinder:

@@ -45,7 +45,7 @@ def command(
         need(package, "web", "whereof serve")
     from whereof.cli.progress import TerminalEvents
     from whereof.server.app import create_app
-    from whereof.server.runs import open_runs, warm_up
+    from whereof.server.runs import open_runs
     from whereof.server.security import is_loopback
     from whereof.server.serve import listen, serve
 
@@ -61,7 +61,7 @@ def command(
     opened = open_runs(runs)
     with TerminalEvents():  # it says when kernels are compiled
         for run in opened.values():
-            warm_up(run)
+            run.warm_up()
     listening = listen(host, port)
     number = listening.getsockname()[1]
     if port not in (0, number):
@@ -72,7 +72,8 @@ def command(
         click.echo(f"{address}\nPress Ctrl-C to stop.")
         if opens and _has_display():
             webbrowser.open(address)
-        serve(create_app(opened, token, insecure=insecure), listening)
+        # On this machine alone, names of other hosts are always refused: nobody needs them.
+        serve(create_app(opened, token, insecure=insecure and not is_loopback(host)), listening)
 
 
 def _name_of(host: str, local: bool) -> str:

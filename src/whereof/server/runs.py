@@ -2,15 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from whereof.api.run import Run
 from whereof.errors import WhereofError
-from whereof.predict.prediction import Prediction
-from whereof.retrain.engine import Recipe
 from whereof.run.folder import NAME
-from whereof.training.problem import Problem
 
 ServedRuns = Mapping[str, Run]
 """Runs by id."""
@@ -48,20 +44,3 @@ def _free_id(path: Path, taken: Mapping[str, Run]) -> str:
         number += 1
         free = f"{name}-{number}"
     return free
-
-
-def warm_up(run: Run) -> None:
-    """Read the arrays of a run, and load the kernels: the first click is then as fast as others.
-
-    It also fills what `Run` computes once, before several threads ask for it.
-    """
-    data = run.dataset
-    names = Prediction(*data.train[0].tolist()).names(data)
-    run.predict(*names[:-1], None, top=1)
-    with suppress(WhereofError):  # a run without a trace
-        run.explain(*names, method="rollback", top=1, graph=True)
-    run.default_method  # noqa: B018 - computed once
-    for kind in ("entity", "relation"):
-        run.find_names("", kind, limit=1)
-    run.interesting("test", 1)
-    Recipe(Problem.of(data, run.config), 2).probe(0)
