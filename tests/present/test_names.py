@@ -112,7 +112,9 @@ def sentence(document: dict[str, Any]) -> str:
 
 def test_the_fewest_facts_that_change_the_answer() -> None:
     change = stable(0, probability=0.4), joint(0, 1, 2), joint(*range(10))
-    said = "Without the 3 strongest facts, the model would say oslo, not paris (estimate)."
+    said = (
+        "Without the 3 strongest supporting facts, the model would say oslo, not paris (estimate)."
+    )
     assert sentence(about_paris(*change)) == said
     assert plain_sentence(made(about_paris(*change)), mark=False) == said.replace(" (estimate)", "")
     alone = "Without the fact a r x0, the model would say oslo, not paris (estimate)."
@@ -122,14 +124,15 @@ def test_the_fewest_facts_that_change_the_answer() -> None:
 def test_a_new_answer_is_not_named_where_such_claims_are_not_known_to_come_true() -> None:
     change = joint(0, probability=0.4), joint(0, 1, 2, probability=0.2)
     assert sentence(about_paris(*change) | UNKNOWN) == (
-        "Without the 3 strongest facts, the model would give paris 20.0% instead of 50.0% "
-        "(estimate)."
+        "Without the 3 strongest supporting facts, the model would give paris 20.0% instead "
+        "of 50.0% (estimate)."
     )
 
 
 def test_an_answer_that_few_facts_do_not_decide() -> None:
     joints = [stable(0, probability=0.49), stable(*range(10), probability=0.4)]
-    start = "This answer does not depend on a few facts: without the 10 strongest facts, the model"
+    start = "This answer does not depend on a few facts: without the 10 strongest supporting "
+    start += "facts, the model"
     end = "40.0% instead of 50.0% (estimate)."
     assert sentence(about_paris(*joints)) == f"{start} would still say paris, with {end}"
     assert sentence(about_paris(*joints) | UNKNOWN) == f"{start} would give paris {end}"
@@ -138,8 +141,8 @@ def test_an_answer_that_few_facts_do_not_decide() -> None:
 def test_an_answer_that_is_not_on_top() -> None:
     document = explanation(("a", "r", "b"), [], stability=[joint(0, 1, 2)])
     assert sentence(document) == (
-        "The model ranks paris above b; without the 3 strongest facts, the model would give b "
-        "5.0% instead of 50.0% (estimate)."
+        "The model ranks paris above b; without the 3 strongest supporting facts, the model would "
+        "give b 5.0% instead of 50.0% (estimate)."
     )
 
 
@@ -172,10 +175,10 @@ def test_recommendations_speak_of_ratings_and_of_the_users_history() -> None:
     assert sentence(recommended(change, rating=None)).startswith(
         "Without item 1, item 2 and item 3 in the user's history, the model would recommend oslo"
     )
-    assert "Without the user's 10 strongest ratings, " in sentence(
+    assert "Without the user's 10 strongest supporting ratings, " in sentence(
         recommended(joint(1, 2, 3, *range(5, 12)), rating=5.0)
     )
-    assert "Without the strongest rating of other users, " in sentence(
+    assert "Without the strongest supporting rating of other users, " in sentence(
         recommended(joint(4), rating=5.0)
     )
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from present.documents import HOSTILE
 from present.pages import read_page
-from whereof.present.verdict import show_verdict, verdict_page
+from whereof.present.verdict import claim_words, show_verdict, verdict_page
 from whereof.retrain.verify import OfSeed, Summary, Verdict
 
 NAMES = {"subject": "a", "relation": "r", "object": "b"}
@@ -155,7 +155,22 @@ def test_whether_an_estimate_came_true(
     with out.capture() as capture:
         show_verdict(out, found)
     said = [line for line in capture.get().splitlines() if line.startswith("The estimate is")]
-    assert said == ([] if claim is None else [f"The estimate is {claim}."])
+    assert said == ([] if claim is None else [f"The estimate is {claim_words(found)}."])
+    assert claim_words(found).partition(":")[0] == (claim or "")
+
+
+@pytest.mark.parametrize(
+    ("predicted", "actual", "why"),
+    [
+        (stand(0.3, "usa"), stand(0.6, "usa"), "the change is 40% of what was estimated"),
+        (stand(0.6, "usa"), stand(0.1, "usa"), "the change is 3.5 times as large as estimated"),
+        (stand(0.3, "uk"), stand(0.35, "usa"), "the top answer is USA, not UK"),
+    ],
+)
+def test_why_an_estimate_came_true_only_partly(
+    predicted: dict[str, Any], actual: dict[str, Any], why: str
+) -> None:
+    assert claim_words(verdict(stand(0.8, "usa"), predicted, actual)) == f"partly confirmed: {why}"
 
 
 def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:

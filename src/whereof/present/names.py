@@ -318,7 +318,8 @@ def _removed_text(explanation: Explanation, removal: _Removal) -> str:
     facts = [by_id[fact_id] for fact_id in removal.fact_ids if fact_id in by_id]
     n_facts, two_way = len(removal.fact_ids), explanation.prediction.relation is None
     thing = "rating" if has_ratings(explanation) else "fact"
-    strongest = f"{n_facts} strongest {thing}s" if n_facts > 1 else f"strongest {thing}"
+    strongest = f"strongest supporting {thing}"
+    strongest = f"{n_facts} {strongest}s" if n_facts > 1 else strongest
     are_named = len(facts) == n_facts <= _MOST_NAMED
     if not two_way:
         return f"the fact {fact_text(facts[0])}" if facts and n_facts == 1 else f"the {strongest}"

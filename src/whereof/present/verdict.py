@@ -20,10 +20,24 @@ def verdict_words(verdict: Verdict) -> str:
     return " ".join(_sentences(verdict))
 
 
+def claim_words(verdict: Verdict) -> str:
+    """Whether the estimate came true; if only partly, also why. Empty if there was no estimate."""
+    before, predicted, actual = verdict.before, verdict.predicted, verdict.actual
+    if predicted is None or verdict.claim != "partly confirmed":
+        return verdict.claim or ""
+    if predicted.top_answer not in ("", actual.top_answer):
+        why = f"the top answer is {actual.top_label}, not {predicted.top_label}"
+    else:
+        ratio = (before.value - actual.value) / (before.value - predicted.value)
+        size = f"{ratio:.1f} times as large as" if ratio > 1 else f"{ratio:.0%} of what was"
+        why = f"the change is {size} estimated"
+    return f"{verdict.claim}: {why}"
+
+
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
     """Print a verdict, with its facts if `listed`."""
     name = Text(on_one_line(names.fact_text(verdict.prediction)), style="bold")
-    claim = [] if verdict.claim is None else [f"The estimate is {verdict.claim}."]
+    claim = [] if verdict.claim is None else [f"The estimate is {claim_words(verdict)}."]
     show(out, name, verdict_words(verdict), *claim)
     for table in _tables(verdict, most=20):
         if listed or table.name != "facts":
@@ -50,7 +64,7 @@ def verdict_page(verdict: Verdict) -> str:
         "facts chosen by": verdict.method,
         "removed facts": f"{len(verdict.removed):,}",
         "engine": verdict.engine,
-        "estimate": verdict.claim or "none",
+        "estimate": claim_words(verdict) or "none",
         "effort": names.effort_text(verdict),
         "control equals the stored run": units.show(verdict.control_matches_run),
     }
