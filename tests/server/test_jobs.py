@@ -97,6 +97,19 @@ def test_a_job_that_fails_says_why(client: Client) -> None:
     assert seen[-1][1]["message"].startswith("unknown entity 'indja'; did you mean")
 
 
+def test_jobs_that_are_over_can_be_left_out(client: Client) -> None:
+    over = start(client, kind="verify", subject="none")["id"]
+    follow(client, over)
+    asked = {"kind": "explain", "subject": "egypt", "relation": "embassy", "method": "retrain"}
+    job = start(client, **asked)["id"]
+    listed = [client.get("/api/jobs", params={"over": value}).json() for value in (True, False)]
+    assert {over, job} <= {each["id"] for each in listed[0]}
+    assert [each["id"] for each in listed[1]] == [job]
+    client.delete(f"/api/jobs/{job}")
+    follow(client, job)
+    assert client.get("/api/jobs", params={"over": False}).json() == []
+
+
 def test_a_stream_starts_with_what_was_missed(client: Client) -> None:
     job = start(client, **VERIFY)["id"]
     follow(client, job)
@@ -145,9 +158,8 @@ def test_a_server_that_stops_cancels_jobs_and_ends_streams(nations: whereof.Run)
 
 @pytest.fixture
 def queue() -> Iterator[JobQueue]:
-    found = JobQueue(at_once=1)
-    yield found
-    found.close()
+    with JobQueue(at_once=1) as found:
+        yield found
 
 
 class Held:
@@ -171,7 +183,9 @@ class Held:
 
 
 def wait_for(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
     while not true():
+        assert time.monotonic() < end, "it never came true"
         time.sleep(0.002)
 
 
@@ -180,11 +194,11 @@ def test_clients_take_turns(queue: JobQueue) -> None:
     first = held.add(queue, "a", "a1")
     wait_for(lambda: first.state == "running")
     jobs = [held.add(queue, client, f"{client}{n}") for client in "abc" for n in (2, 3)]
-    assert [queue.position(job) for job in jobs] == [1, 4, 2, 5, 3, 6]
+    assert [queue.positions()[job.id] for job in jobs] == [1, 4, 2, 5, 3, 6]
     held.go.set()
     wait_for(lambda: all(job.over for job in jobs))
     assert held.started == ["a1", "a2", "b2", "c2", "a3", "b3", "c3"]
-    assert queue.position(first) is None
+    assert queue.positions() == {}
 
 
 def test_the_same_job_is_shared_while_it_is_under_way(queue: JobQueue) -> None:
@@ -209,20 +223,43 @@ def test_a_waiting_job_of_a_client_that_joined_runs(queue: JobQueue) -> None:
     waiting = held.add(queue, "a", "second")
     assert held.add(queue, "b", "second") is waiting
     queue.cancel(waiting, "a")
-    assert queue.position(waiting) == 1
+    assert queue.positions() == {waiting.id: 1}
     held.go.set()
     wait_for(lambda: waiting.state == "done")
 
 
 def test_a_long_job_leaves_room_for_a_short_one() -> None:
-    queue, held = JobQueue(at_once=2), Held()
-    first, second = (held.add(queue, "a", name, long=True) for name in ("long", "longer"))
-    short = held.add(queue, "a", "short")
-    wait_for(lambda: first.state == short.state == "running")
-    assert second.state == "waiting"
+    held = Held()
+    with JobQueue(at_once=2) as queue:
+        first, second = (held.add(queue, "a", name, long=True) for name in ("long", "longer"))
+        short = held.add(queue, "a", "short")
+        wait_for(lambda: first.state == short.state == "running")
+        assert second.state == "waiting"
+        held.go.set()
+        wait_for(lambda: second.state == "done")
+
+
+def test_who_watches_is_told_of_every_change(queue: JobQueue) -> None:
+    held, told = Held(), list[str]()
+    with queue.watched(lambda: told.append(job.state)):
+        job = BackgroundJob("n", "verify", {})
+        queue.add(job, "a", held.work("a"))
+        wait_for(lambda: "running" in told)
+        held.go.set()
+        wait_for(lambda: told[-1] == "done")
+    n_told = len(told)
+    other = held.add(queue, "a", "later")
+    wait_for(lambda: other.over)
+    assert len(told) == n_told
+
+
+def test_jobs_wait_until_the_queue_is_started() -> None:
+    queue, held = JobQueue(at_once=1), Held()
     held.go.set()
-    wait_for(lambda: second.state == "done")
-    queue.close()
+    job = held.add(queue, "a", "early")
+    assert job.state == "waiting"
+    with queue:
+        wait_for(lambda: job.state == "done")
 
 
 def test_too_many_jobs_are_refused(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        yield
-        app.state.jobs.close()
+        with app.state.jobs:
+            yield
 
     app = FastAPI(
         title="Whereof",

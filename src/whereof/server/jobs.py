@@ -1,7 +1,8 @@
 """Jobs: start, follow and cancel long work."""
 
 import asyncio
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -11,13 +12,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
 from whereof.server.dependencies import Client, FoundJob, FoundRun, Jobs, RunId
-from whereof.server.queue import BackgroundJob, JobProgress, JobQueue, State, TooManyJobs
+from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
 from whereof.server.responses import document, errors
 from whereof.server.tasks import Task
 
 router = APIRouter()
-_LOOK_SECONDS = 0.05
-"""Time between two looks at a job whose events are streamed."""
+_LOOK_SECONDS = 0.1
+"""Least time between two looks at a job whose events are streamed: people see no more."""
 
 
 class JobDocument(BaseModel):
@@ -45,8 +46,8 @@ class JobResult(JobDocument):
     result: dict[str, Any] | None
 
 
-def describe(jobs: JobQueue, job: BackgroundJob) -> dict[str, Any]:
-    """The job as a document."""
+def describe(job: BackgroundJob, positions: Mapping[str, int]) -> dict[str, Any]:
+    """The job as a document; positions: those of waiting jobs, by id."""
     return {
         "id": job.id,
         "run": job.run,
@@ -54,7 +55,7 @@ def describe(jobs: JobQueue, job: BackgroundJob) -> dict[str, Any]:
         "options": job.options,
         "created": job.created,
         "state": job.state,
-        "position": jobs.position(job),
+        "position": positions.get(job.id),
         "progress": None if job.progress is None else vars(job.progress),
         "notes": [*job.notes],
         "seconds": job.seconds,
@@ -76,21 +77,22 @@ def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client
         job = jobs.add(job, client, partial(task.work, run))
     except TooManyJobs as error:
         raise HTTPException(429, str(error)) from None
-    found = document(describe(jobs, job), 202)
+    found = document(describe(job, jobs.positions()), 202)
     found.headers["location"] = f"/api/jobs/{job.id}"
     return found
 
 
 @router.get("/api/jobs", response_model=list[JobDocument])
-def list_jobs(jobs: Jobs) -> Response:
-    """All jobs that the server knows, the latest first."""
-    return document([describe(jobs, job) for job in jobs])
+def list_jobs(jobs: Jobs, over: bool = True) -> Response:
+    """All jobs that the server knows, the latest first; `over=false`: those not over yet."""
+    positions = jobs.positions()
+    return document([describe(job, positions) for job in jobs if over or not job.over])
 
 
 @router.get("/api/jobs/{job}", response_model=JobResult, responses=errors(404, 422))
 def show_job(job: FoundJob, jobs: Jobs) -> Response:
     """A job with its result."""
-    about = describe(jobs, job)
+    about = describe(job, jobs.positions())
     return document(about | {"result": None if job.found is None else job.found.to_dict()})
 
 
@@ -99,7 +101,7 @@ def cancel_job(job: FoundJob, jobs: Jobs, client: Client) -> Response:
     """Cancel a job. If other clients wait for the same job, it goes on for them."""
     if not jobs.cancel(job, client):
         raise HTTPException(409, "another client started this job; only that client can cancel it")
-    return document(describe(jobs, job))
+    return document(describe(job, jobs.positions()))
 
 
 @router.get(
@@ -110,19 +112,30 @@ async def follow_job(job: FoundJob, jobs: Jobs) -> AsyncIterable[ServerSentEvent
 
     The last event is `done`, `failed` or `cancelled`, with the job. Then close the stream.
     """
-    seen, n_notes = None, job.n_notes
-    yield ServerSentEvent(event="state", data=describe(jobs, job))
-    while not job.over and not jobs.closed:
-        now = (job.state, job.progress, jobs.position(job))
-        if now != seen and seen is not None:
-            about = describe(jobs, job)
-            yield ServerSentEvent(event="state" if now[0] != seen[0] else "progress", data=about)
-        seen = now
-        while n_notes < job.n_notes:
-            kept = [*job.notes]
-            text = kept[max(n_notes - job.n_notes, -len(kept))]
-            yield ServerSentEvent(event="note", data={"text": text})
-            n_notes += 1
-        await asyncio.sleep(_LOOK_SECONDS)
-    if job.over:
-        yield ServerSentEvent(event=job.state, data=describe(jobs, job))
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    with jobs.watched(partial(_wake, loop, changed)):
+        seen, n_notes = None, job.n_notes
+        while True:
+            changed.clear()
+            positions, over = jobs.positions(), job.over
+            now = (job.state, job.progress, positions.get(job.id))
+            if seen is None or (now != seen and not over):
+                kind = "progress" if seen is not None and now[0] == seen[0] else "state"
+                yield ServerSentEvent(event=kind, data=describe(job, positions))
+            seen = now
+            while n_notes < job.n_notes:
+                kept = [*job.notes]
+                text = kept[max(n_notes - job.n_notes, -len(kept))]
+                yield ServerSentEvent(event="note", data={"text": text})
+                n_notes += 1
+            if over:
+                yield ServerSentEvent(event=job.state, data=describe(job, positions))
+            if over or jobs.closed:
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+            await changed.wait()
+
+
+def _wake(loop: asyncio.AbstractEventLoop, changed: asyncio.Event) -> None:
+    with suppress(RuntimeError):  # the server has stopped
+        loop.call_soon_threadsafe(changed.set)

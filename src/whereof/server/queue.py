@@ -8,11 +8,13 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from itertools import islice
+from typing import Any, Literal, Self
 
 from whereof import events
 from whereof._jit import announced
@@ -22,6 +24,8 @@ from whereof.units import count, plan_text
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 Work = Callable[[events.Events], Any]
+_END_SECONDS = 5.0
+"""How long the server waits at its end for jobs that it has cancelled."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,10 @@ class BackgroundJob:
 class JobEvents(events.Events):
     """Turns events into the progress of a job."""
 
-    def __init__(self, job: BackgroundJob) -> None:
-        self._job, self._end = job, time.monotonic() + limits.JOB_SECONDS
+    def __init__(self, job: BackgroundJob, changed: Callable[[], None] = lambda: None) -> None:
+        """changed: called after every change of the job."""
+        self._job, self._changed = job, changed
+        self._end = time.monotonic() + limits.JOB_SECONDS
         self._n_foreseen = self._n_before = self._n_round = 0
 
     @property
@@ -95,7 +101,7 @@ class JobEvents(events.Events):
     def emit(self, event: events.Event) -> None:
         match event:
             case events.Note(text):
-                self._job.note(text)
+                self._note(text)
             case events.Compiling():
                 self._show("compiling kernels, the first time only; this takes some minutes")
             case events.TrainingAdvanced():
@@ -111,7 +117,7 @@ class JobEvents(events.Events):
             case events.Advanced(n_done, n_total, noun):
                 self._show(f"{n_done:,} of {n_total:,} {noun}", self._share(n_done, n_total))
             case events.StageStarted(number, n_stages, title):
-                self._job.note(f"{number} of {n_stages}: {title}")
+                self._note(f"{number} of {n_stages}: {title}")
 
     def _share(self, n_done: int, n_total: int) -> float:
         if self._n_foreseen and n_total == self._n_round:  # one of several rounds
@@ -120,22 +126,41 @@ class JobEvents(events.Events):
 
     def _show(self, text: str, share: float | None = None) -> None:
         self._job.progress = JobProgress(text, share)
+        self._changed()
+
+    def _note(self, text: str) -> None:
+        self._job.note(text)
+        self._changed()
 
 
 class JobQueue:
-    """The jobs of all clients. Clients take turns, and a few jobs run at a time."""
+    """The jobs of all clients. Clients take turns, and a few jobs run at a time.
+
+    They run inside of a `with` block.
+    """
 
     def __init__(self, at_once: int = limits.JOBS_AT_ONCE) -> None:
         self._jobs: dict[str, BackgroundJob] = {}
         self._work: dict[str, Work] = {}
         self._turns: list[str] = []
-        """Clients with waiting jobs; the first one is next."""
-        self._changed = threading.Condition(threading.RLock())
+        """Clients that had a turn and wait for another one; the first one is next."""
+        self._changed = threading.Condition()
+        self._watchers = set[Callable[[], object]]()
         self.closed = False
         names = (f"job-{number}" for number in range(at_once))
         self._threads = [threading.Thread(target=self._serve, name=n, daemon=True) for n in names]
+
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Cancel all jobs, and wait for them a little."""
+        self.stop()
+        end = time.monotonic() + _END_SECONDS
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0))
 
     def __iter__(self) -> Iterator[BackgroundJob]:
         """All jobs that are known, the latest first."""
@@ -155,7 +180,7 @@ class JobQueue:
                 asked = (other.run, other.kind, other.options)
                 if asked == (job.run, job.kind, job.options) and not other.stop.is_set():
                     other.clients.add(client)
-                    self._sort_turns()
+                    self._notify()
                     return other
             mine = sum(client in other.clients for other in current)
             if mine >= limits.JOBS_OF_A_CLIENT:
@@ -166,9 +191,8 @@ class JobQueue:
                 raise TooManyJobs("too many jobs are waiting; try again later")
             job.clients.add(client)
             self._jobs[job.id], self._work[job.id] = job, work
-            self._sort_turns()
             self._forget()
-            self._changed.notify_all()
+            self._notify()
         return job
 
     def cancel(self, job: BackgroundJob, client: str) -> bool:
@@ -185,14 +209,22 @@ class JobQueue:
                 self._stop(job)
             else:
                 job.clients.discard(client)
-                self._sort_turns()
+            self._notify()
             return True
 
-    def position(self, job: BackgroundJob) -> int | None:
-        """The place of a waiting job among all that wait, from 1."""
+    def positions(self) -> dict[str, int]:
+        """The places of waiting jobs among all that wait, from 1, by the ids of jobs."""
         with self._changed:
-            order = self._order()
-            return order.index(job) + 1 if job in order else None
+            return {job.id: place for place, job in enumerate(self._order(), 1)}
+
+    @contextmanager
+    def watched(self, changed: Callable[[], object]) -> Iterator[None]:
+        """Call a function after every change of a job, from any thread."""
+        self._watchers.add(changed)
+        try:
+            yield
+        finally:
+            self._watchers.discard(changed)
 
     def stop(self) -> None:
         """Cancel all jobs, and take no more."""
@@ -201,14 +233,7 @@ class JobQueue:
             for job in self._jobs.values():
                 if not job.over:
                     self._stop(job)
-            self._changed.notify_all()
-
-    def close(self, seconds: float = 5.0) -> None:
-        """Cancel all jobs, and wait for them a little."""
-        self.stop()
-        end = time.monotonic() + seconds
-        for thread in self._threads:
-            thread.join(max(end - time.monotonic(), 0))
+            self._notify()
 
     def _stop(self, job: BackgroundJob) -> None:
         job.stop.set()
@@ -218,14 +243,19 @@ class JobQueue:
     def _order(self) -> list[BackgroundJob]:
         """Waiting jobs in the order in which they run: one of each client, round after round."""
         waiting = [job for job in self._jobs.values() if job.state == "waiting"]
-        order = list[BackgroundJob]()
-        while waiting:
-            for client in self._turns:
-                mine = next((job for job in waiting if client in job.clients), None)
-                if mine is not None:
-                    order.append(mine)
-                    waiting.remove(mine)
+        order, clients = list[BackgroundJob](), self._waiting_clients()
+        while len(order) < len(waiting):
+            for client in clients:
+                mine = (job for job in waiting if client in job.clients and job not in order)
+                order += islice(mine, 1)
         return order
+
+    def _waiting_clients(self) -> list[str]:
+        """Clients with waiting jobs, in the order of their turns; new ones are last."""
+        waiting = (job for job in self._jobs.values() if job.state == "waiting")
+        clients = dict.fromkeys(client for job in waiting for client in sorted(job.clients))
+        first = [client for client in self._turns if client in clients]
+        return [*first, *(client for client in clients if client not in first)]
 
     def _next(self) -> BackgroundJob | None:
         """The next job that may start."""
@@ -242,18 +272,23 @@ class JobQueue:
                 assert job is not None
                 job.state, job.started = "running", time.monotonic()
                 work = self._work[job.id]
-                self._sort_turns(job.clients)
+                clients = self._waiting_clients()  # those just served go to the end
+                self._turns = sorted(clients, key=lambda client: client in job.clients)
+                self._notify()
             self._run(job, work)
 
-    def _sort_turns(self, served: Collection[str] = ()) -> None:
-        """Keep the clients that wait in order; new ones, and those just served, go to the end."""
-        waiting = (job for job in self._jobs.values() if job.state == "waiting")
-        clients = dict.fromkeys(client for job in waiting for client in sorted(job.clients))
-        first = [each for each in self._turns if each in clients and each not in served]
-        self._turns = [*first, *(each for each in clients if each not in first)]
+    def _notify(self) -> None:
+        """Wake the threads that look for a job, and tell those who watch."""
+        with self._changed:
+            self._changed.notify_all()
+        self._tell()
+
+    def _tell(self) -> None:
+        for changed in tuple(self._watchers):
+            changed()
 
     def _run(self, job: BackgroundJob, work: Work) -> None:
-        listener = JobEvents(job)
+        listener = JobEvents(job, self._tell)
         state: State = "failed"
         try:
             with announced(partial(listener.emit, events.Compiling())):
@@ -272,7 +307,7 @@ class JobQueue:
             job.message = "the server failed on this job; its log says why"
         with self._changed:
             self._finish(job, state)
-            self._changed.notify_all()
+            self._notify()
 
     def _finish(self, job: BackgroundJob, state: State) -> None:
         job.finished = time.monotonic()

@@ -10,23 +10,30 @@ export function panel(title) {
     make("button", { type: "button", class: "cancel" }, "Cancel"));
 }
 
-// Resolves with the job when it is over.
-export function follow(element, id) {
-  const address = `/api/jobs/${encodeURIComponent(id)}`;
+const addressOf = (id) => `/api/jobs/${encodeURIComponent(id)}`;
+
+// Makes the button cancel the job; returns a function that shows how far the job is.
+export function attach(element, id) {
   const text = element.querySelector(".text"), bar = element.querySelector("progress");
   const button = element.querySelector(".cancel");
   button.addEventListener("click", () => {
     button.disabled = true;
     text.textContent = "cancelling";
-    ask(address, { method: "DELETE" }).catch((error) => { text.textContent = error.message; });
+    ask(addressOf(id), { method: "DELETE" }).catch((error) => button.replaceWith(error.message));
   });
-  const show = (job) => {
+  return (job) => {
     const waits = job.position ? `waiting, number ${job.position} in the queue` : job.state;
-    text.textContent = job.progress?.text ?? waits;
+    const news = job.progress?.text ?? waits;
+    if (text.textContent !== news) text.textContent = news; // it is read out
     const share = job.progress?.share;
     if (share === null || share === undefined) bar.removeAttribute("value");
     else bar.value = share;
   };
+}
+
+// Resolves with the job when it is over.
+export function follow(element, id) {
+  const address = addressOf(id), show = attach(element, id);
   return new Promise((resolve, reject) => {
     const events = new EventSource(`${address}/events`);
     for (const kind of ["state", "progress"]) {
