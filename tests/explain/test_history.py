@@ -52,6 +52,17 @@ def test_the_strongest_of_the_user_then_the_strongest_others(
     assert others
 
 
+@pytest.mark.parametrize("method", ["rollback", "gradient-dot", "retrain", "verified"])
+def test_both_signs_of_the_user_then_both_of_the_others(run: whereof.Run, method: str) -> None:
+    settings: dict[str, Any] = {"method": method, "top": 2}
+    both = split(run.explain("u1", "_", opposing="both", **settings))
+    support, oppose = (
+        split(run.explain("u1", "_", opposing=it, **settings)) for it in (False, True)
+    )
+    for listed, first, last in zip(both, support, oppose, strict=True):
+        assert [f.fact_id for f in listed] == [f.fact_id for f in (*first, *last)]
+
+
 def test_shares_are_of_the_influence_of_all_facts(run: whereof.Run) -> None:
     found = run.explain("u1", "_", method="rollback", top="all")
     assert sum(fact.share or 0.0 for fact in found.facts) == pytest.approx(1)

@@ -69,6 +69,27 @@ def test_ten_supporters_unless_asked_otherwise(nations: whereof.Run) -> None:
     assert [fact.influence for fact in backwards] == sorted(influences)
 
 
+def test_both_signs_are_the_two_lists(nations: whereof.Run) -> None:
+    asked, options = ("egypt", "embassy", "usa"), {"top": 4, "stability": True, "graph": True}
+    both = nations.explain(*asked, opposing="both", **options)
+    first, last = (nations.explain(*asked, opposing=it, **options) for it in (False, True))
+    listed = [(fact.fact_id, fact.influence, fact.share) for fact in both.facts]
+    each = [*first.facts, *last.facts]
+    assert listed == [(fact.fact_id, fact.influence, fact.share) for fact in each]
+    assert (both.stability, both.graph, both.groups) == (first.stability, first.graph, first.groups)
+    every = nations.explain(*asked, opposing="both", top=None).facts
+    assert every == nations.explain(*asked, top=None).facts
+    with pytest.raises(whereof.WhereofError, match="opposing is 'all'; give true, false or both"):
+        nations.explain(*asked, opposing="all")  # type: ignore[arg-type]
+
+
+def test_a_run_without_a_trace_is_never_ready_for_rollback(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", trace=False)
+    asked = ("egypt", "embassy", "usa")
+    assert not run.is_ready(*asked, method="rollback")
+    assert run.is_ready(*asked, method="gradient-dot")
+
+
 def test_an_explanation_is_plain_values(nations: whereof.Run) -> None:
     options = {"stability": True, "graph": True, "without": [1, 2], "instead_of": "china"}
     document = nations.explain("egypt", "embassy", "usa", **options).to_dict()

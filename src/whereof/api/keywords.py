@@ -102,7 +102,7 @@ class ExplainKeywords(TypedDict, total=False):
     rivals: int | None
     sweep_memory: float
     top: int | Literal["all"] | None
-    opposing: bool
+    opposing: bool | Literal["both"]
     role: _Role
     relation: _Names | None
     entity: _Names | None

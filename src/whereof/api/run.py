@@ -315,13 +315,20 @@ class Run(ArrayRun):
         """Whether `explain` with these arguments takes milliseconds.
 
         It does if the method neither retrains nor prepares anything, such as rollback, or if the
-        run has stored what it prepares for this prediction.
+        run has stored what it prepares for this prediction. It is False if the run lacks what the
+        method needs; `check_method` says what.
         """
         from whereof.explain.explain import is_ready
 
         given = self.with_method(options)
         EngineOptions.take(given)
         return is_ready(self._trained, names, ExplainOptions.from_dict(given))
+
+    def check_method(self, method: str) -> None:
+        """Raise an error if the run lacks what a method needs, such as a trace."""
+        from whereof.explain.method import get_method
+
+        get_method(method).check(self._trained)
 
     def explain_many(
         self,

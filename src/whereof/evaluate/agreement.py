@@ -37,8 +37,10 @@ def explain_over_seeds(
     found = [explainer.influences() for explainer in explainers]
     fact_ids, influences = found[0][0], np.stack([influence for _, influence in found])
     top = options.top if isinstance(options.top, int) else _TOP
-    signed = -influences if options.opposing else influences
-    in_top = np.stack([_are_top(each, top) for each in signed[1:]])
+    signs = {"both": (1, -1), "True": (-1,)}.get(str(options.opposing), (1,))
+    in_top = np.stack(
+        [np.any([_are_top(sign * each, top) for sign in signs], axis=0) for each in influences[1:]]
+    )
     pairs = [_agreement(*pair) for pair in combinations(influences, 2)]
     known = [each for each in pairs if not np.isnan(each)]
     places = np.searchsorted(fact_ids, [fact.fact_id for fact in explanation.facts])

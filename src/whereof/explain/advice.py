@@ -1,10 +1,8 @@
 """What each method would cost for a prediction, how far to trust it, and which one to use."""
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 
-from whereof.errors import WhereofError
 from whereof.explain.explanation import Explanation, MethodCost
 from whereof.explain.method import Method, get_method
 from whereof.explain.options import ExplainOptions
@@ -36,7 +34,7 @@ def advise(
     costs, listed = [], (explanation.method, ExplainOptions.method)
     for method in map(get_method, names(METHODS)):
         is_listed = method.name in listed or method.is_linear or method.retrains
-        if not is_listed or not _is_possible(method, trained):
+        if not is_listed or not (method.retrains or method.fits(trained)):
             continue
         n_trainings = method.trainings(explanation.n_adjacent)
         seconds = n_trainings * training_seconds / (os.cpu_count() or 1) or None
@@ -75,12 +73,3 @@ def trust_of(method: Method, reliability: Reliability) -> str:
             return "not measured"
         return "close" if reliability.linearity.is_close else "rough"
     return "rough"
-
-
-def _is_possible(method: Method, trained: Trained) -> bool:
-    if method.retrains:  # it needs the recipe alone
-        return True
-    with suppress(WhereofError):
-        method.check(trained)
-        return True
-    return False

@@ -74,10 +74,14 @@ def score_answer(
 
 
 def is_ready(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> bool:
-    """Whether an explanation needs neither retraining nor new preparation."""
-    chosen = _checked_method(trained, options)
-    if chosen.retrains or options.seeds > 1:
+    """Whether an explanation needs neither retraining nor new preparation.
+
+    False if the run lacks what the method needs.
+    """
+    chosen = method.get_method(options.method)
+    if chosen.retrains or options.seeds > 1 or not chosen.fits(trained):
         return False
+    _checked_method(trained, options)
     scored = find_scored(trained, names, options)
     return method.is_prepared(chosen, trained, scored.prediction, _context(scored, options))
 
@@ -145,13 +149,14 @@ class Explainer:
         Falls are compared in the log-odds, or the rating: a probability cannot fall below 0.
         """
         joiner, options = method.joint_method(), self.options
-        if options.without is not None or options.opposing or "standings" not in self.method.can:
+        named, against = options.without is not None, options.opposing is True
+        if named or against or "standings" not in self.method.can:
             return ()
-        try:
-            joiner.check(self.trained)
-        except WhereofError:
+        if not joiner.fits(self.trained):
             return ()
         between = defaultdict[frozenset[str], list[ExplainedFact]](list)
+        if options.opposing == "both":
+            facts = [fact for fact in facts if fact.influence > 0]
         for fact in facts:
             between[frozenset([fact.subject, fact.object])].append(fact)
         groups = sorted((each for each in between.values() if len(each) > 1), key=len, reverse=True)
@@ -245,8 +250,16 @@ class Explainer:
         return wanted
 
     def _rank(self, fact_ids: FactIds, **changes: Any) -> method.Ranked:
-        """The ids of the strongest of these facts; changes: fields of the context."""
+        """The ids of the strongest of these facts; changes: fields of the context.
+
+        If both signs are asked for, those that support come first.
+        """
         context = replace(self.context, **changes) if changes else self.context
+        both = self.options.opposing == "both" and "opposing" not in changes
+        if both and context.top is not None:
+            changes |= {"budget": context.budget.halved()}
+            found, against = (self._rank(fact_ids, **changes, opposing=o) for o in (False, True))
+            return replace(found.followed_by(against), totals=found.totals)  # of the same facts
         ranked = self.method.rank(self.scored, method.Sets.each(fact_ids), context)
         return replace(ranked, chosen=fact_ids[ranked.chosen])
 
@@ -269,7 +282,10 @@ class Explainer:
             top = changes.get("top", top)
             ranked = self._rank(fact_ids, **changes | {"top": None if top is None else "all"})
             own, most = np.isin(ranked.chosen, history), top if isinstance(top, int) else None
-            places = [np.flatnonzero(mine)[:most] for mine in (own, ~own)]
+            support = ranked.influences > 0
+            signs = [support, ~support] if self.options.opposing == "both" else [support | True]
+            groups = [mine & sign for mine in (own, ~own) for sign in signs]
+            places = [np.flatnonzero(group)[:most] for group in groups]
             ranked = ranked.take(np.concatenate(places))
         else:
             both = (self._rank(part, **changes) for part in (history, others))
@@ -349,7 +365,7 @@ def _context(
         method.Aim.of_options(scored, options.of, options.instead_of),
         seed=options.seed,
         top=options.top,
-        opposing=options.opposing,
+        opposing=options.opposing is True,
         exhaustive=options.exhaustive,
         budget=RetrainingBudget.of(options.budget),
         rivals=rivals if options.rivals is None else options.rivals,

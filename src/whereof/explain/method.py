@@ -172,17 +172,23 @@ class Ranked:
 
     def followed_by(self, other: "Ranked") -> "Ranked":
         """These estimates, then those of other facts of the same prediction."""
-        both, totals, after = (self, other), None, None
+        both, totals, after, said, by = (self, other), None, None, None, None
         if self.totals is not None and other.totals is not None:
             totals = (self.totals[0] + other.totals[0], self.totals[1] + other.totals[1])
         if self.standings is not None and other.standings is not None:
             after = np.concatenate([self.standings, other.standings])
+        if self.predicted is not None and other.predicted is not None:
+            said = np.concatenate([self.predicted, other.predicted])
+        if self.nominated_by is not None and other.nominated_by is not None:
+            by = (*self.nominated_by, *other.nominated_by)
         return replace(
             self,
             chosen=np.concatenate([each.chosen for each in both]),
             influences=np.concatenate([each.influences for each in both]),
             totals=totals,
             standings=after,
+            predicted=said,
+            nominated_by=by,
             notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
 
@@ -267,6 +273,14 @@ class Method:
             others = (method for method in map(get_method, names(METHODS)) if not method.needs)
             other = next(method.name for method in others if not method.draws)
             raise WhereofError(f"{lacks}, or choose another method, such as {other}")
+
+    def fits(self, trained: Trained) -> bool:
+        """Whether the run has what the method needs."""
+        try:
+            self.check(trained)
+        except WhereofError:
+            return False
+        return True
 
     def notes(self, trained: Trained) -> tuple[str, ...]:
         """What a reader of its explanations should know."""

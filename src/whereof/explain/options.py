@@ -29,6 +29,14 @@ class RetrainingBudget:
             )
         return cls(int(value))
 
+    def halved(self) -> "RetrainingBudget":
+        """For each of two searches."""
+        n_retrainings, seconds = self.n_retrainings, self.seconds
+        return RetrainingBudget(
+            None if n_retrainings is None else max(n_retrainings // 2, 2),
+            None if seconds is None else seconds / 2,
+        )
+
 
 @dataclass(frozen=True)
 class ExplainOptions(Settings):
@@ -79,7 +87,8 @@ class ExplainOptions(Settings):
     sweep_memory: float = number(1.0, "gigabytes of main memory for a sweep", "Method", above=0)
 
     top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
-    opposing: bool = choice(False, "list facts that oppose, strongest first", "Facts")
+    opposing: bool | str = choice(False, "list facts that oppose, strongest first", "Facts")
+    """both lists `top` facts that support, then `top` facts that oppose."""
     role: str | None = choice(
         None, "only facts that share this part with the prediction", "Facts", ROLES
     )
@@ -106,4 +115,6 @@ class ExplainOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.opposing, str) and self.opposing != "both":
+            raise WhereofError(f"opposing is {self.opposing!r}; give true, false or both")
         RetrainingBudget.of(self.budget)  # raises if it is not valid

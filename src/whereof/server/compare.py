@@ -15,10 +15,10 @@ from whereof.server import limits
 from whereof.server.about import AllRuns
 from whereof.server.dependencies import Name, given_names
 from whereof.server.runs import ServedRuns
+from whereof.server.why import ready_method
 
 router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 _View = Annotated[str, Query(max_length=4 * limits.NAME_LETTERS)]
-_QUICK = "rollback"
 
 
 class _Asked(BaseModel):
@@ -95,15 +95,14 @@ def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:
         raise HTTPException(404, f"there is no run {asked.run!r}; choose from {', '.join(runs)}")
     run = runs[asked.run]
     names = given_names(run, asked.subject, asked.relation, asked.object)
-    method = asked.method or run.default_method
+    method = asked.method or ready_method(run, names, asks=asked.asks)
     options: dict[str, Any] = {"asks": asked.asks, "method": method}
     if not run.is_ready(*names, **options):
-        if asked.method:
-            how = "open its Why page first"
-            if get_method(method).retrains:
-                how = "choose a method that does not retrain"
-            raise WhereofError(f"{method} takes longer than a click for this prediction; {how}")
-        options["method"] = _QUICK
+        run.check_method(method)
+        how = "open its Why page first"
+        if get_method(method).retrains:
+            how = "choose a method that does not retrain"
+        raise WhereofError(f"{method} takes longer than a click for this prediction; {how}")
     found = run.explain(*names, **options, top=limits.FACTS)
     about, why = run.about, f"/runs/{asked.run}/why?{asked.query(without='run')}"
     title, has_more = f"{about.model} on {about.dataset}", len(found.facts) >= limits.FACTS

@@ -1,9 +1,9 @@
 """The pages of runs and jobs: each parses an address, asks the run, and presents."""
 
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from whereof.api.run import Run
@@ -14,15 +14,15 @@ from whereof.present.pages.ask import Question, ask_page
 from whereof.present.pages.entity import entity_page
 from whereof.present.pages.jobs import JobView, jobs_page
 from whereof.present.pages.runs import runs_page
-from whereof.present.pages.why import Asked, Reasons, waiting_page, why_page, with_against
+from whereof.present.pages.why import Asked, Reasons, waiting_page, why_page
 from whereof.server import limits
 from whereof.server.about import AllRuns
 from whereof.server.dependencies import FoundRun, Jobs, Name, RunId, given_names
-from whereof.server.queue import BackgroundJob, JobQueue
+from whereof.server.queue import BackgroundJob
+from whereof.server.why import FACT_IDS, explain_without, read_fact_ids, ready_method
 
 router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 _QUICK = "rollback"
-_FACT_IDS = r"^([0-9]{1,9}(,[0-9]{1,9})*)?$"
 _Place = Literal["object", "subject"]
 
 
@@ -56,13 +56,15 @@ def ask(
     if object and not subject:
         asks = "subject"
     site, question = _site(runs, run, "ask"), Question(subject, relation, object, asks, top)
-    found: dict[str, Any] = {"two_way": run.dataset.two_way}
+    kind = list if not (subject or object) else ""
+    found: dict[str, Any] = {"two_way": run.dataset.two_way, "rated": run.config.rated}
+    found["kind"] = kind
     try:
         if subject or object:
             names = given_names(run, subject or "_" * (asks == "subject"), relation, object)
             found["answers"] = run.predict(*names, top=top)
-        elif list:
-            found |= {"kind": list, "interesting": run.interesting(list, 10)}
+        elif kind:
+            found["interesting"] = run.interesting(kind, 10)
     except WhereofError as error:
         return HTMLResponse(ask_page(site, question, **found, error=str(error)), 400)
     return HTMLResponse(ask_page(site, question, **found))
@@ -81,30 +83,51 @@ def why(
     top: Annotated[int, Query(ge=1, le=limits.FACTS)] = 10,
     opposing: Literal["both", "true", "false"] = "both",
     of: Literal["", "probability", "score", "loss"] = "",
-    without: Annotated[str, Query(max_length=8000, pattern=_FACT_IDS)] = "",
+    without: Annotated[str, Query(max_length=8000, pattern=FACT_IDS)] = "",
     job: Annotated[str, Query(max_length=100)] = "",
 ) -> Response:
     """The facts that a prediction is made of, and what if some were not there."""
-    left_out = tuple(dict.fromkeys(int(each) for each in without.split(",") if each))
+    left_out = tuple(read_fact_ids(without))
     asked = Asked(subject, relation, object, asks, method, top, opposing, of, left_out)
     site, names = _site(runs, run, "why"), given_names(run, subject, relation, object)
-    task = _view(jobs, jobs.get(job)) if job else None
     options: dict[str, Any] = {"asks": asks, "of": of or None}
+    if method:
+        run.check_method(method)
+    quick = ready_method(run, names, **options)
+    chosen = method or quick
     ready = {name: run.is_ready(*names, method=name, **options) for name in _methods(run)}
-    chosen = method or (run.default_method if ready.get(run.default_method) else _QUICK)
-    done = task.result if task is not None and task.kind == "explain" else None
+    task = jobs.get(job)
+    given = _view(task) if task is not None and task.run == site.run else None
+    done = given if _is_about(run, given, asked) and given and given.kind == "explain" else None
     if run.is_ready(*names, method=chosen, **options):
-        options |= {"method": chosen, "top": top}
         joint = "groups" in get_method(chosen).can
-        more = options | {"graph": joint, "stability": joint, "opposing": opposing == "true"}
-        explanation = run.explain(*names, **more)
-        if opposing == "both":
-            explanation = with_against(explanation, run.explain(*names, **options, opposing=True))
-    elif done is not None and done.method == chosen:
-        explanation = done
+        options |= {"method": chosen, "top": top, "graph": joint, "stability": joint}
+        options["opposing"] = {"true": True, "false": False}.get(opposing, "both")
+        explanation = run.explain(*names, **options)
+    elif done and done.result and done.result.method == chosen and of in ("", done.result.of):
+        explanation = done.result
     else:
-        return HTMLResponse(waiting_page(site, asked, task, chosen))
-    return HTMLResponse(why_page(site, asked, _reasons(run, asked, explanation, task, ready)))
+        is_mine = done and not done.over and done.options.get("method") == chosen
+        return HTMLResponse(waiting_page(site, asked, done if is_mine else None, chosen, quick))
+    mine = given if _is_about(run, given, asked, explanation.prediction) else None
+    return HTMLResponse(why_page(site, asked, _reasons(run, asked, explanation, mine, ready)))
+
+
+def _is_about(run: Run, job: JobView | None, *asked: Any) -> bool:
+    """Whether a job of this run is about one of these predictions, or about none in particular."""
+    if job is None or job.kind == "evaluate":
+        return True
+    found = getattr(job.result, "prediction", None)
+    mine = [job.options, *([] if found is None else [vars(found)])]
+    wanted = [_question(run, vars(each)) for each in asked]
+    return any(_question(run, each) in wanted for each in mine)
+
+
+def _question(run: Run, given: Mapping[str, Any]) -> tuple[str | None, ...]:
+    """What is asked for: names, with None for an open place, and the place."""
+    subject, relation, object_ = (given.get(it) or "" for it in ("subject", "relation", "object"))
+    names = given_names(run, subject, relation, object_)
+    return (*(None if name == "_" else name for name in names), given.get("asks") or "object")
 
 
 def _reasons(
@@ -113,10 +136,14 @@ def _reasons(
     prediction, more = explanation.prediction, dict[str, Any]()
     places = given_names(run, prediction.subject, prediction.relation or "", prediction.object)
     if asked.without:
-        options = {"asks": prediction.asks, "method": explanation.method}
-        with suppress(WhereofError):
-            left = run.explain(*places, **options, without=[*asked.without])
-            more = {"joint": left.without, "left_out": left.facts}
+        options = {"asks": prediction.asks, "method": explanation.method, "of": asked.of or None}
+        try:
+            left = explain_without(run, places, options, [*asked.without])
+            more = {"joint": left.without, "left_out": left.facts, "left_out_by": left.method}
+        except WhereofError as error:
+            more = {"problem": str(error)}
+        except HTTPException as error:
+            more = {"problem": error.detail}
     open_place = list(places)
     open_place[0 if prediction.asks == "subject" else -1] = (
         "_" if prediction.asks == "subject" else None
@@ -142,7 +169,7 @@ def entity(
 @router.get("/jobs")
 def list_jobs(jobs: Jobs) -> Response:
     """All jobs of the server, the latest first."""
-    return HTMLResponse(jobs_page(Site(page="jobs"), [_known(jobs, job) for job in jobs]))
+    return HTMLResponse(jobs_page(Site(page="jobs"), [_view(job) for job in jobs]))
 
 
 def _site(runs: Any, run: Run, page: str) -> Site:
@@ -150,11 +177,7 @@ def _site(runs: Any, run: Run, page: str) -> Site:
     return Site(found, found, page)
 
 
-def _view(jobs: JobQueue, job: BackgroundJob | None) -> JobView | None:
-    return None if job is None else _known(jobs, job)
-
-
-def _known(jobs: JobQueue, job: BackgroundJob) -> JobView:
+def _view(job: BackgroundJob) -> JobView:
     text = job.message or ("" if job.progress is None else job.progress.text)
     share = None if job.progress is None else job.progress.share
     return JobView(

@@ -67,7 +67,7 @@ class ExplainTask(_PredictionTask):
     method: _Word | None = None
     top: Annotated[int, Field(ge=1, le=limits.FACTS)] = 10
     of: Literal["probability", "score", "loss"] | None = None
-    opposing: bool = False
+    opposing: bool | Literal["both"] = False
     graph: bool = False
     budget: _Budget | None = None
     sweep_epochs: Annotated[int, Field(ge=1)] | None = None

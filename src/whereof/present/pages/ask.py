@@ -23,6 +23,8 @@ LISTS = {
     "test": ("Test set", "Facts of the test set. If there is none: of validation, or of training."),
 }
 """Kinds of interesting predictions: their titles, and what they are."""
+_RATED = {"confident-and-wrong": "The predicted rating is far from the true one."}
+"""What some of them are in a run that learned ratings."""
 _KNOWN = {"train": "training", "valid": "validation", "test": "test"}
 
 
@@ -42,14 +44,19 @@ def ask_page(
     question: Question,
     *,
     two_way: bool,
+    rated: bool = False,
     answers: Answers | None = None,
     kind: str = "",
     interesting: Sequence[Any] | None = None,
     error: str = "",
 ) -> str:
-    """The page. kind: of the interesting predictions; without any, a script fetches them."""
+    """The page. kind: of the interesting predictions; without any, a script fetches them.
+
+    error: why there are no answers or, with a kind, why there is no such list.
+    """
     words = Words.of(two_way=two_way)
     shown = kind or next(iter(LISTS))
+    about = {name: text for name, (_, text) in LISTS.items()} | (_RATED if rated else {})
     lists = [
         (title, address(site.run, "ask", list=name), name == shown)
         for name, (title, _) in LISTS.items()
@@ -70,7 +77,8 @@ def ask_page(
         names=api_address(site.run, "names"),
         action=address(site.run, "ask"),
         lists=lists,
-        about=LISTS[shown][1],
+        kind=kind,
+        about=about.get(shown, ""),
         source=address(site.run, "ask", list=shown),
         interesting=None if interesting is None else _listed(site, interesting, words),
         error=error,

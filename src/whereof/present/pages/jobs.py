@@ -62,8 +62,9 @@ class JobView:
         """The address of the page that shows it."""
         if self.kind == "evaluate":
             return address(self.run, "about")
-        places = ("subject", "relation", "object", "method", "asks")
+        places = ("subject", "relation", "object", "method", "asks", "of", "top")
         query = {name: self.options.get(name, "") for name in places}
+        query["opposing"] = str(self.options.get("opposing", "")).lower()
         query["asks"] = "" if query["asks"] == "object" else query["asks"]
         if self.kind == "smallest":
             query["method"] = ""

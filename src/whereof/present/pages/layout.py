@@ -1,6 +1,7 @@
 """Where the explanation graph of a page has its nodes and edges: the same for the same facts.
 
-The prediction's entities are two pillars; every edge has its own lane between them. From the top:
+The prediction's entities are two pillars; every edge has its own lane between them. If they are
+the same entity, it stands on both sides: facts lead from the left to the right. From the top:
 facts between the two, the prediction, facts through third entities, what opposes it, and facts
 between other entities.
 """
@@ -98,16 +99,25 @@ class _Layout:
         key = f"third-{len(self.nodes)}"
         label = self.words.label(name, label_of(fact, place), place)
         lines = wrap(label, _BOX - 12, PLAIN, 2)
-        lanes = max(len(facts) for facts in third.sides.values())
+        lanes = max(len(facts) for facts in self._sides(third).values())
         top, height = self.y, max(_LANE * lanes, 15 * len(lines) + 10)
         self._node(key, 0, top + height / 2, _BOX, height, lines, "third", name, place)
-        for side, facts in third.sides.items():
+        for side, facts in self._sides(third).items():
             self.y = top + (height - _LANE * len(facts)) / 2
             for fact in facts:
                 outwards = self.chosen.end(fact, "subject") is not None
                 self._fact(fact, *((side, key) if outwards else (key, side)), _GAP)
                 self.y += _LANE
         self.y = top + height + _SPACE
+
+    def _sides(self, third: Third) -> dict[str, list[ExplainedFact]]:
+        """The facts of a third entity by pillar; of a loop, those that lead back on the right."""
+        if not self.chosen.is_loop:
+            return dict(third.sides)
+        sides: dict[str, list[ExplainedFact]] = {"subject": [], "object": []}
+        for fact in (fact for side in third.sides.values() for fact in side):
+            sides["subject" if self.chosen.end(fact, "subject") else "object"].append(fact)
+        return sides
 
     def _others(self) -> None:
         """Facts between other entities, below: one in a row."""
@@ -137,7 +147,7 @@ class _Layout:
         height = max(self.y, 70.0)
         self.y = height
         ends = {"subject": _LEFT, "object": _RIGHT}
-        for place in ("subject",) if self.chosen.is_loop else ends:
+        for place in ends:
             name = name_of(prediction, place)
             label = self.words.label(name, label_of(prediction, place), place)
             lines = wrap(label, _PILLAR - 14, PLAIN * 1.06, 6)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whereof.explain.explanation import ExplainedFact, Explanation, Joint, MethodCost
+from whereof.explain.method import able_method
 from whereof.predict.answers import Answers
 from whereof.present import names
 from whereof.present.explanation import groups_text
@@ -20,6 +21,8 @@ _TOO_LONG = 1800
 """Seconds after which a job is stopped: methods that take longer cannot be chosen."""
 _SPLITS = {"train": "training", "valid": "validation", "test": "test"}
 _GROUPS = {"supports": "support it", "opposes": "oppose it"}
+_MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
+"""The job that measures how reliable estimates are in a run."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Reasons:
     """The prediction without the facts that the address leaves out."""
     left_out: Sequence[ExplainedFact] = ()
     """These facts."""
+    left_out_by: str = ""
+    """The method that estimated them."""
+    problem: str = ""
+    """Why there is no estimate without the facts that the address leaves out."""
     job: JobView | None = None
     """A job of this page."""
     ready: Mapping[str, bool] = field(default_factory=dict)
@@ -73,7 +80,7 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
     words = Words.of(two_way=prediction.relation is None, rated=names.has_ratings(explanation))
     here = _named(asked, explanation)
     title = _text(prediction, words)
-    groups = list(_groups(explanation, found.left_out, asked, words))
+    groups = list(_groups(found, asked, words))
     return render(
         "why",
         f"{title} · why",
@@ -94,7 +101,9 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         filters=_filters(groups, words),
         notes=[*found.notes, *explanation.notes, *map(typographic, groups_text(explanation))],
         joint=found.joint,
+        problem=found.problem,
         job=found.job,
+        other_facts=_is_about_others(found.job, asked),
         action=address(site.run, "why"),
         downloads=_downloads(site, here, explanation),
         compare="/compare?a=" + _escaped(site, here),
@@ -102,9 +111,15 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
     )
 
 
-def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str) -> str:
-    """The page while a method is not ready: a script starts the job, and follows it."""
+def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, quick: str) -> str:
+    """The page while a method is not ready: a script starts the job, and follows it.
+
+    quick: a method that is ready.
+    """
     query = asked.query(method=method)
+    signs = {"true": True, "false": False}
+    task = _task(asked, "explain", method)
+    task |= {"top": asked.top, "opposing": signs.get(asked.opposing, "both")}
     return render(
         "waiting",
         f"{method} · why",
@@ -113,17 +128,20 @@ def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str) -> 
         method=method,
         heading=" ".join(filter(None, (asked.subject, asked.relation, asked.object))),
         job=job,
-        quick=address(site.run, "why", **asked.query(method="rollback")),
-        view={"jobs": api_address(site.run, "jobs"), "task": _task(asked, "explain", method)},
+        quick=quick,
+        quick_page=address(site.run, "why", **asked.query(method=quick)),
+        view={
+            "jobs": api_address(site.run, "jobs"),
+            "task": task | ({"of": asked.of} if asked.of else {}),
+        },
         here=address(site.run, "why", **query),
     )
 
 
-def with_against(explanation: Explanation, against: Explanation) -> Explanation:
-    """An explanation with the facts that support the prediction, then those that oppose it."""
-    known = {fact.fact_id for fact in explanation.facts}
-    more = [fact for fact in against.facts if fact.fact_id not in known]
-    return replace(explanation, facts=(*explanation.facts, *more))
+def _is_about_others(job: JobView | None, asked: Asked) -> bool:
+    """Whether retraining left out other facts than the address does."""
+    removed = job.found.removed if job is not None and job.found is not None else ()
+    return bool(removed) and {*removed} != {*asked.without}
 
 
 def _named(asked: Asked, explanation: Explanation) -> Asked:
@@ -231,13 +249,12 @@ def _methods(
         }
 
 
-def _groups(
-    explanation: Explanation, left_out: Sequence[ExplainedFact], asked: Asked, words: Words
-) -> Iterator[dict[str, Any]]:
+def _groups(found: Reasons, asked: Asked, words: Words) -> Iterator[dict[str, Any]]:
     """The facts in groups, each under its own heading."""
+    explanation, by = found.explanation, found.left_out_by
     facts, prediction = explanation.facts, explanation.prediction
     listed = {fact.fact_id for fact in facts}
-    more = [fact for fact in left_out if fact.fact_id not in listed]
+    more = [fact for fact in found.left_out if fact.fact_id not in listed]
     if prediction.relation is None:
         thing = f"{words.fact}s".capitalize()
         own = words.label(prediction.subject, prediction.labels["subject"], "subject")
@@ -259,10 +276,10 @@ def _groups(
         groups["Facts without influence"] = [
             fact for fact in facts if sign_of(fact.influence) is NEITHER
         ]
-    groups["Also removed"] = more
+    groups["Also removed" + f", estimated by {by}" * (by not in ("", explanation.method))] = more
     most = max((abs(fact.influence) for fact in (*facts, *more)), default=0.0)
-    for title, found in groups.items():
-        rows = [_row(explanation, fact, most, asked, words) for fact in found]
+    for title, listed_here in groups.items():
+        rows = [_row(explanation, fact, most, asked, words) for fact in listed_here]
         rows = [row | {"rank": number} for number, row in enumerate(rows, 1)]
         if rows:
             yield {"title": title, "rows": rows}
@@ -344,7 +361,8 @@ def _downloads(site: Site, here: Asked, explanation: Explanation) -> list[tuple[
         **{name: getattr(here, name) for name in ("subject", "relation", "object", "of", "top")},
         "method": explanation.method,
         "asks": here.asks,
-        "opposing": "true" if here.opposing == "true" else "",
+        "opposing": here.opposing,
+        "without": ",".join(map(str, here.without)),
     }
     formats = {"JSON": {}, "CSV": {}, "SVG": {"graph": "true"}, "HTML": {"graph": "true"}}
     return [
@@ -362,8 +380,9 @@ def _escaped(site: Site, here: Asked) -> str:
 def _view(site: Site, here: Asked, found: Reasons, words: Words) -> dict[str, Any]:
     """What the script of the page needs."""
     explanation, prediction = found.explanation, found.explanation.prediction
-    task = _task(here, "verify", explanation.method)
-    about = {name: value for name, value in task.items() if name != "kind"}
+    remover = able_method("groups", explanation.method).name
+    check, smallest = _task(here, "verify", remover), _task(here, "smallest", "")
+    about = {name: value for name, value in check.items() if name != "kind"}
     return {
         "estimate": api_address(site.run, "estimate"),
         "jobs": api_address(site.run, "jobs"),
@@ -373,10 +392,12 @@ def _view(site: Site, here: Asked, found: Reasons, words: Words) -> dict[str, An
         "rated": names.is_rated(prediction),
         "noun": names.output_noun(prediction),
         "fact": words.fact,
-        "smallest": {"role": "subject"} if prediction.relation is None else {},
+        "check": check,
+        "smallest": smallest | ({"role": "subject"} if prediction.relation is None else {}),
+        "measure": _MEASURE,
         "before": prediction.value,
         "top": words.label(prediction.top_answer, prediction.top_label, prediction.asks),
         "top_name": prediction.top_answer,
-        "names_tops": explanation.names_new_tops,
+        "names_tops": names.names_joint_tops(explanation),
         "graph": graph_layout(explanation, words),
     }

@@ -1,7 +1,7 @@
 // Ask: completion, the direction of the question, and the lists of predictions.
 
 import { complete } from "./complete.js";
-import { part } from "./dom.js";
+import { make, part } from "./dom.js";
 
 for (const input of document.querySelectorAll("[data-complete]")) complete(input);
 
@@ -25,19 +25,22 @@ form.addEventListener("chosen", (event) => {
   else if (event.target === inputs.at(-1)) form.requestSubmit();
 });
 
+const list = document.getElementById("list");
+let loading = null;
 async function load(address) {
-  const list = document.getElementById("list");
+  loading?.abort();
+  const mine = loading = new AbortController();
   list.setAttribute("aria-busy", "true");
   try {
-    const found = await part(address, "#list");
+    const found = await part(address, "#list", { signal: mine.signal });
     list.replaceChildren(...found.childNodes);
-  } catch {
-    list.replaceChildren("The server does not answer; try again.");
+  } catch (error) {
+    if (loading !== mine) return; // another list was chosen
+    list.replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
   }
   list.removeAttribute("aria-busy");
 }
 
-const list = document.getElementById("list");
 if (list.dataset.source) load(list.dataset.source);
 for (const link of document.querySelectorAll(".tabs a")) {
   link.addEventListener("click", (event) => {

@@ -75,8 +75,8 @@ export function complete(input) {
     try {
       const found = await ask(`${input.dataset.complete}?${query}`, { signal: asked.signal });
       if (document.activeElement === input) show(found.names ?? found);
-    } catch {
-      close(); // typing goes on, or the form says what is wrong
+    } catch (error) {
+      if (error.name !== "AbortError") close(); // the form says what is wrong
     }
   };
   input.addEventListener("input", later(search, 15));

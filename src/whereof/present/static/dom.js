@@ -9,10 +9,20 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
+const SILENT = "The server does not answer; try again.";
+
+async function get(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Error(SILENT);
+  }
+}
+
 export async function ask(address, options = {}) {
-  const response = await fetch(address, options);
+  const response = await get(address, options);
   const found = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(found.message || "the server does not answer; try again");
+  if (!response.ok) throw new Error(found.message || SILENT);
   return found;
 }
 
@@ -23,9 +33,12 @@ export function send(address, body, options = {}) {
 
 // A part of a page of the server, as an element of this document.
 export async function part(address, selector, options = {}) {
-  const response = await fetch(address, { headers: { accept: "text/html" }, ...options });
+  const response = await get(address, { headers: { accept: "text/html" }, ...options });
   const found = new DOMParser().parseFromString(await response.text(), "text/html");
-  const element = found.querySelector(selector) ?? found.querySelector("main");
+  const element = found.querySelector(selector);
+  if (!response.ok || !element) {
+    throw new Error(found.querySelector(".error:not([hidden])")?.textContent || SILENT);
+  }
   return document.adoptNode(element);
 }
 

@@ -59,8 +59,7 @@ export function draw(container, layout, { onFact, onEntity }) {
     layout: { name: "preset" },
     elements: {
       nodes: layout.nodes.map((data) => ({ data: { shift: 0, ...data }, position: { x: data.x, y: data.y } })),
-      edges: layout.edges.filter((edge) => nodes.has(edge.target))
-        .map((edge) => ({ data: { listed: true, ...ends(edge, nodes) } })),
+      edges: layout.edges.map((edge) => ({ data: { listed: true, ...ends(edge, nodes) } })),
     },
     autoungrabify: true, autounselectify: true, boxSelectionEnabled: false,
     userZoomingEnabled: false, userPanningEnabled: false,

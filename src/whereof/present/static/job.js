@@ -16,10 +16,15 @@ const addressOf = (id) => `/api/jobs/${encodeURIComponent(id)}`;
 export function attach(element, id) {
   const text = element.querySelector(".text"), bar = element.querySelector("progress");
   const button = element.querySelector(".cancel");
+  const refused = make("span", { class: "quiet", role: "alert" });
+  button.after(" ", refused);
   button.addEventListener("click", () => {
     button.disabled = true;
     text.textContent = "cancelling";
-    ask(addressOf(id), { method: "DELETE" }).catch((error) => button.replaceWith(error.message));
+    ask(addressOf(id), { method: "DELETE" }).catch((error) => {
+      refused.textContent = error.message;
+      button.disabled = false;
+    });
   });
   return (job) => {
     const waits = job.position ? `waiting, number ${job.position} in the queue` : job.state;

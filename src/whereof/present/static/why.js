@@ -1,6 +1,6 @@
 // Why: filters, sorting, what if, check, smallest set, cards, and the graph.
 
-import { keep, later, make, part, send } from "./dom.js";
+import { ask, keep, later, make, part, send } from "./dom.js";
 import { follow, panel } from "./job.js";
 import { makeSortable, sortBy } from "./table.js";
 
@@ -45,6 +45,7 @@ if (table) {
 }
 
 // What if.
+const result = document.getElementById("result");
 const bar = document.getElementById("whatif");
 const says = bar.querySelector(".says");
 const box = (row) => row.querySelector("input[type=checkbox]");
@@ -67,7 +68,19 @@ function showRemoved() {
   graph?.remove(facts);
   bar.hidden = facts.length === 0;
   keep({ without: facts.join(",") });
-  return facts;
+  for (const link of document.querySelectorAll(".downloads a[download]")) {
+    const address = new URL(link.href);
+    address.searchParams.set("without", facts.join(","));
+    link.href = address;
+  }
+}
+
+// The result of an earlier check is for other facts.
+function change() {
+  showRemoved();
+  if (result.querySelector(".job")) return; // under way: its result says what it is for
+  result.replaceChildren();
+  keep({ job: "" });
 }
 
 async function estimate() {
@@ -98,11 +111,11 @@ const estimateSoon = later(estimate, 50);
 
 for (const row of rows) {
   box(row).disabled = false;
-  box(row).addEventListener("change", () => { showRemoved(); estimateSoon(); });
+  box(row).addEventListener("change", () => { change(); estimateSoon(); });
 }
 bar.querySelector("[data-restore]").addEventListener("click", () => {
   for (const row of rows) box(row).checked = true;
-  showRemoved();
+  change();
   document.getElementById("facts").scrollIntoView({ block: "nearest" });
   if (rows.length) box(rows[0]).focus();
 });
@@ -110,7 +123,6 @@ const hint = document.querySelector(".whatif-hint");
 hint.hidden = rows.length === 0;
 
 // Jobs: check and smallest set.
-const result = document.getElementById("result");
 const buttons = document.querySelectorAll("[data-check], [data-smallest], [data-measure]");
 
 async function start(title, task) {
@@ -134,7 +146,7 @@ async function finish(element, id) {
   const job = await follow(element, id);
   if (job.kind === "evaluate" && job.state === "done") return location.reload();
   if (job.kind === "smallest" && job.state === "done") {
-    const { result: found } = await (await fetch(`/api/jobs/${encodeURIComponent(id)}`)).json();
+    const { result: found } = await ask(`/api/jobs/${encodeURIComponent(id)}`);
     keep({ without: found.removed.join(","), job: id });
     location.reload(); // the facts of the set are in the table then
     return;
@@ -147,17 +159,16 @@ async function finish(element, id) {
 }
 
 document.querySelector("[data-check]").addEventListener("click", () => {
-  start("Check by retraining", { ...view.about, of: undefined, kind: "verify", facts: removed() });
+  start("Check by retraining", { ...view.check, facts: removed() });
 });
 document.querySelector("[data-smallest]").addEventListener("click", () => {
-  const { method, of, ...about } = view.about;
-  start("Smallest set", { ...about, ...view.smallest, kind: "smallest" });
+  start("Smallest set", view.smallest);
 });
 const measure = document.querySelector("[data-measure]");
 if (measure) {
   measure.hidden = false;
   measure.addEventListener("click", () => {
-    start("Reliability", { kind: "evaluate", protocols: ["steadiness"], limit: 20 });
+    start("Reliability", view.measure);
   });
 }
 const running = result.querySelector("[data-job]");
@@ -171,8 +182,8 @@ async function openCard(address) {
   card.showModal();
   try {
     content.replaceChildren(await part(address, "article"));
-  } catch {
-    content.replaceChildren("The server does not answer; try again.");
+  } catch (error) {
+    content.replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
   }
 }
 document.addEventListener("click", (event) => {
@@ -192,8 +203,9 @@ for (const row of rows) {
   for (const kind of ["pointerleave", "focusout"]) row.addEventListener(kind, () => graph?.light(null));
 }
 if (removed().length) { showRemoved(); estimate(); }
+const drawing = document.getElementById("graph");
 import("./graph.js").then(({ draw }) => {
-  graph = draw(document.getElementById("graph"), view.graph, {
+  graph = draw(drawing, view.graph, {
     onFact: light,
     onEntity: (name, place) => openCard(`${view.entity}?${new URLSearchParams({ name, place })}`),
   });
@@ -204,4 +216,8 @@ import("./graph.js").then(({ draw }) => {
     const link = make("a", { href: graph.png(), download: "explanation.png" });
     link.click();
   });
+}).catch(() => {
+  drawing.replaceChildren("The graph cannot be drawn here. The table lists the same facts.");
+  drawing.removeAttribute("role");
+  drawing.removeAttribute("aria-label");
 });
