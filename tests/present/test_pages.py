@@ -2,19 +2,23 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from present.documents import HOSTILE, explanation, fact, made
 from present.pages import read_page
+from present.test_verdict import stand, verdict
 from whereof.explain.explanation import Explanation
 from whereof.predict.answers import Answer, Answers
 from whereof.present.html import Site
 from whereof.present.pages.ask import LISTS, Question, ask_page
+from whereof.present.pages.jobs import JobView
 from whereof.present.pages.layout import graph_layout
 from whereof.present.pages.runs import runs_page
-from whereof.present.pages.why import Asked, Reasons, why_page, with_against
+from whereof.present.pages.why import Asked, Reasons, why_page
 from whereof.present.pages.words import Words, short_relation
 
 SITE = Site("toy", "toy", "why")
@@ -147,10 +151,95 @@ def test_the_graph_is_the_same_for_the_same_facts_and_sets_them_apart() -> None:
     assert len({*heights}) == len(heights)
 
 
-def test_both_signs_are_listed_once() -> None:
-    whole = reasons()
-    both = with_against(whole, whole)
-    assert [each.fact_id for each in both.facts] == [3, 4, 5]
+@pytest.mark.parametrize(
+    ("names", "facts"),
+    [
+        (
+            ("ann", "in", "ann"),  # a loop
+            [
+                fact(3, ("ann", "in", "rome"), 0.25, ("subject", "relation", "object")),
+                fact(4, ("rome", "in", "ann"), 0.2, ("subject", "relation", "object")),
+                fact(5, ("ann", "knows", "ann"), -0.1, ("subject", "object")),
+                fact(6, ("bob", "in", "rome"), 0.1, ("relation",)),
+            ],
+        ),
+        (
+            ("ann", "in", "paris"),  # facts that are loops
+            [
+                fact(3, ("ann", "knows", "ann"), 0.25, ("subject",)),
+                fact(4, ("paris", "in", "paris"), -0.2, ("relation", "object")),
+                fact(5, ("paris", "in", "ann"), 0.1, ("subject", "relation", "object")),
+            ],
+        ),
+        (
+            ("7", None, "7"),  # a user and an item of the same name
+            [
+                fact(3, ("7", None, "9"), 0.25, ("subject",), rating=5.0),
+                fact(4, ("8", None, "7"), -0.2, ("object",), rating=4.0),
+                fact(5, ("8", None, "9"), 0.1, (), rating=4.0),
+            ],
+        ),
+    ],
+)
+def test_every_edge_of_the_graph_has_two_ends(
+    names: tuple[str, str | None, str], facts: list[Any]
+) -> None:
+    found = graph_layout(made(explanation(names, facts)), Words.of(two_way=names[1] is None))
+    nodes = {node["id"]: node for node in found["nodes"]}
+    assert len(nodes) == len(found["nodes"])
+    assert {edge["id"] for edge in found["edges"]} == {
+        "prediction",
+        *(f"fact-{each['fact_id']}" for each in facts),
+    }
+    for edge in found["edges"]:
+        source, target = nodes[edge["source"]], nodes[edge["target"]]
+        assert source["x"] != target["x"]
+        for node in (source, target):
+            assert abs(edge["y"] - node["y"]) <= node["height"] / 2
+
+
+def test_what_if_is_asked_of_a_method_that_removes_several_facts() -> None:
+    retrained = replace(reasons(), method="verified", estimate=False, reliability=None)
+    view = view_of(why_page(SITE, Asked("ann", "in", "paris"), Reasons(retrained, answers("rome"))))
+    assert view["about"]["method"] == view["check"]["method"] == "rollback"
+    assert view["smallest"].get("method") is None
+    assert view["names_tops"] is False  # nobody knows if top answers that rollback names come true
+
+
+def test_a_result_for_other_facts_says_so() -> None:
+    done = verdict(stand(0.5, "a"), stand(0.4, "a"), stand(0.41, "a"))
+    job = JobView("x", "toy", "verify", "done", {}, result=done)
+    for without, is_marked in (((2, 1), False), ((1,), True), ((), True)):
+        asked = Asked("ann", "in", "paris", without=without)
+        page = why_page(SITE, asked, Reasons(reasons(), answers("paris"), job=job))
+        assert ("This result is for other facts" in page) == is_marked
+        assert "Confirmed" in page
+
+
+def test_downloads_carry_what_the_page_shows() -> None:
+    asked = Asked("ann", "in", "paris", top=5, without=(3, 5))
+    found = read_page(why_page(SITE, asked, Reasons(reasons(), answers("paris"))))
+    links = {link for link in found.links if "/explanation?" in link}
+    assert len(links) == 4
+    for link in links:
+        query = parse_qs(urlsplit(link).query)
+        assert (query["opposing"], query["without"], query["top"]) == (["both"], ["3,5"], ["5"])
+
+
+def test_a_list_that_fails_says_so_in_its_place() -> None:
+    page = ask_page(SITE, Question(), two_way=False, kind="unstable", error="needs a trace")
+    before, inside = page.split('<div id="list"')
+    assert "needs a trace" not in before
+    assert "needs a trace" in inside
+    assert LISTS["unstable"][1] in inside
+    assert LISTS["confident-and-wrong"][1] not in inside
+    assert "data-source" not in inside
+
+
+def test_confident_and_wrong_ratings_are_far_from_the_true_ones() -> None:
+    page = ask_page(SITE, Question(), two_way=True, rated=True)
+    assert "The predicted rating is far from the true one." in page
+    assert "The top new answer is not the true one." not in page
 
 
 def test_long_relations_are_short_in_lists() -> None:

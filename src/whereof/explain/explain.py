@@ -299,10 +299,13 @@ class Explainer:
         """
         options, top = self.options, self.context.top
         enough = isinstance(top, int) and top >= max(_STEPS)
-        if options.without is not None or options.opposing or not enough:
+        if options.without is not None or options.opposing is True or not enough:
             ranked, n_history = self._rank_history_first(
                 self._filtered(), top=max(_STEPS), opposing=False
             )
+        support = np.flatnonzero(ranked.influences > 0)
+        n_history = None if n_history is None else int((support < n_history).sum())
+        ranked = ranked.take(support)
         best = ranked.chosen[: n_history or max(_STEPS)]
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 

@@ -13,7 +13,7 @@ from whereof.units import show
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The top new answer is not the true one. In runs with ratings: the largest errors.",
+        "The top new answer is not the true one.",
     ),
     "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
     "top-new": (
