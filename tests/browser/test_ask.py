@@ -25,7 +25,7 @@ def test_a_question_by_keyboard_alone(page: Page) -> None:
         page.keyboard.press("ArrowDown")
         expect(page.locator(f"#{field}-names [aria-selected=true] span")).to_have_text(name)
         page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="india students ?")).to_be_visible()
+    expect(page.get_by_role("heading", name="india students which object?")).to_be_visible()
     tab_to(page, "table.answers a")
     answer = page.locator("table.answers a").first.inner_text()
     page.keyboard.press("Enter")

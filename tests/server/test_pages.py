@@ -1,5 +1,6 @@
 """Pages answer every address without a server error, and with nothing from elsewhere."""
 
+import html
 import re
 from typing import Any
 
@@ -8,11 +9,14 @@ from httpx import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import whereof
+from whereof.server import limits
+
 KNOWN = ["", "_", "india", "usa", "students", "u1", "m1", "rollback", "nations", "true", "0", "3"]
 PAGES = {
     "/": [],
     "/runs/{run}": [],
-    "/runs/{run}/ask": ["subject", "relation", "object", "asks", "top", "list"],
+    "/runs/{run}/ask": ["subject", "relation", "object", "asks", "top", "known", "list"],
     "/runs/{run}/why": [
         *("subject", "relation", "object", "asks", "method", "top", "opposing", "of", "without"),
         "job",
@@ -86,3 +90,33 @@ def test_a_reader_gets_a_cookie_once(address: str) -> None:
         first = client.get("/jobs", headers=headers).headers["set-cookie"]
         assert re.match(r"whereof-client=[\w-]{16}; Path=/; HttpOnly; SameSite=Lax", first)
         assert "set-cookie" not in client.get("/jobs", headers=headers).headers
+
+
+def test_recommendations_are_new_items_unless_the_known_ones_are_asked_for(
+    client: Client, ratings: whereof.Run
+) -> None:
+    page = client.get("/runs/ratings/ask", params={"subject": "u1"}).text
+    found = ratings.predict("u1", top=10, new=True).answers
+    assert re.findall(r'<td class="number">(\d+)</td>', page) == [str(each.rank) for each in found]
+    assert [each.rank for each in found] == [*range(1, len(found) + 1)]
+    assert 'class="tag">training' not in page
+    (switch,) = re.findall(r'<a href="([^"]+)">Also those already rated</a>', page)
+    both = client.get(html.unescape(switch)).text
+    assert 'class="tag">training' in both
+    assert ">Only new items</a>" in both
+
+
+def test_more_answers_stop_at_the_limit(client: Client) -> None:
+    query = {"subject": "india", "relation": "students"}
+    page = client.get("/runs/nations/ask", params=query).text
+    assert "top=50" in page
+    page = client.get("/runs/nations/ask", params=query | {"top": limits.ANSWERS}).text
+    assert "Show more answers" not in page
+
+
+def test_an_error_page_has_the_menu_of_its_run(client: Client) -> None:
+    headers = {"Accept": "text/html"}
+    page = client.get("/runs/nations/ask?top=x", headers=headers)
+    assert page.status_code == 422
+    assert 'href="/runs/nations/about"' in page.text
+    assert "/runs/none/" not in client.get("/runs/none/ask", headers=headers).text

@@ -49,20 +49,22 @@ def ask(
     object: Name = "",
     asks: _Place = "object",
     top: Annotated[int, Query(ge=1, le=limits.ANSWERS)] = 10,
+    known: bool = False,
     list: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
     """A question, its answers, and predictions that are worth a look."""
     subject, object = ("" if name == "_" else name for name in (subject, object))
     if object and not subject:
         asks = "subject"
-    site, question = _site(runs, run, "ask"), Question(subject, relation, object, asks, top)
+    question = Question(subject, relation, object, asks, top, known)
+    site, two_way = _site(runs, run, "ask"), run.dataset.two_way
     kind = list if not (subject or object) else ""
-    found: dict[str, Any] = {"two_way": run.dataset.two_way, "rated": run.config.rated}
-    found["kind"] = kind
+    found: dict[str, Any] = {"two_way": two_way, "rated": run.config.rated, "kind": kind}
     try:
         if subject or object:
             names = given_names(run, subject or "_" * (asks == "subject"), relation, object)
-            found["answers"] = run.predict(*names, top=top)
+            new = two_way and not known and not (subject and object)
+            found |= {"answers": run.predict(*names, top=top, new=new), "most": limits.ANSWERS}
         elif kind:
             found["interesting"] = run.interesting(kind, 10)
     except WhereofError as error:

@@ -52,12 +52,12 @@ def download(content: str, name: str, media_type: str) -> Response:
     return Response(content, media_type=media_type, headers=headers)
 
 
-def error(path: str, accept: str, status: int, message: str) -> Response:
-    """An error as a page for readers, and as JSON for programs."""
+def error(path: str, accept: str, status: int, message: str, run: str = "") -> Response:
+    """An error as a page for readers, and as JSON for programs. run: whose menu the page has."""
     if path.startswith("/api/") or "text/html" not in accept:
         return document({"message": message}, status)
     parts = [("paragraphs", [message], "error")]
-    found = page(parts, title="Whereof", heading="This does not work", site=Site())
+    found = page(parts, title="Whereof", heading="This does not work", site=Site(run, run))
     return HTMLResponse(found, status)
 
 
@@ -65,7 +65,10 @@ def handle_errors(app: FastAPI) -> None:
     """Answer errors with one line. `Security` answers those that nobody expects."""
 
     def answer(request: Request, status: int, message: str) -> Response:
-        return error(request.url.path, request.headers.get("accept", ""), status, message)
+        run = request.path_params.get("run", "")
+        accept = request.headers.get("accept", "")
+        known = run if run in request.app.state.runs else ""
+        return error(request.url.path, accept, status, message, known)
 
     @app.exception_handler(WhereofError)
     async def bad_input(request: Request, problem: WhereofError) -> Response:

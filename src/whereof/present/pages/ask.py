@@ -13,7 +13,7 @@ from whereof.units import show
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The top new answer is not the true one.",
+        "The top new answer is probable, but the test set has another. Both can be true.",
     ),
     "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
     "top-new": (
@@ -23,7 +23,7 @@ LISTS = {
     "test": ("Test set", "Facts of the test set. If there is none: of validation, or of training."),
 }
 """Kinds of interesting predictions: their titles, and what they are."""
-_RATED = {"confident-and-wrong": "The predicted rating is far from the true one."}
+_RATED = {"confident-and-wrong": "The predicted ratings that differ most from the true ones."}
 """What some of them are in a run that learned ratings."""
 _KNOWN = {"train": "training", "valid": "validation", "test": "test"}
 
@@ -37,6 +37,8 @@ class Question:
     object: str = ""
     asks: str = "object"
     top: int = 10
+    known: bool = False
+    """Whether recommendations include items that the user already has."""
 
 
 def ask_page(
@@ -46,15 +48,18 @@ def ask_page(
     two_way: bool,
     rated: bool = False,
     answers: Answers | None = None,
+    most: int | None = None,
     kind: str = "",
     interesting: Sequence[Any] | None = None,
     error: str = "",
 ) -> str:
-    """The page. kind: of the interesting predictions; without any, a script fetches them.
+    """The page.
 
-    error: why there are no answers or, with a kind, why there is no such list.
+    most: the largest number of answers that may be asked for. kind: of the interesting predictions;
+    without any, a script fetches them. error: why there are no answers or, with a kind, why there
+    is no such list.
     """
-    words = Words.of(two_way=two_way)
+    words = Words.of(two_way=two_way, rated=rated)
     shown = kind or next(iter(LISTS))
     about = {name: text for name, (_, text) in LISTS.items()} | (_RATED if rated else {})
     lists = [
@@ -72,7 +77,9 @@ def ask_page(
         asked=_asked(answers, words) if answers else "",
         answers=[] if answers is None else _answers(site, answers, words),
         noun=_noun(answers),
-        more=_more(site, question, answers),
+        more=_more(site, question, answers, most),
+        known=_known_text(question, answers, words),
+        switch=_switch(site, question, answers, words) if two_way else None,
         labels=_labels(question, answers),
         names=api_address(site.run, "names"),
         action=address(site.run, "ask"),
@@ -86,12 +93,12 @@ def ask_page(
 
 
 def _asked(answers: Answers, words: Words) -> list[tuple[str, str]]:
-    """The parts of the question: kind and text; the open place is a question mark."""
+    """The parts of the question: kind and text."""
     parts = []
     for place in ("subject", "relation", "object"):
         name = answers.query[place]
         if place == answers.asks:
-            parts.append(("open", "?"))
+            parts.append(("open", f"which {words.place(place)}?"))
         elif name is not None:
             label = answers.labels[place]
             text = label or name if place == "relation" else words.label(name, label, place)
@@ -143,11 +150,39 @@ def largest(answers: Answers) -> float:
     return max((abs(value) for value in values), default=0.0) or 1.0
 
 
-def _more(site: Site, question: Question, answers: Answers | None) -> str:
+def _more(site: Site, question: Question, answers: Answers | None, most: int | None) -> str:
     """The address of the same question with more answers; empty if there are none."""
-    if answers is None or len(answers.answers) < question.top:
+    top = 5 * question.top if most is None else min(5 * question.top, most)
+    if answers is None or len(answers.answers) < question.top or top == question.top:
         return ""
-    return address(site.run, "ask", **vars(question) | {"top": 5 * question.top})
+    return _again(site, question, top=top)
+
+
+def _known_text(question: Question, answers: Answers | None, words: Words) -> str:
+    """Why some rows have no rank, or are left out."""
+    found = () if answers is None else answers.answers
+    if any(each.known in ("train", "valid") for each in found):
+        return "Answers that are known from training or validation have no rank."
+    if words.two_way and answers is not None and not question.known:
+        return f"Only new {words.place(answers.asks)}s."
+    return ""
+
+
+def _switch(
+    site: Site, question: Question, answers: Answers | None, words: Words
+) -> tuple[str, str] | None:
+    """Text and address of the same question with, or without, what is known already."""
+    if answers is None or (question.subject and question.object):
+        return None
+    text = "Also those already rated" if words.fact == "rating" else "Also those already known"
+    if question.known:
+        text = f"Only new {words.place(answers.asks)}s"
+    return text, _again(site, question, known=not question.known)
+
+
+def _again(site: Site, question: Question, **changed: Any) -> str:
+    values = vars(question) | changed
+    return address(site.run, "ask", **values | {"known": "true" if values["known"] else ""})
 
 
 def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, Any]]:
@@ -188,7 +223,7 @@ def _about(each: Any) -> str:
     true = each.labels.get("true_answer") or each.true_answer
     own = getattr(each, each.asks)
     return (
-        f"the true answer has rank {each.true_rank:,}"
+        f"the known answer has rank {each.true_rank:,}"
         if own == each.true_answer
-        else (f"true answer: {true}, rank {each.true_rank:,}")
+        else f"known answer: {true}, rank {each.true_rank:,}"
     )

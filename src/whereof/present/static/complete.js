@@ -2,6 +2,8 @@
 
 import { ask, later, make } from "./dom.js";
 
+const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
 export function complete(input) {
   const id = `${input.id}-names`;
   const list = make("ul", { id, role: "listbox", class: "names", hidden: "" });
@@ -53,7 +55,7 @@ export function complete(input) {
         option.dataset.label = each.label;
         option.append(make("span", {}, each.label));
         const about = each.label === each.name ? [] : [each.name];
-        if (each.n_facts !== undefined) about.push(each.n_facts.toLocaleString("en"));
+        if (each.n_facts !== undefined) about.push(counted(each.n_facts, input.dataset.fact));
         option.append(make("small", {}, about.join(" · ")));
         option.addEventListener("pointerdown", (event) => {
           event.preventDefault();
