@@ -1,6 +1,8 @@
 """Jobs: to their end, cancelled, shared, in turns, followed by server-sent events."""
 
 import json
+import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 from httpx import Client
+from pydantic import TypeAdapter
 
 import whereof
 from server.conftest import serving
@@ -15,6 +18,7 @@ from whereof import events
 from whereof.errors import Interrupted, WhereofError
 from whereof.server import limits
 from whereof.server.queue import BackgroundJob, JobEvents, JobQueue, TooManyJobs
+from whereof.server.tasks import Task
 
 ASKED = {"subject": "india", "relation": "students", "object": "usa"}
 VERIFY = {"kind": "verify", **ASKED, "facts": [3, 5]}
@@ -89,6 +93,60 @@ def test_what_a_job_has_prepared_is_then_there_at_once(client: Client) -> None:
     job = ended(client, start(client, kind="explain", **query)["id"])
     answer = client.get("/api/runs/nations/explanation", params=query).json()
     assert answer["facts"] == job["result"]["facts"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"kind": "verify", **ASKED, "top": 20, "each": True, "method": "rollback"},
+        {"kind": "explain", "subject": "uk", "relation": "embassy", "method": "retrain"},
+        {"kind": "evaluate", "limit": 3, "k": [1, 2], "methods": ["random"]},
+    ],
+    ids=lambda asked: asked["kind"],
+)
+def test_a_job_that_would_retrain_too_often_is_refused(
+    client: Client, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(limits, "RETRAININGS", 5)
+    seen = follow(client, start(client, **asked)["id"])
+    assert seen[-1][0] == "failed"
+    wanted = r"this takes up to \d+ retrainings, and this server retrains at most 5 times"
+    assert re.match(wanted, seen[-1][1]["message"])
+    few = {"kind": "verify", **ASKED, "facts": [7, 8], "each": True}
+    assert follow(client, start(client, **few)["id"])[-1][0] == "done"
+
+
+def test_a_budget_in_time_has_no_limit_of_retrainings(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RETRAININGS", 2)
+    asked = {"kind": "smallest", "subject": "uk", "relation": "embassy", "budget": "2s"}
+    assert follow(client, start(client, **asked)["id"])[-1][0] == "done"
+
+
+@pytest.mark.parametrize(
+    ("asked", "long"),
+    [
+        ({"kind": "explain", "method": "retrain"}, True),
+        ({"kind": "explain", "method": "unrolled"}, False),
+        ({"kind": "explain", "method": "verified", "budget": 10}, False),
+        ({"kind": "explain", "method": "verified", "budget": 900}, True),
+        ({"kind": "explain", "method": "verified", "budget": "2m"}, True),
+        ({"kind": "explain", "method": "verified", "budget": "50s"}, False),
+        ({"kind": "verify", "facts": [3]}, False),
+        ({"kind": "verify", "facts": [*range(900)], "each": True}, True),
+        ({"kind": "verify", "method": "retrain"}, True),
+        ({"kind": "smallest", "budget": 10}, False),
+        ({"kind": "smallest", "budget": 900}, True),
+        ({"kind": "evaluate", "limit": 1}, True),
+    ],
+)
+def test_a_job_is_long_by_its_cost(
+    nations: whereof.Run, asked: dict[str, Any], long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whereof.Run, "retraining_seconds", 0.2 * (os.cpu_count() or 1))
+    task = TypeAdapter[Any](Task).validate_python(asked)
+    assert task.is_long(nations) == long
 
 
 def test_a_job_that_fails_says_why(client: Client) -> None:

@@ -174,6 +174,7 @@ def test_a_run_is_found_by_id_only(client: Client, run: str) -> None:
         {"kind": "verify", "engine": "ray", "ray_address": "evil.example:1"},
         {"kind": "evaluate", "predictions": "/etc/passwd"},
         {"kind": "explain", "budget": 10_000},
+        {"kind": "explain", "budget": limits.RETRAININGS + 1},
         {"kind": "smallest", "budget": "3h"},
         {"kind": "smallest", "budget": "-1"},
         {"kind": "verify", "seeds": 1000},

@@ -72,9 +72,9 @@ def describe(job: BackgroundJob, positions: Mapping[str, int]) -> dict[str, Any]
 def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client) -> Response:
     """Start a job. If the same job is already waiting or running, return that one."""
     asked = task.model_dump(exclude_unset=True, exclude_none=True, exclude={"kind"})
-    job = BackgroundJob(name, task.kind, asked, long=task.kind == "evaluate")
+    job = BackgroundJob(name, task.kind, asked, long=task.is_long(run))
     try:
-        job = jobs.add(job, client, partial(task.work, run))
+        job = jobs.add(job, client, partial(task.start, run))
     except TooManyJobs as error:
         raise HTTPException(429, str(error)) from None
     found = document(describe(job, jobs.positions()), 202)

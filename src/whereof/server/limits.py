@@ -11,8 +11,9 @@ FACTS = 1000
 NAMES = 50
 """Names that complete a text, and predictions that are worth a look."""
 
-RETRAININGS = 500
-"""Retrainings of one job. With default training on Nations, this takes some minutes."""
+RETRAININGS = 1000
+"""Retrainings of one job: enough for the exact influences of all adjacent facts in Nations, which
+takes some minutes."""
 BUDGET_SECONDS = 600
 """Longest budget of one job, if the budget is a time."""
 SEEDS = 5
@@ -25,6 +26,8 @@ JOB_SECONDS = 1800
 JOBS_AT_ONCE = 2
 """Jobs that run at the same time. Each uses all cores. With two, a short check does not wait for
 a long evaluation."""
+LONG_SECONDS = 60
+"""A job that may take longer is a long one. Only one long job runs at a time."""
 JOBS_OF_A_CLIENT = 5
 """Jobs of one client that wait or run."""
 JOBS_WAITING = 50

@@ -3,14 +3,17 @@
 Only these options exist here: none of them names a file or another machine.
 """
 
+import os
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from whereof.api.run import Run
 from whereof.errors import WhereofError
-from whereof.events import Events
+from whereof.events import Event, Events, Foreseen, Planned, Without
+from whereof.explain.method import get_method
 from whereof.explain.options import RetrainingBudget
+from whereof.retrain.options import SmallestOptions, VerifyOptions
 from whereof.server import limits
 from whereof.server.dependencies import given_names
 
@@ -22,7 +25,7 @@ def _check_budget(budget: int | str) -> int | str:
     except WhereofError as error:
         raise ValueError(str(error)) from None
     if (asked.n_retrainings or 0) > limits.RETRAININGS:
-        raise ValueError(f"this server retrains at most {limits.RETRAININGS} times for one job")
+        raise ValueError(f"this server retrains at most {limits.RETRAININGS:,} times for one job")
     if (asked.seconds or 0) > limits.BUDGET_SECONDS:
         raise ValueError(f"this server retrains at most {limits.BUDGET_SECONDS} s for one job")
     return budget
@@ -39,8 +42,52 @@ _FactId = Annotated[int, Field(ge=0)]
 _FactIds = Annotated[list[_FactId], Field(min_length=1, max_length=limits.FACTS)]
 
 
+class LimitedRetraining(Without):
+    """Refuses work that announces more retrainings than this server does for one job."""
+
+    def __init__(self, events: Events) -> None:
+        super().__init__(events)
+        self._n_planned = 0
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Planned):
+            self._n_planned += event.n_retrainings
+        foreseen = event.n_retrainings if isinstance(event, Foreseen) else 0
+        n_wanted = max(self._n_planned, foreseen)
+        if n_wanted > limits.RETRAININGS:
+            raise WhereofError(
+                f"this takes up to {n_wanted:,} retrainings, and this server retrains at most "
+                f"{limits.RETRAININGS:,} times for one job; ask for less, or use the command line"
+            )
+        super().emit(event)
+
+
 class _Task(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @property
+    def max_seconds(self) -> float | None:
+        """The budget, if it is a time."""
+        budget = getattr(self, "budget", None)
+        return None if budget is None else RetrainingBudget.of(budget).seconds
+
+    def is_long(self, run: Run) -> bool:
+        """Whether it may take long on this machine, as far as that is known beforehand."""
+        each = (run.retraining_seconds or 0.0) / (os.cpu_count() or 1)
+        return (self.max_seconds or self.trainings(run) * each) > limits.LONG_SECONDS
+
+    def trainings(self, run: Run) -> float:
+        """Its cost, in trainings on one core; at most, if its budget is no time."""
+        raise NotImplementedError
+
+    def start(self, run: Run, events: Events) -> Any:
+        """Do the work, within the limits of this server."""
+        timed = self.max_seconds is not None
+        return self.work(run, events if timed else LimitedRetraining(events))
+
+    def work(self, run: Run, events: Events) -> Any:
+        """The call of the API."""
+        raise NotImplementedError
 
     def options(self) -> dict[str, Any]:
         """What was given, besides kind and names."""
@@ -59,6 +106,11 @@ class _PredictionTask(_Task):
     def names(self, run: Run) -> tuple[str | None, ...]:
         return given_names(run, self.subject, self.relation, self.object)
 
+    def method_trainings(self, run: Run) -> float:
+        """The cost of its method, without a budget."""
+        method = run.with_method(self.options())["method"]
+        return get_method(method).trainings(run.dataset.n_facts)
+
 
 class ExplainTask(_PredictionTask):
     """`whereof explain`, for methods that take longer than a click."""
@@ -72,6 +124,10 @@ class ExplainTask(_PredictionTask):
     budget: _Budget | None = None
     sweep_epochs: Annotated[int, Field(ge=1)] | None = None
     seeds: _Seeds = 1
+
+    def trainings(self, run: Run) -> float:
+        each = self.method_trainings(run) if self.budget is None else float(self.budget)
+        return self.seeds * each + self.seeds - 1
 
     def work(self, run: Run, events: Events) -> Any:
         return run.explain(*self.names(run), events=events, **self.options())
@@ -87,6 +143,11 @@ class VerifyTask(_PredictionTask):
     each: bool = False
     seeds: _Seeds = 1
 
+    def trainings(self, run: Run) -> float:
+        found = 0.0 if self.facts else self.method_trainings(run)
+        n_facts = len(self.facts or ()) or self.top or VerifyOptions().top
+        return found + 3 * self.seeds + (int(n_facts) if self.each else 0)
+
     def work(self, run: Run, events: Events) -> Any:
         return run.verify(*self.names(run), events=events, **self.options())
 
@@ -99,6 +160,9 @@ class SmallestTask(_PredictionTask):
     budget: _Budget | None = None
     role: Literal["subject", "relation", "object", "several"] | None = None
     sufficient: bool = False
+
+    def trainings(self, run: Run) -> float:
+        return float(self.budget or SmallestOptions().budget)
 
     def work(self, run: Run, events: Events) -> Any:
         options = self.options()
@@ -121,6 +185,9 @@ class EvaluateTask(_Task):
     facts: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
     seeds: _Seeds = 1
     seed: Annotated[int, Field(ge=0)] = 0
+
+    def is_long(self, run: Run) -> bool:
+        return True
 
     def work(self, run: Run, events: Events) -> Any:
         return run.evaluate(events=events, **{"limit": self.limit} | self.options())
