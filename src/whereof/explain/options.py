@@ -30,7 +30,7 @@ class RetrainingBudget:
         return cls(int(value))
 
     def halved(self) -> "RetrainingBudget":
-        """For each of two searches."""
+        """Half of the budget, for each of two searches."""
         n_retrainings, seconds = self.n_retrainings, self.seconds
         return RetrainingBudget(
             None if n_retrainings is None else max(n_retrainings // 2, 2),
