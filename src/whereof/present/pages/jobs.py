@@ -1,14 +1,14 @@
 """Jobs: what is under way, and what retraining found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whereof.present import names
 from whereof.present.html import Site, render
-from whereof.present.pages.words import address
+from whereof.present.pages.words import Words, address
 from whereof.present.smallest import smallest_words
-from whereof.present.verdict import verdict_words
+from whereof.present.verdict import claim_words, verdict_words
 from whereof.retrain.smallest import Smallest
 from whereof.retrain.verify import Verdict
 from whereof.table import Table
@@ -20,6 +20,8 @@ _TITLES = {
     "smallest": "Smallest set",
     "evaluate": "Evaluation",
 }
+_MOST_LISTED = 20
+"""Removed facts that a result names."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class JobView:
         query["opposing"] = str(self.options.get("opposing", "")).lower()
         query["asks"] = "" if query["asks"] == "object" else query["asks"]
         if self.kind == "smallest":
-            query["method"] = ""
+            query["method"] = getattr(self.result, "method", "")
         removed = getattr(self.result, "removed", self.options.get("facts", ()))
         without = ",".join(map(str, removed))
         return address(self.run, "why", **query, without=without, job=self.id)
@@ -76,7 +78,7 @@ class JobView:
     def found(self) -> "RetrainedResult | None":
         """What retraining found, if this job retrained without some facts and is done."""
         if isinstance(self.result, Verdict | Smallest):
-            return RetrainedResult.of(self.result)
+            return RetrainedResult(self.result, self.run)
         return None
 
 
@@ -84,25 +86,85 @@ class JobView:
 class RetrainedResult:
     """Estimated against retrained, in words and as a table."""
 
-    claim: str | None
-    """confirmed, partly confirmed, refuted, found or not found; None if there was no estimate."""
-    sentence: str
-    table: Table
-    removed: Sequence[int]
-    effort: str
-    notes: Sequence[str]
+    result: Verdict | Smallest
+    run: str
+    """The id of the run."""
 
-    @classmethod
-    def of(cls, result: Verdict | Smallest) -> "RetrainedResult":
-        if isinstance(result, Verdict):
-            claim, sentence = result.claim, verdict_words(result)
-        else:
-            claim, sentence = "found" if result.found else "not found", smallest_words(result)
-        table = names.removal_table(
-            len(result.removed), result.before, result.predicted, result.actual
-        )
-        effort = names.effort_text(result)
-        return cls(claim, sentence, table, result.removed, effort, result.notes)
+    @property
+    def words(self) -> Words:
+        facts = self.result.facts
+        rated = names.is_rated(self.result.before) or any(fact.rating is not None for fact in facts)
+        return Words.of(two_way=self.result.prediction.relation is None, rated=rated)
+
+    @property
+    def claim(self) -> str | None:
+        """confirmed, partly confirmed, refuted, found or not found; None without an estimate."""
+        if isinstance(self.result, Verdict):
+            return self.result.claim
+        return "found" if self.result.found else "not found"
+
+    @property
+    def reason(self) -> str:
+        """Why the estimate came true only partly, as a sentence."""
+        why = claim_words(self.result) if isinstance(self.result, Verdict) else ""
+        why = why.partition(": ")[2]
+        return f"{why[0].upper()}{why[1:]}." if why else ""
+
+    @property
+    def sentence(self) -> str:
+        words = verdict_words if isinstance(self.result, Verdict) else smallest_words
+        return words(self.result)  # type: ignore[arg-type]
+
+    @property
+    def these(self) -> str:
+        """Words for the removed facts."""
+        n_removed, fact = len(self.result.removed), self.words.fact
+        return f"this {fact}" if n_removed == 1 else f"these {n_removed} {fact}s"
+
+    @property
+    def lead(self) -> str:
+        """What the retrained model says; `Without these 3 facts` comes before it."""
+        prediction, before, actual = self.result.prediction, self.result.before, self.result.actual
+        place, words = prediction.asks, self.words
+        own = names.name_of(prediction, place)
+        answer = words.label(own, names.label_of(prediction, place), place)
+        recommends = words.two_way and place == "object"
+        says, first = ("recommends", " first") if recommends else ("says", "")
+        if own in (before.top_answer, actual.top_answer) and before.top_answer != actual.top_answer:
+            top, old = (words.label(it.top_answer, it.top_label, place) for it in (actual, before))
+            return f"the model {says} {top}{first}, not {old}."
+        values = f"{names.amount_text(actual)} instead of {names.amount_text(before)}"
+        values = f"a rating of {values}" if names.is_rated(before) else values
+        if own == actual.top_answer:
+            return f"the model still {says} {answer}{first}, with {values}."
+        return f"the model gives {answer} {values}."
+
+    @property
+    def facts(self) -> Iterator[dict[str, Any]]:
+        """The removed facts: their parts with addresses, and the rating."""
+        words, own = self.words, names.name_of(self.result.prediction, "subject")
+        for fact in self.result.facts[:_MOST_LISTED]:
+            parts = [
+                (place, label, address(self.run, "entity", name=name, place=place))
+                for place, label, name in words.parts(fact)
+            ]
+            mine = words.two_way and names.name_of(fact, "subject") == own
+            yield {"parts": parts[-1:] if mine else parts, "mine": mine, "rating": fact.rating}
+
+    @property
+    def n_more(self) -> int:
+        """The number of removed facts that `facts` leaves out."""
+        return max(len(self.result.facts) - _MOST_LISTED, 0)
+
+    @property
+    def table(self) -> Table:
+        result = self.result
+        n_removed = len(result.removed)
+        return names.removal_table(n_removed, result.before, result.predicted, result.actual)
+
+    @property
+    def effort(self) -> str:
+        return names.effort_text(self.result)
 
 
 def jobs_page(site: Site, jobs: Sequence[JobView]) -> str:

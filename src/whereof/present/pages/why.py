@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from whereof.explain.explanation import ExplainedFact, Explanation, Joint, MethodCost
@@ -11,10 +12,11 @@ from whereof.present import names
 from whereof.present.explanation import groups_text
 from whereof.present.html import Site, render
 from whereof.present.pages.ask import largest
-from whereof.present.pages.jobs import JobView
+from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout
 from whereof.present.pages.words import Words, address, api_address, short_relation
 from whereof.present.svg import NEITHER, sign_of
+from whereof.retrain.smallest import Smallest
 from whereof.units import show, typographic
 
 _TOO_LONG = 1800
@@ -80,7 +82,7 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
     words = Words.of(two_way=prediction.relation is None, rated=names.has_ratings(explanation))
     here = _named(asked, explanation)
     title = _text(prediction, words)
-    groups = list(_groups(found, asked, words))
+    groups, proof = list(_groups(found, asked, words)), _proof(found)
     return render(
         "why",
         f"{title} · why",
@@ -89,11 +91,12 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         words=words,
         asked=asked,
         here=here.query(),
-        heading=_parts(prediction, words),
+        heading=words.parts(prediction),
         sentence=_sentence(explanation, words),
         standing=_standing(site, found, words),
         explanation=explanation,
-        trust=list(_trust(explanation)),
+        proof=proof,
+        trust=list(_trust(explanation, proof)),
         measurable=_measurable(explanation),
         methods=list(_methods(site, here, explanation, found.ready)),
         groups=groups,
@@ -107,7 +110,7 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         action=address(site.run, "why"),
         downloads=_downloads(site, here, explanation),
         compare="/compare?a=" + _escaped(site, here),
-        view=_view(site, here, found, words),
+        view=_view(site, here, found, words) | {"proof": _proven(proof)},
     )
 
 
@@ -138,9 +141,34 @@ def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, qui
     )
 
 
+def _proof(found: Reasons) -> RetrainedResult | None:
+    """What retraining showed for the prediction of the page."""
+    result, mine = None if found.job is None else found.job.found, found.explanation.prediction
+    if result is None:
+        return None
+    other, places = result.result.prediction, ("subject", "relation", "object", "asks")
+    same = all(getattr(other, place) == getattr(mine, place) for place in places)
+    return result if same else None
+
+
+def _proven(proof: RetrainedResult | None) -> dict[str, Any] | None:
+    """What retraining showed, for the script of the page."""
+    if proof is None:
+        return None
+    result, asks = proof.result, proof.result.prediction.asks
+    actual = result.actual
+    return {
+        "facts": [*result.removed],
+        "before": result.before.value,
+        "value": actual.value,
+        "top_name": actual.top_answer,
+        "top": proof.words.label(actual.top_answer, actual.top_label, asks),
+    }
+
+
 def _is_about_others(job: JobView | None, asked: Asked) -> bool:
     """Whether retraining left out other facts than the address does."""
-    removed = job.found.removed if job is not None and job.found is not None else ()
+    removed = job.found.result.removed if job is not None and job.found is not None else ()
     return bool(removed) and {*removed} != {*asked.without}
 
 
@@ -153,18 +181,8 @@ def _named(asked: Asked, explanation: Explanation) -> Asked:
     )
 
 
-def _parts(item: Any, words: Words) -> list[tuple[str, str, str]]:
-    """Place, label and name of each part of a fact or prediction."""
-    parts = []
-    for place in names.places_of(item):
-        name, label = names.name_of(item, place), names.label_of(item, place)
-        shown = label if place == "relation" else words.label(name, label, place)
-        parts.append((place, shown, name))
-    return parts
-
-
 def _text(item: Any, words: Words) -> str:
-    return " ".join(label for _, label, _ in _parts(item, words))
+    return " ".join(label for _, label, _ in words.parts(item))
 
 
 def _sentence(explanation: Explanation, words: Words) -> str:
@@ -202,12 +220,19 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
     }
 
 
-def _trust(explanation: Explanation) -> Iterator[str]:
+def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[str]:
     """How far to trust the numbers, in sentences."""
+    method = explanation.method
     if not explanation.estimate:
         yield "These numbers are measured by retraining."
         return
-    yield f"These numbers are estimates by {explanation.method}: no retraining has confirmed them."
+    if proof is None:
+        yield f"These numbers are estimates by {method}: no retraining has confirmed them."
+    else:
+        searched = isinstance(proof.result, Smallest) and proof.result.method == method
+        same = ", the method of the search" * searched
+        yield "The result below was measured by retraining."
+        yield f"All other numbers are estimates by {method}{same}."
     known = explanation.reliability
     claims = None if known is None else known.of(explanation.method)
     if claims is not None:
@@ -252,9 +277,11 @@ def _methods(
 def _groups(found: Reasons, asked: Asked, words: Words) -> Iterator[dict[str, Any]]:
     """The facts in groups, each under its own heading."""
     explanation, by = found.explanation, found.left_out_by
-    facts, prediction = explanation.facts, explanation.prediction
-    listed = {fact.fact_id for fact in facts}
+    prediction = explanation.prediction
+    listed = {fact.fact_id for fact in explanation.facts}
     more = [fact for fact in found.left_out if fact.fact_id not in listed]
+    others = more if by not in ("", explanation.method) else []  # of another scale
+    facts = [*explanation.facts, *(fact for fact in more if fact not in others)]
     if prediction.relation is None:
         thing = f"{words.fact}s".capitalize()
         own = words.label(prediction.subject, prediction.labels["subject"], "subject")
@@ -276,11 +303,13 @@ def _groups(found: Reasons, asked: Asked, words: Words) -> Iterator[dict[str, An
         groups["Facts without influence"] = [
             fact for fact in facts if sign_of(fact.influence) is NEITHER
         ]
-    groups["Also removed" + f", estimated by {by}" * (by not in ("", explanation.method))] = more
-    most = max((abs(fact.influence) for fact in (*facts, *more)), default=0.0)
-    for title, listed_here in groups.items():
-        rows = [_row(explanation, fact, most, asked, words) for fact in listed_here]
-        rows = [row | {"rank": number} for number, row in enumerate(rows, 1)]
+    groups[f"Estimated by {by}"] = others
+    most = max((abs(fact.influence) for fact in (*facts, *others)), default=0.0)
+    for title, grouped in groups.items():
+        rows = [_row(explanation, fact, most, asked, words) for fact in grouped]
+        # A fact that only the address names has no rank.
+        ranks = count(1)
+        rows = [row | {"rank": next(ranks) if row["id"] in listed else None} for row in rows]
         if rows:
             yield {"title": title, "rows": rows}
 
@@ -300,7 +329,7 @@ def _row(
         "id": fact.fact_id,
         "kept": fact.fact_id not in asked.without,
         "text": text,
-        "parts": [(place, label, name, name in ends) for place, label, name in _parts(fact, words)],
+        "parts": [(place, label, name, name in ends) for place, label, name in words.parts(fact)],
         "own": prediction.relation is None and "subject" in fact.parts,
         "rating": fact.rating,
         "common": ", ".join(fact.parts) or "nothing",

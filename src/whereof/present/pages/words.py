@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from whereof.present import names
+
 _LONG = 30
 """Letters of a relation above which tables and lists shorten it."""
 
@@ -26,6 +28,15 @@ class Words:
     def place(self, place: str) -> str:
         """The name of a place: subject or object."""
         return str(getattr(self, place, place))
+
+    def parts(self, item: names.Named) -> list[tuple[str, str, str]]:
+        """Place, label and name of each part of a fact or prediction."""
+        parts = []
+        for place in names.places_of(item):
+            name, label = names.name_of(item, place), names.label_of(item, place)
+            shown = label if place == "relation" else self.label(name, label, place)
+            parts.append((place, shown, name))
+        return parts
 
     def label(self, name: str | None, label: str | None, place: str) -> str:
         """The label of an entity; without one, `user` or `item` stands before the name."""
