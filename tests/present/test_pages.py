@@ -15,7 +15,7 @@ from whereof.explain.explanation import Explanation
 from whereof.predict.answers import Answer, Answers
 from whereof.present.html import Site
 from whereof.present.pages.ask import LISTS, Question, ask_page
-from whereof.present.pages.jobs import JobView
+from whereof.present.pages.jobs import JobView, jobs_page
 from whereof.present.pages.layout import graph_layout
 from whereof.present.pages.runs import runs_page
 from whereof.present.pages.why import Asked, Reasons, why_page
@@ -90,7 +90,8 @@ def test_facts_that_the_address_leaves_out_are_listed_without_their_tick() -> No
     )
     asked = Asked("ann", "in", "paris", without=(3, 5))
     page = why_page(SITE, asked, Reasons(some, answers("paris"), left_out=whole.facts[2:]))
-    assert "Also removed" in page
+    text = read_page(page).text
+    assert text.index("Facts that support it") < text.index("Facts that oppose it")
     boxes = re.findall(r'type="checkbox"( checked)?', page)
     assert boxes == ["", ""]
     assert view_of(page)["without"] == [3, 5]
@@ -212,8 +213,53 @@ def test_a_result_for_other_facts_says_so() -> None:
     for without, is_marked in (((2, 1), False), ((1,), True), ((), True)):
         asked = Asked("ann", "in", "paris", without=without)
         page = why_page(SITE, asked, Reasons(reasons(), answers("paris"), job=job))
-        assert ("This result is for other facts" in page) == is_marked
+        assert "This result is for other facts" in page
+        assert ("data-other hidden>" in page) != is_marked
         assert "Confirmed" in page
+
+
+def checked(names: tuple[str, str | None, str], **changes: Any) -> JobView:
+    """A check of a prediction, whose probability falls and whose top answer changes."""
+    done = verdict(stand(0.5, names[2]), stand(0.4, names[2]), stand(0.3, "oslo"), **changes)
+    places = dict(zip(("subject", "relation", "object"), names, strict=True))
+    about = replace(done.prediction, **places, labels={**places, "top_answer": names[2]})
+    return JobView("x", "toy", "verify", "done", {}, result=replace(done, prediction=about))
+
+
+def test_what_retraining_showed_leads_the_page_and_names_its_facts() -> None:
+    found = Reasons(reasons(), answers("paris"), job=checked(("ann", "in", "paris")))
+    page = why_page(SITE, Asked("ann", "in", "paris", without=(1, 2)), found)
+    text = read_page(page).text
+    said = "Without these 2 facts the model says OSLO, not PARIS. retrained"
+    assert text.index("ann in paris") < text.index(said) < text.index("What the model says")
+    assert "The result below was measured by retraining." in text
+    assert "All other numbers are estimates by rollback." in text
+    assert "Removed: a r b a r b" in text
+    assert "/runs/toy/entity?name=b&amp;place=object" in page
+    proven = {"facts": [1, 2], "before": 0.5, "value": 0.3, "top_name": "oslo", "top": "OSLO"}
+    assert view_of(page)["proof"] == proven
+
+
+def test_what_retraining_showed_of_another_prediction_does_not_lead() -> None:
+    found = Reasons(reasons(), answers("paris"), job=checked(("ann", "in", "rome")))
+    page = why_page(SITE, Asked("ann", "in", "paris", without=(1, 2)), found)
+    assert "the model says" not in read_page(page).text.lower().split("what the model says")[0]
+    assert view_of(page)["proof"] is None
+
+
+def test_removed_ratings_are_named_with_their_item() -> None:
+    mine = {"fact_id": 1, "subject": "7", "relation": None, "object": "9", "influence": 0.1}
+    mine |= {"labels": {"subject": "7", "relation": None, "object": "Heat"}, "rating": 5.0}
+    job = checked(("7", None, "50"), removed=[1], facts=[mine])
+    page = why_page(
+        SITE,
+        Asked("7", "", "50", without=(1,)),
+        Reasons(rated(), answers("50", relation=None), job=job),
+    )
+    text = read_page(page).text
+    assert "Without this rating the model recommends OSLO first, not item 50. retrained" in text
+    assert "Removed: Heat , rated 5" in text
+    assert "Removed: Heat , rated 5" in read_page(jobs_page(Site(), [job])).text
 
 
 def test_downloads_carry_what_the_page_shows() -> None:

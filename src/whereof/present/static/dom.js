@@ -43,13 +43,13 @@ export async function part(address, selector, options = {}) {
 }
 
 // Change some values of the address without loading it; empty ones are left out.
-export function keep(values) {
+export function keep(values, how = "replaceState") {
   const address = new URL(location.href);
   for (const [name, value] of Object.entries(values)) {
     if (value === "" || value === null) address.searchParams.delete(name);
     else address.searchParams.set(name, value);
   }
-  history.replaceState(null, "", address);
+  history[how](null, "", address);
 }
 
 export function later(work, milliseconds) {

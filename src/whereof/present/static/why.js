@@ -4,7 +4,7 @@ import { ask, keep, later, make, part, send } from "./dom.js";
 import { follow, panel } from "./job.js";
 import { makeSortable, sortBy } from "./table.js";
 
-const view = JSON.parse(document.getElementById("view").textContent);
+let view = JSON.parse(document.getElementById("view").textContent);
 const table = document.querySelector("table.facts");
 const rows = table ? [...table.querySelectorAll("tr[data-fact]")] : [];
 const query = new URL(location.href).searchParams;
@@ -46,6 +46,7 @@ if (table) {
 
 // What if.
 const result = document.getElementById("result");
+const check = document.querySelector("[data-check]");
 const bar = document.getElementById("whatif");
 const says = bar.querySelector(".says");
 const box = (row) => row.querySelector("input[type=checkbox]");
@@ -75,33 +76,38 @@ function showRemoved() {
   }
 }
 
-// The result of an earlier check is for other facts.
-function change() {
-  showRemoved();
-  if (result.querySelector(".job")) return; // under way: its result says what it is for
-  result.replaceChildren();
-  keep({ job: "" });
-}
+// Whether retraining left out the same facts as the page does.
+const isProven = (facts) => view.proof?.facts.length === facts.length && facts.every((each) => view.proof.facts.includes(each));
 
+// The bar: what retraining showed for these facts, else their estimate.
 async function estimate() {
-  const facts = removed(), number = ++latest;
+  const facts = removed(), number = ++latest, proven = isProven(facts);
+  result.querySelector("[data-other]")?.toggleAttribute("hidden", proven);
+  check.hidden = proven;
   if (!facts.length) return;
   const count = `Without ${facts.length === 1 ? `this ${view.fact}` : `these ${facts.length} ${view.fact}s`}: `;
+  const show = (kind, before, value, name, top) => {
+    const mark = make("span", { class: kind }, kind);
+    const parts = [count, `${view.noun} ${amount(before)} → `, make("strong", {}, amount(value)), " ", mark];
+    if (name) {
+      const same = name === view.top_name;
+      parts.push(same ? `, top answer stays ${view.top}` : `, top answer ${view.top} → `);
+      if (!same) parts.push(make("strong", {}, top));
+    }
+    says.replaceChildren(...parts);
+  };
+  if (proven) {
+    const { before, value, top_name: name, top } = view.proof;
+    show("retrained", before, value, name, top);
+    return;
+  }
   try {
     const found = await send(view.estimate, { ...view.about, facts });
     if (number !== latest) return;
+    const name = view.names_tops && found.top_answer;
     const value = view.rated ? found.score : found.probability;
-    const mark = make("span", { class: "estimate" }, "estimate");
-    const parts = [count, `${view.noun} ${amount(view.before)} → `, make("strong", {}, amount(value)), " ", mark];
-    if (view.names_tops && found.top_answer) {
-      const same = found.top_answer === view.top_name;
-      const top = found.labels?.top_answer ?? found.top_answer;
-      parts.push(same ? `, top answer stays ${view.top}` : `, top answer ${view.top} → `);
-      if (!same) parts.push(make("strong", {}, top));
-    } else if (found.top_answer_changes) {
-      parts.push("; the top answer may change: check it");
-    }
-    says.replaceChildren(...parts);
+    show("estimate", view.before, value, name, found.labels?.top_answer ?? found.top_answer);
+    if (!name && found.top_answer_changes) says.append("; the top answer may change: check it");
     say("");
   } catch (error) {
     if (number === latest) says.replaceChildren(count, error.message);
@@ -111,65 +117,85 @@ const estimateSoon = later(estimate, 50);
 
 for (const row of rows) {
   box(row).disabled = false;
-  box(row).addEventListener("change", () => { change(); estimateSoon(); });
+  box(row).addEventListener("change", () => { showRemoved(); estimateSoon(); });
 }
 bar.querySelector("[data-restore]").addEventListener("click", () => {
   for (const row of rows) box(row).checked = true;
-  change();
+  showRemoved();
+  estimate();
   document.getElementById("facts").scrollIntoView({ block: "nearest" });
   if (rows.length) box(rows[0]).focus();
 });
 const hint = document.querySelector(".whatif-hint");
 hint.hidden = rows.length === 0;
 
-// Jobs: check and smallest set.
-const buttons = document.querySelectorAll("[data-check], [data-smallest], [data-measure]");
+// Jobs: check, smallest set and reliability. Each has an entry in the history.
+const buttons = document.querySelectorAll(":is([data-check], [data-smallest], [data-measure]):enabled");
+let job = query.get("job");
+addEventListener("popstate", () => {
+  if (new URL(location.href).searchParams.get("job") !== job) location.reload();
+});
 
-async function start(title, task) {
+async function start(button, title, task) {
   say("");
   const element = panel(title);
+  element.tabIndex = -1;
   result.replaceChildren(element);
   result.scrollIntoView({ block: "center" });
-  for (const button of buttons) button.disabled = true;
+  element.focus({ preventScroll: true });
+  for (const each of buttons) each.disabled = true;
   try {
     const { id } = await send(view.jobs, task);
-    keep({ job: id });
+    job = id;
+    keep({ job: id }, "pushState");
     await finish(element, id);
   } catch (error) {
     result.replaceChildren();
     say(error.message);
   }
-  for (const button of buttons) button.disabled = false;
+  for (const each of buttons) each.disabled = false;
+  if (document.activeElement === document.body) button.focus();
+}
+
+const TO_RESULT = "whereof-to-result";
+function focusResult() {
+  const heading = document.getElementById("proof");
+  result.scrollIntoView({ block: "center" });
+  heading?.focus({ preventScroll: true });
 }
 
 async function finish(element, id) {
-  const job = await follow(element, id);
-  if (job.kind === "evaluate" && job.state === "done") return location.reload();
-  if (job.kind === "smallest" && job.state === "done") {
-    const { result: found } = await ask(`/api/jobs/${encodeURIComponent(id)}`);
-    keep({ without: found.removed.join(","), job: id });
-    location.reload(); // the facts of the set are in the table then
+  const { kind, state } = await follow(element, id);
+  const isHere = document.activeElement === document.body || result.contains(document.activeElement);
+  if (state === "done" && kind !== "verify") {
+    if (kind === "smallest") {
+      const { result: found } = await ask(`/api/jobs/${encodeURIComponent(id)}`);
+      keep({ without: found.removed.join(","), method: found.method });
+    }
+    if (isHere) sessionStorage.setItem(TO_RESULT, id);
+    location.reload(); // the table has the facts of the set, and the estimates of its method
     return;
   }
-  const address = new URL(location.href);
-  address.searchParams.set("job", id);
-  const shown = await part(address, "#result");
-  result.replaceChildren(...shown.childNodes);
-  result.scrollIntoView({ block: "center" });
+  const page = await part(location.href, "main");
+  for (const each of ["lead", "trust", "result"]) {
+    document.getElementById(each).replaceChildren(...page.querySelector(`#${each}`).childNodes);
+  }
+  view = JSON.parse(page.querySelector("#view").textContent);
+  estimate();
+  if (isHere) focusResult();
 }
+if (job && sessionStorage.getItem(TO_RESULT) === job) focusResult();
+sessionStorage.removeItem(TO_RESULT);
 
-document.querySelector("[data-check]").addEventListener("click", () => {
-  start("Check by retraining", { ...view.check, facts: removed() });
+check.addEventListener("click", () => {
+  start(check, "Check by retraining", { ...view.check, facts: removed() });
 });
-document.querySelector("[data-smallest]").addEventListener("click", () => {
-  start("Smallest set", view.smallest);
-});
+const smallest = document.querySelector("[data-smallest]");
+smallest.addEventListener("click", () => start(smallest, "Smallest set", view.smallest));
 const measure = document.querySelector("[data-measure]");
 if (measure) {
   measure.hidden = false;
-  measure.addEventListener("click", () => {
-    start("Reliability", view.measure);
-  });
+  measure.addEventListener("click", () => start(measure, "Reliability", view.measure));
 }
 const running = result.querySelector("[data-job]");
 if (running) finish(running, running.dataset.job).catch((error) => say(error.message));
