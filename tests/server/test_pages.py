@@ -8,6 +8,7 @@ import pytest
 from httpx import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from present.pages import read_page
 
 import whereof
 from whereof.server import limits
@@ -47,11 +48,34 @@ def test_no_address_makes_the_server_fail(page: str, client: Client) -> None:
     ask()
 
 
-@pytest.mark.parametrize("more", [{"without": "9" * 5000}, {"without": "7,99999"}, {"top": "x"}])
-def test_bad_values_in_a_good_address_are_bad_input(client: Client, more: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"without": "9" * 5000}, 422),
+        ({"without": "7,x"}, 422),
+        ({"top": "x"}, 422),
+        ({"top": "0"}, 422),
+        ({"subject": "indja"}, 400),
+        ({"method": "none"}, 400),
+        ({"asks": "relation"}, 422),
+    ],
+)
+def test_bad_values_in_a_good_address_are_bad_input(
+    client: Client, more: dict[str, str], status: int
+) -> None:
     query = {"subject": "india", "relation": "students", "object": "usa", "method": "rollback"}
     answer = client.get("/runs/nations/why", params=query | more, headers={"Accept": "text/html"})
-    assert answer.status_code < 500
+    assert answer.status_code == status
+
+
+def test_a_fact_that_is_not_there_cannot_be_left_out(client: Client, nations: whereof.Run) -> None:
+    names = {"subject": "india", "relation": "students", "object": "usa"}
+    query = names | {"method": "rollback", "without": "7,99999"}
+    answer = client.get("/runs/nations/why", params=query, headers={"Accept": "text/html"})
+    assert answer.status_code == 200  # the explanation is there
+    with pytest.raises(whereof.WhereofError) as problem:
+        nations.explain(*names.values(), method="rollback", without=[7, 99999])
+    assert str(problem.value) in read_page(answer.text).text
 
 
 @pytest.mark.parametrize(
