@@ -105,6 +105,48 @@ class StageStarted(Event, frozen=True):
     title: str
 
 
+class Rounds:
+    """Adds up rounds of retraining and the other work that was foreseen."""
+
+    def __init__(self) -> None:
+        self._foreseen: Foreseen | None = None
+        self._plan: Planned | None = None
+        self._n_before = 0
+
+    def add(self, event: Foreseen | Planned) -> Planned | None:
+        """Take an event; the first round of several gives a plan for all of them, at most."""
+        if isinstance(event, Foreseen):
+            self._foreseen, self._plan, self._n_before = event, None, 0
+            return None
+        first = self._plan is None
+        self._n_before += 0 if self._plan is None else self._plan.n_retrainings
+        self._plan = event
+        if self._foreseen is None or not first:
+            return None
+        n_all = self._foreseen.n_retrainings
+        mine, whole = (-(-n // event.at_once) for n in (event.n_retrainings, n_all))
+        n_rounds = whole + self._foreseen.others / event.at_once
+        return Planned(n_all, 0, event.seconds / mine * n_rounds, event.at_once)
+
+    @property
+    def several(self) -> bool:
+        """Whether several rounds were foreseen."""
+        return self._foreseen is not None
+
+    def share(self, n_done: int, n_total: int) -> float:
+        """How much of all work is done, between 0 and 1; the other work comes before retraining."""
+        part = n_done / n_total if n_total else 0.0
+        if self._foreseen is None:
+            return part
+        others, plan = self._foreseen.others, self._plan
+        whole = self._foreseen.n_retrainings + others
+        if plan is None and others:
+            return others * part / whole
+        if plan is None or n_total != plan.n_retrainings:  # work that nobody foresaw
+            return part
+        return min((others + self._n_before + n_done) / whole, 1.0)
+
+
 class Events:
     """Receives the events of long work and may stop it.
 

@@ -374,24 +374,26 @@ def test_an_error_of_the_server_is_not_shown(
 def test_events_become_progress() -> None:
     job = BackgroundJob("n", "smallest", {})
     listener = JobEvents(job)
-    listener.emit(events.Foreseen(10))
+    listener.emit(events.Foreseen(10, others=10.0))
     shown = list[Any]()
     for event in (
+        events.Advanced(50, 100, "facts swept"),
         events.Planned(2, 1, 3.0, 2),
         events.Advanced(1, 2, "retrainings"),
         events.Planned(4, 0, 3.0, 2),
         events.Advanced(2, 4, "retrainings"),
-        events.Advanced(3, 4, "facts swept"),
+        events.Advanced(1, 5, "predictions"),
     ):
         listener.emit(event)
         assert job.progress is not None
         shown.append((job.progress.text, job.progress.share))
     assert shown == [
-        ("2 retrainings, 2 at a time, about 3.0 s; 1 more is stored already", 0.0),
-        ("1 of 2 retrainings", 0.1),
-        ("4 retrainings, 2 at a time, about 3.0 s", 0.2),
-        ("2 of 4 retrainings", 0.4),
-        ("3 of 4 facts swept", 0.5),
+        ("50 of 100 facts swept", 0.25),
+        ("at most 10 retrainings, 2 at a time, about 30.0 s", 0.5),
+        ("1 of 2 retrainings", 0.55),
+        ("4 retrainings, 2 at a time, about 3.0 s", 0.6),
+        ("2 of 4 retrainings", 0.7),
+        ("1 of 5 predictions", 0.2),
     ]
     listener.emit(events.Note("a note"))
     listener.emit(events.StageStarted(1, 2, "removal"))

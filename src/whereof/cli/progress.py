@@ -28,8 +28,7 @@ class TerminalEvents(events.Events, ExitStack):
         self._url = ""
         self._last_line = time.monotonic()
         self._stop = threading.Event()
-        self._foreseen: events.Foreseen | None = None
-        self._shows_plans = True
+        self._rounds = events.Rounds()
         self._compiles = self._handles = False
 
     def __enter__(self) -> "TerminalEvents":
@@ -70,7 +69,7 @@ class TerminalEvents(events.Events, ExitStack):
                     title = metric_column(metric).title
                     self.say(f"epoch {epoch}: valid {title} {value:.4f}, the best so far")
             case events.Foreseen():
-                self._foreseen, self._shows_plans = event, False
+                self._rounds.add(event)
             case events.Planned():
                 self._close_bar()
                 self._plan(event)
@@ -94,15 +93,12 @@ class TerminalEvents(events.Events, ExitStack):
 
     def _plan(self, plan: events.Planned) -> None:
         """If there is an upper bound for all rounds, show only that."""
-        if self._shows_plans:
-            self.say(plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known))
-        elif self._foreseen is not None:
-            n_all = self._foreseen.n_retrainings
-            mine, whole = (-(-n // plan.at_once) for n in (plan.n_retrainings, n_all))
-            rounds = whole + self._foreseen.others / plan.at_once
-            text = plan_text(n_all, plan.seconds / mine * rounds, plan.at_once)
+        whole = self._rounds.add(plan)
+        if whole is not None:
+            text = plan_text(whole.n_retrainings, whole.seconds, whole.at_once)
             self.say(f"at most {text}")
-            self._foreseen = None
+        elif not self._rounds.several:
+            self.say(plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known))
 
     def _train(self, event: events.TrainingAdvanced) -> None:
         parts = (

@@ -89,7 +89,7 @@ class JobEvents(events.Events):
         """changed: called after every change of the job."""
         self._job, self._changed = job, changed
         self._end = time.monotonic() + limits.JOB_SECONDS
-        self._n_foreseen = self._n_before = self._n_round = 0
+        self._rounds = events.Rounds()
 
     @property
     def out_of_time(self) -> bool:
@@ -107,22 +107,19 @@ class JobEvents(events.Events):
             case events.TrainingAdvanced():
                 epochs = f"epoch {event.epoch} of {event.n_epochs}"
                 self._show(f"training, {epochs}", event.share)
-            case events.Foreseen(n_retrainings):
-                self._n_foreseen, self._n_before, self._n_round = n_retrainings, 0, 0
-            case events.Planned(n_retrainings, n_known, seconds, at_once):
-                self._n_before += self._n_round
-                self._n_round = n_retrainings
-                text = plan_text(n_retrainings, seconds, at_once, n_known)
-                self._show(text, self._share(0, n_retrainings))
+            case events.Foreseen():
+                self._rounds.add(event)
+            case events.Planned():
+                whole = self._rounds.add(event)
+                plan = whole or event
+                text = plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known)
+                share = self._rounds.share(0, event.n_retrainings)
+                self._show(text if whole is None else f"at most {text}", share)
             case events.Advanced(n_done, n_total, noun):
-                self._show(f"{n_done:,} of {n_total:,} {noun}", self._share(n_done, n_total))
+                share = self._rounds.share(n_done, n_total)
+                self._show(f"{n_done:,} of {n_total:,} {noun}", share)
             case events.StageStarted(number, n_stages, title):
                 self._note(f"{number} of {n_stages}: {title}")
-
-    def _share(self, n_done: int, n_total: int) -> float:
-        if self._n_foreseen and n_total == self._n_round:  # one of several rounds
-            return min((self._n_before + n_done) / self._n_foreseen, 1.0)
-        return n_done / n_total if n_total else 0.0
 
     def _show(self, text: str, share: float | None = None) -> None:
         self._job.progress = JobProgress(text, share)
