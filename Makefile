@@ -15,10 +15,10 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-all test-cuda browser check format bench docs lock clean
+.PHONY: help demo test test-slow test-all test-cuda browser screenshots check format bench docs lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## train on the bundled Nations, predict, explain and verify
 	$(VENV)/$(BIN)/whereof demo
@@ -34,6 +34,9 @@ test-all: $(VENV)/.installed ## run all tests, fast and slow
 
 browser: $(VENV)/.installed ## install a browser for the tests of pages, if there is none
 	$(VENV)/$(BIN)/python tests/browser/chromium.py
+
+screenshots: $(VENV)/.installed ## take the pictures of the pages for the docs
+	$(VENV)/$(BIN)/python tests/browser/screenshots.py $(ARGS)
 
 test-cuda: ## run the tests that need a CUDA GPU, with PYTHON as it is (creates no environment)
 	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda.card import open_card; print(open_card('make test-cuda').name)"

@@ -15,7 +15,7 @@ from trained import train_ratings
 import whereof
 from browser import chromium, served
 
-WAIT_MS = 180_000
+WAIT_MS = 120_000
 """Kernels may have to be compiled before an answer comes."""
 
 

@@ -90,5 +90,5 @@ def test_a_cancelled_page_says_so_and_offers_another_way(page: Page) -> None:
     page.goto("/runs/nations/why?subject=india&relation=students&object=uk&method=retrain")
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("alert")).to_contain_text("cancelled")
-    page.get_by_role("link", name="See the estimates of rollback instead").click()
+    page.locator("main a[href*='method=rollback']").click()
     expect(page.locator(".methods [aria-current]")).to_contain_text("rollback")

@@ -11,8 +11,7 @@ from whereof.present.smallest import smallest_words
 from whereof.present.verdict import claim_words, verdict_words
 from whereof.retrain.smallest import Smallest
 from whereof.retrain.verify import Verdict
-from whereof.table import Table
-from whereof.units import show
+from whereof.units import show, typographic
 
 _TITLES = {
     "explain": "Explanation",
@@ -157,10 +156,32 @@ class RetrainedResult:
         return max(len(self.result.facts) - _MOST_LISTED, 0)
 
     @property
-    def table(self) -> Table:
-        result = self.result
-        n_removed = len(result.removed)
-        return names.removal_table(n_removed, result.before, result.predicted, result.actual)
+    def noun(self) -> str:
+        """What the model predicts: probability or rating."""
+        return names.output_noun(self.result.before)
+
+    @property
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Before, estimated and actual: texts, and the share of the largest probability."""
+        result, fact = self.result, self.words.fact
+        every = [
+            ("before", f"retrained with all {fact}s", result.before, ""),
+            ("estimated", "without retraining", result.predicted, "guess"),
+            ("actual", f"retrained without {self.these}", result.actual, "supports"),
+        ]
+        known = [(name, about, each, tone) for name, about, each, tone in every if each is not None]
+        most = max(each.value for _, _, each, _ in known)
+        for name, about, each, tone in known:
+            yield {
+                "name": name,
+                "about": about,
+                "value": typographic(names.amount_text(each)),
+                "share": None if names.is_rated(each) or not most else each.value / most,
+                "tone": tone,
+                "rank": f"{each.rank:,}" if each.rank else "",
+                "top": each.top_label,
+                "changes": each.top_answer not in ("", result.before.top_answer),
+            }
 
     @property
     def effort(self) -> str:

@@ -215,7 +215,7 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
         "share": None if names.is_rated(prediction) else prediction.probability,
         "rank": f"{prediction.rank:,}",
         "of": f"{prediction.n_candidates:,}",
-        "known": _SPLITS.get(found.known or "", ""),
+        "known": "" if any(each["own"] for each in others) else _SPLITS.get(found.known or "", ""),
         "others": others,
     }
 
@@ -268,7 +268,7 @@ def _methods(
         yield {
             "name": each.method,
             "about": f"{time}, {each.trust}",
-            "recommended": each.method == explanation.recommended,
+            "recommended": bool(possible) and each.method == explanation.recommended,
             "current": each.method == explanation.method,
             "href": address(site.run, "why", **here.query(method=each.method)) if possible else "",
         }

@@ -9,6 +9,8 @@ from whereof.present import names
 
 _LONG = 30
 """Letters of a relation above which tables and lists shorten it."""
+_SHORT = 10
+"""Letters of the last step of a relation below which the step before it is shown too."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,11 @@ class Words:
 
 
 def short_relation(label: str) -> str:
-    """A relation that is a long path, by its last two steps."""
+    """A relation that is a long path, by its last step, or two if that is one short word."""
     steps = label.rstrip("/").split("/")
-    return f"…/{'/'.join(steps[-2:])}" if len(label) > _LONG and len(steps) > 3 else label
+    if len(label) <= _LONG or len(steps) <= 3:
+        return label
+    return f"…/{'/'.join(steps[-2:] if len(steps[-1]) < _SHORT else steps[-1:])}"
 
 
 def address(run: str, page: str, **query: Any) -> str:

@@ -35,10 +35,10 @@ function look() {
     { selector: "edge[sign = 'opposes']", style: line("opposes-line") },
     { selector: "edge[sign = 'predicted']", style: { ...line("ink"), "line-style": "dashed",
       "line-dash-pattern": [8, 5], "font-weight": "bold" } },
-    { selector: "edge[!listed][sign != 'predicted']", style: { opacity: 0.45 } },
-    { selector: "edge.removed", style: { "line-style": "dotted", opacity: 0.35 } },
+    { selector: "edge[!listed][sign != 'predicted']", style: { "line-opacity": 0.45, color: muted } },
+    { selector: "edge.removed", style: { "line-style": "dotted", "line-opacity": 0.5, color: muted } },
     { selector: "edge.dim", style: { opacity: 0.3 } },
-    { selector: "edge.lit", style: { opacity: 1, "font-weight": "bold", "text-background-color": ground,
+    { selector: "edge.lit", style: { opacity: 1, "line-opacity": 1, color: ink, "font-weight": "bold", "text-background-color": ground,
       "text-background-opacity": 0.9, "text-background-padding": 2 } },
   ];
 }

@@ -1,0 +1,129 @@
+"""Screenshots for the docs: `make screenshots`, or `python tests/browser/screenshots.py NAME ...`.
+
+They show runs on Nations and MovieLens 100k, trained in a temporary folder. With --runs FOLDER they
+show its runs `nations` and `movielens`.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page
+
+import whereof
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from browser import chromium, served
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+WHY = "/runs/nations/why?subject=india&relation=students&object=usa&method=unrolled"
+UNSTABLE = "/runs/nations/why?subject=burma&relation=treaties&object=usa&method=unrolled"
+RATED = "/runs/movielens/why?subject=65&object=496&method=rollback"
+WAIT_MS = 180_000
+Scheme = Literal["light", "dark"]
+
+
+def open_why(page: Page, address: str = WHY) -> None:
+    page.goto(address)
+    page.wait_for_selector("#graph canvas")
+    for _ in range(2):  # until it is drawn
+        page.evaluate("new Promise(requestAnimationFrame)")
+
+
+def show(page: Page, selector: str) -> None:
+    """Scroll an element to the top of the picture."""
+    page.mouse.move(0, 0)
+    page.locator(selector).evaluate(
+        "each => scrollTo(0, each.getBoundingClientRect().top + scrollY)"
+    )
+    page.evaluate("new Promise(requestAnimationFrame)")
+
+
+def ask(page: Page) -> None:
+    page.goto("/runs/nations/ask?subject=india&relation=students")
+    page.wait_for_selector("#list li")
+
+
+def check(page: Page) -> None:
+    open_why(page)
+    boxes = page.locator("table.facts input[type=checkbox]")
+    for place in range(5):
+        boxes.nth(place).uncheck()
+    page.wait_for_selector("#whatif .estimate")
+    page.get_by_role("button", name="Check by retraining").click()
+    page.wait_for_selector("#result .verdict")
+    show(page, "#result")
+
+
+def smallest(page: Page) -> None:
+    open_why(page, UNSTABLE)
+    page.get_by_role("button", name="Find the smallest set").click()
+    page.wait_for_selector("#result .verdict")
+    page.wait_for_selector("#whatif .estimate")
+    page.wait_for_selector("#graph canvas")
+    show(page, "#result")
+
+
+def completion(page: Page) -> None:
+    page.goto("/runs/movielens/ask")
+    page.get_by_label("Find users").check()
+    page.locator("#object").press_sequentially("star")
+    page.wait_for_selector("#object-names li")
+
+
+def rated(page: Page) -> None:
+    open_why(page, RATED)
+
+
+def about(page: Page) -> None:
+    page.goto("/runs/nations/about")
+
+
+SHOTS: dict[str, tuple[Callable[[Page], None], tuple[int, int], Scheme]] = {
+    "ask": (ask, (1280, 800), "light"),
+    "completion": (completion, (1280, 560), "light"),
+    "why": (open_why, (1280, 900), "light"),
+    "check": (check, (1280, 860), "light"),
+    "smallest": (smallest, (1280, 860), "light"),
+    "ratings": (rated, (1280, 900), "light"),
+    "run": (about, (1280, 700), "light"),
+    "dark": (open_why, (1280, 900), "dark"),
+    "phone": (check, (390, 844), "light"),
+}
+
+
+def take(browser: Browser, address: str, name: str) -> None:
+    act, (width, height), scheme = SHOTS[name]
+    page = browser.new_page(
+        base_url=address, viewport={"width": width, "height": height}, color_scheme=scheme
+    )
+    page.set_default_timeout(WAIT_MS)
+    act(page)
+    page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+    page.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=[*SHOTS], metavar="NAME")
+    parser.add_argument("--runs", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, chromium.browser() as browser:
+        if browser is None:
+            sys.exit(chromium.MISSING)
+        runs = options.runs or Path(folder)
+        for name, data in (("nations", "nations"), ("movielens", "movielens-100k")):
+            if options.runs is None:
+                whereof.train(data, out=runs / name)
+        with served.serving(runs / "nations", runs / "movielens") as address:
+            for name in options.names:
+                take(browser, address, name)
+
+
+if __name__ == "__main__":
+    main()
