@@ -19,10 +19,12 @@ export function attach(element, id) {
   const refused = make("span", { class: "quiet", role: "alert" });
   button.after(" ", refused);
   button.addEventListener("click", () => {
+    const before = text.textContent;
     button.disabled = true;
     text.textContent = "cancelling";
     ask(addressOf(id), { method: "DELETE" }).catch((error) => {
       refused.textContent = error.message;
+      text.textContent = before;
       button.disabled = false;
     });
   });
