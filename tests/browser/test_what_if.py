@@ -80,10 +80,13 @@ def test_a_job_survives_a_reload_and_can_be_cancelled(page: Page) -> None:
     page.goto("/jobs")
     job = page.locator("section.job-entry", has=page.locator(".job"))
     expect(job).to_have_count(1)
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
     page.reload()
     expect(job).to_have_count(1)
     job.get_by_role("button", name="Cancel").click()
     expect(page.locator("section.job-entry").first).to_contain_text("cancelled")
+    assert not [each for each in asked if each.endswith("/events")]  # browsers allow few streams
 
 
 def test_a_cancelled_page_says_so_and_offers_another_way(page: Page) -> None:
