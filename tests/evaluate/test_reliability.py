@@ -193,7 +193,10 @@ def test_words() -> None:
     assert str(far).startswith("Training does not respond linearly")
     assert "unknown" in str(Linearity(0, None, None, None, 0.0))
     said = str(Claims("rollback", 50, 3.5, 40, 18))
-    assert "3.5 times the actual ones (medians); 18 of 40 announced changes" in said
+    assert "3.5 times the actual one (median). 18 of 40 announced changes of the answer" in said
     said = str(Claims("rollback", 50, 1.01, 0, 0))
-    assert "estimates falls as large as the actual ones (medians)" in said
-    assert "most actual changes are not falls" in str(Claims("rollback", 50, None, 0, 0))
+    assert said == (
+        "In 50 tests, rollback estimated a fall as large as the actual one (median). "
+        "No change of the answer was announced."
+    )
+    assert "most actual changes were not falls" in str(Claims("rollback", 50, None, 0, 0))

@@ -11,7 +11,7 @@ import pytest
 from present.documents import HOSTILE, explanation, fact, made
 from present.pages import read_page
 from present.test_verdict import stand, verdict
-from whereof.explain.explanation import Explanation
+from whereof.explain.explanation import Explanation, MethodCost
 from whereof.predict.answers import Answer, Answers
 from whereof.present.html import Site
 from whereof.present.pages.ask import LISTS, Question, ask_page
@@ -32,7 +32,7 @@ def answers(*names: str, asks: str = "object", relation: str | None = "in") -> A
         Answer(name, name, 0.5 / rank, 1.0, rank, "test" if rank == 1 else None)
         for rank, name in enumerate(names, 1)
     ]
-    return Answers(query, dict(query), asks, tuple(found))
+    return Answers(query, dict(query), asks, tuple(found), 8)
 
 
 def reasons(*names: str) -> Explanation:
@@ -65,10 +65,34 @@ def view_of(page: str) -> dict[str, Any]:
     return dict(json.loads(found[1]))
 
 
+def test_why_names_the_answers_of_the_test_set() -> None:
+    true = answers("paris", "rome", "oslo")
+    found = Reasons(reasons(), answers("paris"), true=true)
+    page = why_page(SITE, Asked("ann", "in", "paris"), found)
+    assert "The test set says rome (25.0%, rank 2), oslo (16.7%, rank 3)." in read_page(page).text
+    assert "/runs/toy/why?subject=ann&amp;relation=in&amp;object=oslo" in page
+    assert "Why not oslo?" in page
+    page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(reasons(), answers("paris")))
+    assert "The test set says" not in page
+
+
+def test_a_method_is_recommended_only_if_it_can_run_here() -> None:
+    costs = (MethodCost("rollback", None, "rough"), MethodCost("retrain", 1e6, "exact"))
+    for each, recommended in (
+        (costs, False),
+        ((costs[0], MethodCost("retrain", 5, "exact")), True),
+    ):
+        found = replace(reasons(), costs=each, recommended="retrain")
+        page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(found, answers("paris")))
+        assert ("recommended" in page) is recommended
+        assert "every fact, retrained" in page
+        assert "quick estimate" in page
+
+
 def test_why_says_the_standing_the_facts_and_that_they_are_estimates() -> None:
     page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(reasons(), answers("paris", "rome")))
     text = read_page(page).text
-    assert "50.0% probability, rank 2 of 1,234" in text
+    assert "50.0% probability, rank 2 of 8 new answers" in text
     assert "estimates by rollback: no retraining has confirmed them" in text
     assert text.index("Facts that support it") < text.index("Facts that oppose it")
     assert "+25.0 points" in text

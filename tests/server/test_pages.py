@@ -144,3 +144,19 @@ def test_an_error_page_has_the_menu_of_its_run(client: Client) -> None:
     assert page.status_code == 422
     assert 'href="/runs/nations/about"' in page.text
     assert "/runs/none/" not in client.get("/runs/none/ask", headers=headers).text
+
+
+def test_answers_of_the_test_set_are_found(nations: whereof.Run) -> None:
+    data = nations.dataset
+    subject, relation, _ = data.test[0].tolist()
+    names = data.entities.name(subject), data.relations.name(relation)
+    wanted = {
+        data.entities.name(fact[2])
+        for fact in data.test.tolist()
+        if fact[:2] == [subject, relation]
+    }
+    found = nations.predict(*names, known="test").answers
+    assert {each.entity for each in found} == wanted
+    assert {each.known for each in found} == {"test"}
+    with pytest.raises(whereof.WhereofError, match="choose from train, valid, test"):
+        nations.predict(*names, known="all")

@@ -225,17 +225,24 @@ class Run(ArrayRun):
         """
         return self._names.find(text, kind, place, limit)
 
-    def predict(self, *names: str | None, top: int | None = 10, new: bool = False) -> "Answers":
+    def predict(
+        self,
+        *names: str | None,
+        top: int | None = 10,
+        new: bool = False,
+        known: str | None = None,
+    ) -> "Answers":
         """Ranked answers to a query: the `top` most probable, or all with None.
 
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
         triple for this answer alone. Two-way runs have no relation. `new` leaves out answers that
-        are known from training or validation.
+        are known from training or validation. `known` is train, valid or test: only answers that
+        this split has.
         """
         from whereof.predict.answers import predict
 
         asked = prediction.find_prediction(self._trained, names, query=True)
-        return predict(self._trained, asked, top, new=new)
+        return predict(self._trained, asked, top, new=new, known=known)
 
     def predict_many(
         self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False

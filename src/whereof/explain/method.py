@@ -198,6 +198,8 @@ class Method:
 
     name: str
     title: str
+    phrase: str = ""
+    """What it does, in a few plain words, for those who choose a method. Empty: its title."""
     citation: str
     needs: frozenset[str] = frozenset()
     """Some of NEEDS."""
@@ -226,6 +228,11 @@ class Method:
         0 if it is far less than a training.
         """
         return 0.0
+
+    @property
+    def in_words(self) -> str:
+        """Its phrase, or its title."""
+        return self.phrase or self.title
 
     @property
     def retrains(self) -> bool:

@@ -47,6 +47,8 @@ class Answers:
     asks: str
     """The place of the answers: subject or object."""
     answers: tuple[Answer, ...]
+    n_new: int = 0
+    """Number of candidates that are not known from training or validation."""
 
     def to_dict(self) -> dict[str, Any]:
         return vars(self) | {"answers": [dict(vars(answer)) for answer in self.answers]}
@@ -75,15 +77,22 @@ def _check_top(top: int | None) -> None:
 
 
 def predict(
-    trained: Trained, prediction: Prediction, top: int | None, *, new: bool = False
+    trained: Trained,
+    prediction: Prediction,
+    top: int | None,
+    *,
+    new: bool = False,
+    known: str | None = None,
 ) -> Answers:
     """The `top` most probable candidates, or all; with `new`, only unknown ones.
 
-    A prediction with an answer gives that one answer.
+    known: only those that this split contains. A prediction with an answer gives that one answer.
     """
     _check_top(top)
+    if known not in (None, *SPLITS):
+        raise WhereofError(f"known is {known!r}; choose from {', '.join(SPLITS)}")
     scored, data = trained.score(prediction), trained.dataset
-    places = _best(scored, top, new=new)
+    places = _best(scored, top, new=new, known=known)
     scores, ids = scored.scores[places], scored.candidates.ids[places]
     # Ranks count the new candidates that score higher.
     better = np.sort(scored.scores[scored.new & (scored.scores > scores.min(initial=np.inf))])
@@ -101,16 +110,21 @@ def predict(
         prediction.spell(data, Vocabulary.label),
         prediction.asks,
         tuple(map(Answer, *columns)),
+        int(scored.new.sum()),
     )
 
 
-def _best(scored: ScoredPrediction, top: int | None, *, new: bool) -> NDArray[np.int64]:
+def _best(
+    scored: ScoredPrediction, top: int | None, *, new: bool, known: str | None
+) -> NDArray[np.int64]:
     """Positions of the best candidates, or of the answer that is asked for; ties by id."""
     scores = scored.scores
     if scored.prediction.target is not None:
         among = np.array([scored.place])
         return among[scored.new[among]] if new else among
     among = np.flatnonzero(scored.new) if new else np.arange(len(scores))
+    if known is not None:
+        among = among[scored.splits[among] == SPLITS.index(known)]
     if top is not None and top < len(among):
         among = among[scores[among] >= np.partition(scores[among], -top)[-top]]
     return among[np.argsort(-scores[among], kind="stable")][:top]

@@ -82,16 +82,16 @@ class Claims:
 
     def __str__(self) -> str:
         """The figures in words."""
-        size = ", but most actual changes are not falls"
+        size = "falls, but most actual changes were not falls"
         if self.size_ratio is not None:
             ratio = f"{self.size_ratio:.2g}"
-            times = "as large as" if ratio == "1" else f"of {ratio} times"
-            size = f" {times} the actual ones (medians)"
-        changes = f"{self.n_true} of {self.n_announced} announced changes of the top answer"
-        return (
-            f"For the first fact of {count(self.n_predictions, 'prediction')}, {self.method} "
-            f"estimates falls{size}; {changes} came true."
-        )
+            times = "as large as" if ratio == "1" else f"{ratio} times"
+            size = f"a fall {times} the actual one (median)"
+        changes = f"{self.n_true} of {self.n_announced} announced changes of the answer came true."
+        if not self.n_announced:
+            changes = "No change of the answer was announced."
+        tests = count(self.n_predictions, "test")
+        return f"In {tests}, {self.method} estimated {size}. {changes}"
 
 
 @dataclass(frozen=True)

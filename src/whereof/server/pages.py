@@ -23,6 +23,8 @@ from whereof.server.why import FACT_IDS, explain_without, read_fact_ids, ready_m
 
 router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 _QUICK = "rollback"
+_TRUE = 4
+"""Answers of the test set to one question that a page reads: itself, and three others."""
 _Place = Literal["object", "subject"]
 
 
@@ -152,6 +154,8 @@ def _reasons(
     )
     answers = run.predict(*open_place, top=5, new=True)
     (itself,) = run.predict(*places).answers
+    if not run.dataset.two_way:
+        more["true"] = run.predict(*open_place, top=_TRUE, known="test")
     return Reasons(explanation, answers, itself.known, job=task, ready=ready, **more)
 
 

@@ -27,6 +27,7 @@ class CriageMethod(Method):
 
     name = "criage"
     title = "CRIAGE"
+    phrase = "quick estimate, facts with the same answer only"
     citation = (
         "Pezeshkpour, Tian and Singh, Investigating Robustness and Interpretability of Link "
         "Prediction via Adversarial Modifications, NAACL 2019"

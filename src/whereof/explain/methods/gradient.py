@@ -21,6 +21,7 @@ class GradientDot(Method):
 
     name = "gradient-dot"
     title = "Dot product of gradients"
+    phrase = "facts that pull the model the same way"
     citation = "Charpiat et al., Input Similarity from the Neural Network Perspective, NeurIPS 2019"
     can = frozenset({"contrast", "non-adjacent facts"})
 
@@ -33,6 +34,7 @@ class GradientCos(GradientDot):
 
     name = "gradient-cos"
     title = "Cosine of gradients"
+    phrase = "facts that pull in the same direction, however strongly"
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         gradient, losses = gradient_of(scored, context.aim), Losses(scored.trained)
@@ -49,6 +51,7 @@ class TracIn(GradientDot):
 
     name = "tracin"
     title = "TracIn over kept checkpoints"
+    phrase = "facts that pulled the same way, at several checkpoints"
     citation = (
         "Pruthi et al., Estimating Training Data Influence by Tracing Gradient Descent, "
         "NeurIPS 2020"

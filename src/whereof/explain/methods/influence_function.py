@@ -46,6 +46,7 @@ class InfluenceFunction(Method):
 
     name = "influence-function"
     title = "Influence function"
+    phrase = "estimate by the curvature of the loss"
     citation = (
         "Koh and Liang, Understanding Black-box Predictions via Influence Functions, ICML 2017"
     )

@@ -20,6 +20,7 @@ class RandomMethod(Method):
 
     name = "random"
     title = "Random adjacent facts"
+    phrase = "random facts, for comparison"
     citation = PAPER
     can = frozenset({"contrast", "non-adjacent facts"})
     draws = True

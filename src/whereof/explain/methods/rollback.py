@@ -41,6 +41,7 @@ class RollbackMethod(Method):
 
     name = "rollback"
     title = "Gradient rollback"
+    phrase = "quick estimate"
     citation = PAPER
     needs = frozenset({"trace"})
     can = frozenset({"groups", "contrast", "device", "standings"})
@@ -57,6 +58,7 @@ class SameAnswerRollback(RollbackMethod):
 
     name = "rollback-o"
     title = "Gradient rollback, facts with the same answer only"
+    phrase = "quick estimate, facts with the same answer only"
     same_answer = True
     nominates = False  # rollback finds the same facts
 

@@ -23,7 +23,7 @@ LISTS = {
     "test": ("Test set", "Facts of the test set. If there is none: of validation, or of training."),
 }
 """Kinds of interesting predictions: their titles, and what they are."""
-_RATED = {"confident-and-wrong": "The predicted ratings that differ most from the true ones."}
+_RATED = {"confident-and-wrong": "The predicted rating is far from the true one."}
 """What some of them are in a run that learned ratings."""
 _KNOWN = {"train": "training", "valid": "validation", "test": "test"}
 

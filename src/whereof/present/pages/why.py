@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 
 from whereof.explain.explanation import ExplainedFact, Explanation, Joint, MethodCost
-from whereof.explain.method import able_method
-from whereof.predict.answers import Answers
+from whereof.explain.method import able_method, get_method
+from whereof.predict.answers import Answer, Answers
 from whereof.present import names
 from whereof.present.explanation import groups_text
 from whereof.present.html import Site, render
@@ -21,6 +21,15 @@ from whereof.units import show, typographic
 
 _TOO_LONG = 1800
 """Seconds after which a job is stopped: methods that take longer cannot be chosen."""
+_TRUST = {
+    "exact": "measured by retraining.",
+    "close": "in this run, estimates have about the size of what retraining measures.",
+    "rough": "the order of the facts is useful; the sizes can be far off.",
+    "not measured": "in this run, no retraining has tested these estimates.",
+}
+"""What the words for the trust in a method mean."""
+_MOST_TRUE = 3
+"""Number of other answers of the test set to name."""
 _SPLITS = {"train": "training", "valid": "validation", "test": "test"}
 _GROUPS = {"supports": "support it", "opposes": "oppose it"}
 _MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
@@ -61,6 +70,8 @@ class Reasons:
     """The top new answers to the same question."""
     known: str | None = None
     """Where the prediction is known from: train, valid or test."""
+    true: Answers | None = None
+    """Answers of the test set to the same question."""
     joint: Joint | None = None
     """The prediction without the facts that the address leaves out."""
     left_out: Sequence[ExplainedFact] = ()
@@ -99,6 +110,7 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         trust=list(_trust(explanation, proof)),
         measurable=_measurable(explanation),
         methods=list(_methods(site, here, explanation, found.ready)),
+        meanings=_TRUST,
         groups=groups,
         columns=_columns(explanation, groups),
         filters=_filters(groups, words),
@@ -197,8 +209,6 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
     others, most = [], largest(answers)
     for each in answers.answers:
         rated = each.probability is None
-        query = {**answers.query, answers.asks: each.entity}
-        query["asks"] = "" if answers.asks == "object" else answers.asks
         others.append(
             {
                 "label": words.label(each.entity, each.label, answers.asks),
@@ -206,18 +216,43 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
                 "share": None if each.probability is None else each.probability / most,
                 "own": each.entity == own,
                 "known": _SPLITS.get(each.known or "", ""),
-                "why": address(site.run, "why", **query),
+                "why": _why(site, answers, each),
             }
         )
+    new = "answers" if prediction.relation is not None else f"{words.place(prediction.asks)}s"
+    among = "among" if found.known in ("train", "valid") else "of"
     return {
         "noun": names.output_noun(prediction),
         "value": names.amount_text(prediction),
         "share": None if names.is_rated(prediction) else prediction.probability,
         "rank": f"{prediction.rank:,}",
-        "of": f"{prediction.n_candidates:,}",
+        "of": f"{among} {answers.n_new:,} new {new}",
         "known": "" if any(each["own"] for each in others) else _SPLITS.get(found.known or "", ""),
         "others": others,
+        "true": list(_true(site, found, words)),
     }
+
+
+def _why(site: Site, answers: Answers, answer: Answer) -> str:
+    """The address of the page of an answer."""
+    query = {**answers.query, answers.asks: answer.entity}
+    query["asks"] = "" if answers.asks == "object" else answers.asks
+    return address(site.run, "why", **query)
+
+
+def _true(site: Site, found: Reasons, words: Words) -> Iterator[dict[str, str]]:
+    """What the test set says instead."""
+    prediction, answers = found.explanation.prediction, found.true
+    own = names.name_of(prediction, prediction.asks)
+    others = [] if answers is None else [each for each in answers.answers if each.entity != own]
+    for each in others[:_MOST_TRUE]:
+        label = words.label(each.entity, each.label, prediction.asks)
+        yield {
+            "label": label,
+            "stands": f"{show(each.probability, 'percent')}, rank {each.rank:,}",
+            "asks": f"Why {'not ' * (each.rank > prediction.rank)}{label}?",
+            "why": _why(site, answers, each) if answers is not None else "",
+        }
 
 
 def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[str]:
@@ -267,6 +302,7 @@ def _methods(
         possible = ready.get(each.method) or (seconds or 0) <= _TOO_LONG
         yield {
             "name": each.method,
+            "phrase": get_method(each.method).in_words,
             "about": f"{time}, {each.trust}",
             "recommended": bool(possible) and each.method == explanation.recommended,
             "current": each.method == explanation.method,

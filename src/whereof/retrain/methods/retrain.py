@@ -25,6 +25,7 @@ class Retrain(Method):
 
     name = "retrain"
     title = "Retraining without each fact"
+    phrase = "every fact, retrained"
     citation = (
         "Feldman and Zhang, What Neural Networks Memorize and Why: Discovering the Long Tail "
         "via Influence Estimation, NeurIPS 2020"

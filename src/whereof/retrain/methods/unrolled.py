@@ -38,6 +38,7 @@ class Unrolled(Method):
 
     name = "unrolled"
     title = "Derivative through training"
+    phrase = "estimate that follows training"
     citation = "Ilyas and Engstrom, MAGIC: Near-Optimal Data Attribution for Deep Learning, 2025"
     needs = frozenset({"recipe"})
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})

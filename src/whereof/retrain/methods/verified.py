@@ -25,6 +25,7 @@ class Verified(Method):
 
     name = "verified"
     title = "Candidates of several methods, retrained"
+    phrase = "the top facts, retrained one by one"
     citation = (
         "Rossi et al., Explaining Link Prediction Systems based on Knowledge Graph Embeddings, "
         "SIGMOD 2022"
