@@ -147,7 +147,8 @@ _TEXTS: dict[str, Callable[[float], str]] = {
     "points": _signed(points),  # a difference of fractions: 0.123 is +12.3 points
     "probability": _probability,  # four digits after the point
     "influence": _signed(_probability),
-    "score": "{:.3f}".format,  # scores and ratings
+    "score": "{:.3f}".format,
+    "rating": "{:.2f}".format,  # as predicted
     "correlation": "{:.3f}".format,
     "number": number,  # three digits
     "signed": _signed(number),

@@ -174,7 +174,7 @@ def test_facts_rolled_back_together_are_falls_beside_any_method() -> None:
 def test_a_page_of_ratings_has_scores() -> None:
     document = ratings() | {"stability": (joint(0, probability=None),)}
     read = Reading(explanation_page(document))
-    assert read.rows[-1] == ["top 1", "−1.500", "31", "+0.4500", "+0.5500", "oslo"]
+    assert read.rows[-1] == ["top 1", "−1.50", "31", "+0.4500", "+0.5500", "oslo"]
     assert "probability" not in read.rows[0] + read.rows[-3]
 
 

@@ -58,7 +58,7 @@ def test_a_prediction_in_one_line() -> None:
     other = {"answer": "cy", "label": "cy", "log_ratio": 0.9, "labels": {}} | stands
     said = prediction_text(made(small()))
     assert said == "ann likes bob: probability 50.0%, rank 2 of 1,234"
-    assert prediction_text(made(ratings())) == "user 4, item 4: rating 4.125, rank 2 of 1,234"
+    assert prediction_text(made(ratings())) == "user 4, item 4: rating 4.12, rank 2 of 1,234"
     assert prediction_text(made(small() | {"contrast": other})).endswith(
         "; compared with cy: probability 20.0%, rank 1,000"
     )
@@ -188,6 +188,6 @@ def test_predicted_ratings_are_compared() -> None:
     stands = {"probability": None, "score": 4.5}
     document = recommended(falls, rating=5.0, **stands) | UNKNOWN
     assert sentence(document) == (
-        "Without the user's rating of item 1, the model would give Heat a rating of 4.100 instead "
-        "of 4.500 (estimate)."
+        "Without the user's rating of item 1, the model would give Heat a rating of 4.10 instead "
+        "of 4.50 (estimate)."
     )

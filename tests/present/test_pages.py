@@ -316,3 +316,11 @@ def test_long_relations_are_short_in_lists() -> None:
     long = "/film/actor/film./film/performance/film"
     assert short_relation(long) == "…/performance/film"
     assert short_relation("embassy") == "embassy"
+
+
+def test_the_first_page_tells_runs_apart() -> None:
+    about = {"model": "mf", "dataset": "films", "n_facts": 1234, "created": "2026-11-16T17:47:02"}
+    metrics = {"valid": {"mrr": 0.1}, "test": {"mrr": 0.25, "hits@3": 0.4, "hits@10": 0.5}}
+    text = read_page(runs_page({"a": about | {"metrics": metrics}, "b": about})).text
+    assert "mf on films 1,234 training facts, 2026-11-16" in text
+    assert text.count("MRR 0.250, Hits@10 0.500 on the test set") == 1

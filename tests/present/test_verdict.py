@@ -106,8 +106,8 @@ def whole(name: str = "a") -> Verdict:
             stand(None, "usa", 3.5),
             stand(None, "uk", 3.25),
             stand(None, "usa", 3.0),
-            "Without these 2 facts the rating really falls from 3.500 to 3.000; the "
-            "estimate was 3.250. The top answer stays USA; the estimate was UK.",
+            "Without these 2 facts the rating really falls from 3.50 to 3.00; the "
+            "estimate was 3.25. The top answer stays USA; the estimate was UK.",
         ),
     ],
 )

@@ -377,7 +377,7 @@ def test_events_become_progress() -> None:
     listener.emit(events.Foreseen(10, others=10.0))
     shown = list[Any]()
     for event in (
-        events.Advanced(50, 100, "facts swept"),
+        events.Advanced(50, 100, "facts, going back through training"),
         events.Planned(2, 1, 3.0, 2),
         events.Advanced(1, 2, "retrainings"),
         events.Planned(4, 0, 3.0, 2),
@@ -388,7 +388,7 @@ def test_events_become_progress() -> None:
         assert job.progress is not None
         shown.append((job.progress.text, job.progress.share))
     assert shown == [
-        ("50 of 100 facts swept", 0.25),
+        ("50 of 100 facts, going back through training", 0.25),
         ("at most 10 retrainings, 2 at a time, about 30.0 s", 0.5),
         ("1 of 2 retrainings", 0.55),
         ("4 retrainings, 2 at a time, about 3.0 s", 0.6),

@@ -212,7 +212,7 @@ def _without(
     """The prediction without a fact: its score, its ratio or its probability."""
     score = explanation.prediction.score
     if explanation.of == "score" and falls and score is not None:
-        return Cell(score - item.influence, unit="score")
+        return Cell(score - item.influence, unit="rating")
     if explanation.contrast and falls:
         return Cell(explanation.contrast.log_ratio - item.influence, unit="influence")
     return item.probability_without

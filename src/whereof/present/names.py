@@ -100,7 +100,7 @@ def output_noun(item: Standing) -> str:
 
 def output_unit(item: Standing, unit: str = "percent") -> str:
     """The unit of ratings, or this unit for probabilities."""
-    return "score" if is_rated(item) else unit
+    return "rating" if is_rated(item) else unit
 
 
 def standing_text(item: Standing, unit: str = "percent") -> str:

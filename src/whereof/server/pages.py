@@ -33,7 +33,7 @@ def list_runs(runs: AllRuns) -> Response:
     """The runs; a single one opens at once."""
     if len(runs) == 1:
         return RedirectResponse(f"/runs/{next(iter(runs))}/ask", 307)
-    return HTMLResponse(runs_page({name: run.summary() for name, run in runs.items()}))
+    return HTMLResponse(runs_page({name: run.info() for name, run in runs.items()}))
 
 
 @router.get("/runs/{run}")

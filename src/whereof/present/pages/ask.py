@@ -126,7 +126,7 @@ def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]
             {
                 "label": words.label(each.entity, each.label, answers.asks),
                 "name": each.entity if each.label != each.entity else "",
-                "value": show(each.score, "score") if rated else show(each.probability, "percent"),
+                "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
                 "share": None if each.probability is None else each.probability / most,
                 "rank": each.rank,
                 "known": _KNOWN.get(each.known or "", ""),
@@ -199,7 +199,7 @@ def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, An
             parts[1] = ("relation", short_relation(relation))
         names = {place: getattr(prediction, place) for place in ("subject", "relation", "object")}
         names["asks"] = "" if prediction.asks == "object" else prediction.asks
-        unit = "score" if prediction.probability is None else "percent"
+        unit = "rating" if prediction.probability is None else "percent"
         rows.append(
             {
                 "parts": parts,

@@ -47,7 +47,7 @@ def _prediction(site: Site, found: Any, words: Words) -> dict[str, Any]:
     for each in found.answers:
         query = {**found.query, found.asks: each.entity}
         query["asks"] = "" if found.asks == "object" else found.asks
-        value = show(each.score, "score")
+        value = show(each.score, "rating")
         if each.probability is not None:
             value = show(each.probability, "percent")
         label = words.label(each.entity, each.label, found.asks)

@@ -5,12 +5,42 @@ from typing import Any
 
 from whereof.present.html import Site, render
 from whereof.present.pages.words import address
+from whereof.units import show
+
+_METRICS = {
+    "mrr": "MRR",
+    "hits@10": "Hits@10",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "ndcg@10": "NDCG@10",
+    "recall@10": "Recall@10",
+}
+_MOST = 2
+"""Metrics that tell a run from others, and how many of them a card shows."""
 
 
 def runs_page(runs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The runs by id, each with its summary."""
+    """The runs by id, each with what `Run.info` returns."""
     listed = [
-        {"id": key, "ask": address(key, "ask"), "about": address(key, "about"), **about}
+        {
+            "id": key,
+            "ask": address(key, "ask"),
+            "about": address(key, "about"),
+            "quality": _quality(about.get("metrics", {})),
+            "date": about.get("created", "")[:10],
+            **about,
+        }
         for key, about in runs.items()
     ]
     return render("runs", "Whereof", Site(), runs=listed)
+
+
+def _quality(metrics: Mapping[str, Any]) -> str:
+    """The first metrics of a run, on its test set if it has one."""
+    split = next((each for each in ("test", "valid") if metrics.get(each)), "")
+    found = metrics.get(split, {})
+    shown = [
+        f"{title} {show(found[name], 'score')}" for name, title in _METRICS.items() if name in found
+    ]
+    where = {"test": "the test set", "valid": "the validation set"}.get(split)
+    return f"{', '.join(shown[:_MOST])} on {where}" if shown else ""

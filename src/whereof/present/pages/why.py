@@ -212,7 +212,7 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
         others.append(
             {
                 "label": words.label(each.entity, each.label, answers.asks),
-                "value": show(each.score, "score") if rated else show(each.probability, "percent"),
+                "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
                 "share": None if each.probability is None else each.probability / most,
                 "own": each.entity == own,
                 "known": _SPLITS.get(each.known or "", ""),

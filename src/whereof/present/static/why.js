@@ -61,7 +61,7 @@ function percent(value) {
   if (share < 1e-4) return `${share.toExponential(1)}%`;
   return `${share.toFixed(1 - Math.floor(Math.log10(share)))}%`;
 }
-const amount = (value) => (view.rated ? value.toFixed(3) : percent(value));
+const amount = (value) => (view.rated ? value.toFixed(2) : percent(value));
 
 function showRemoved() {
   const facts = removed();

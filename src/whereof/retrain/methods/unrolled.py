@@ -221,7 +221,8 @@ def _sweep(
         at_once = memory // (2 * problem.row_bytes)
     n_rounds = -(-len(columns) // max(at_once, 1))
     n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
-    found, differs, advanced = [], False, _counter(events, n_total, "facts swept")
+    noun = f"{_facts(problem)}, going back through training"
+    found, differs, advanced = [], False, _counter(events, n_total, noun)
     for part in np.array_split(np.arange(len(columns)), n_rounds):
         real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
         final = Adjoint(*(np.empty((len(part), *shape), real) for shape in shapes))
@@ -250,7 +251,13 @@ def _slopes(
         what = f"that takes {needed / _GIGABYTE:.1f} GB: choose a larger --sweep-memory"
         events.emit(Note(f"influences of facts in rows with few facts are too small; {what}"))
         return None
-    return unlearnt_slopes(problem, n_trained, _counter(events, n_trained, "facts trained again"))
+    noun = f"{_facts(problem)}, training again"
+    return unlearnt_slopes(problem, n_trained, _counter(events, n_trained, noun))
+
+
+def _facts(problem: Problem) -> str:
+    """What people call the facts of a run."""
+    return "ratings" if problem.config.rated else "facts"
 
 
 def _counter(events: Events, n_total: int, noun: str) -> Callable[[int], None]:
