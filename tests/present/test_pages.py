@@ -11,6 +11,8 @@ import pytest
 from present.documents import HOSTILE, explanation, fact, made
 from present.pages import read_page
 from present.test_verdict import stand, verdict
+from whereof.evaluate.options import EvaluateOptions
+from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.explain.explanation import Explanation, MethodCost
 from whereof.predict.answers import Answer, Answers
 from whereof.present.html import Site
@@ -18,7 +20,7 @@ from whereof.present.pages.ask import LISTS, Question, ask_page
 from whereof.present.pages.jobs import JobView, jobs_page
 from whereof.present.pages.layout import graph_layout
 from whereof.present.pages.runs import runs_page
-from whereof.present.pages.why import Asked, Reasons, why_page
+from whereof.present.pages.why import RETRAININGS, Asked, Reasons, why_page
 from whereof.present.pages.words import Words, short_relation
 
 SITE = Site("toy", "toy", "why")
@@ -324,3 +326,29 @@ def test_the_first_page_tells_runs_apart() -> None:
     text = read_page(runs_page({"a": about | {"metrics": metrics}, "b": about})).text
     assert "mf on films 1,234 training facts, 2026-11-16" in text
     assert text.count("MRR 0.250, Hits@10 0.500 on the test set") == 1
+
+
+def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> None:
+    def opened(seconds: float | None) -> str:
+        found = Reasons(reasons(), answers("paris"), retraining_seconds=seconds)
+        return why_page(SITE, Asked("ann", "in", "paris"), found)
+
+    page = opened(0.01)
+    text = read_page(page).text
+    assert "changes the answer up to 60 retrainings, about " in text
+    assert "Check by retraining about 0.1 s" in text
+    assert not re.search(r"<button[^>]* disabled", page)
+    page = opened(50_000.0)
+    assert re.findall(r"<button[^>]*data-(\w+) disabled", page) == ["smallest", "check"]
+    assert "this server stops work after 30 min" in page
+    assert "retrainings, about" not in read_page(opened(None)).text
+
+
+@pytest.mark.parametrize(("method", "n_fewer"), [("unrolled", 0), ("rollback", 20)])
+def test_the_price_of_measuring_counts_every_retraining(method: str, n_fewer: int) -> None:
+    methods = [*dict.fromkeys([method, "rollback", "random"])]
+    task = view_of(why_page(SITE, Asked(), Reasons(reasons(), answers("paris"))))["measure"]
+    asked = EvaluateOptions(methods=methods, protocols=task["protocols"], limit=task["limit"])
+    size = SampleSize(task["limit"], 10_000, 5_000, method)
+    found = count_retrainings(task["protocols"], asked, size)
+    assert found == RETRAININGS["measure"] - n_fewer

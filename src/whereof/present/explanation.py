@@ -249,7 +249,8 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
     """The prediction without several facts together, below the prediction with all facts."""
     tables: dict[str, dict[str, Joint]] = {}
     if explanation.without is not None:
-        title = f"Without {names.these_facts(len(explanation.without.fact_ids))}"
+        n_removed = len(explanation.without.fact_ids)
+        title = f"Without {names.these_facts(n_removed)}{' together' * (n_removed > 1)}"
         tables[title] = {"together": explanation.without}
     if explanation.stability is not None:
         whose = "the user's" if explanation.n_history else "its"

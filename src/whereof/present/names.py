@@ -172,9 +172,14 @@ def influence_unit(explanation: Explanation) -> str:
     return "points" if in_points else "signed"
 
 
-def these_facts(n_facts: int) -> str:
-    """Words for some facts: `this fact`, or `these 3 facts together`."""
-    return "this fact" if n_facts == 1 else f"these {count(n_facts, 'fact')} together"
+def noun_of(facts: Sequence[NamedFact]) -> str:
+    """What these facts are called: rating or fact."""
+    return "rating" if any(fact.rating is not None for fact in facts) else "fact"
+
+
+def these_facts(n_facts: int, noun: str = "fact") -> str:
+    """Words for some facts: `this fact`, or `these 3 facts`."""
+    return f"this {noun}" if n_facts == 1 else f"these {count(n_facts, noun)}"
 
 
 def fact_columns(
@@ -191,16 +196,19 @@ def fact_columns(
 
 
 def removal_table(
-    n_removed: int, before: Standing, predicted: Standing | None, actual: Standing
+    removed: Sequence[NamedFact], before: Standing, predicted: Standing | None, actual: Standing
 ) -> Table:
     """The prediction before and after facts are removed, as estimated and as retrained."""
+    noun = noun_of(removed)
     every = {"before": before, "estimated": predicted, "actual": actual}
     known = {name: each for name, each in every.items() if each is not None}
     note = (
-        "before: retrained with all facts, the control. estimated: without retraining. "
-        "actual: retrained without the facts."
+        f"before: retrained with all {noun}s, the control. estimated: without retraining. "
+        f"actual: retrained without the {noun}{'s' * (len(removed) != 1)}."
     )
-    return standings_table("", f"Without {these_facts(n_removed)}", known, note=note)
+    together = " together" * (len(removed) != 1)
+    title = f"Without {these_facts(len(removed), noun)}{together}"
+    return standings_table("", title, known, note=note)
 
 
 def standings_table(

@@ -89,7 +89,7 @@ def show_sufficient(out: Console, result: Sufficient) -> None:
 
 def _sentences(result: Smallest) -> Iterator[str]:
     before, actual, predicted = result.before, result.actual, result.predicted
-    facts = names.these_facts(len(result.removed)).removesuffix(" together")
+    facts = names.these_facts(len(result.removed), names.noun_of(result.facts))
     noun, top = names.output_noun(before), before.top_label
     change = f"the {noun} of {top} goes from {names.amount_text(before)} to "
     change += names.amount_text(actual)
@@ -118,8 +118,7 @@ def _sentences(result: Smallest) -> Iterator[str]:
 
 
 def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
-    n_removed, before = len(result.removed), result.before
-    yield names.removal_table(n_removed, before, result.predicted, result.actual)
+    yield names.removal_table(result.facts, result.before, result.predicted, result.actual)
     unit, facts = names.output_unit(result.before), result.facts
 
     def values(standings: list[Standing | None]) -> list[Any]:

@@ -156,7 +156,8 @@ def _reasons(
     (itself,) = run.predict(*places).answers
     if not run.dataset.two_way:
         more["true"] = run.predict(*open_place, top=_TRUE, known="test")
-    return Reasons(explanation, answers, itself.known, job=task, ready=ready, **more)
+    more |= {"ready": ready, "retraining_seconds": run.retraining_seconds}
+    return Reasons(explanation, answers, itself.known, job=task, **more)
 
 
 def _methods(run: Run) -> list[str]:

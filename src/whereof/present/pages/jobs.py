@@ -117,8 +117,7 @@ class RetrainedResult:
     @property
     def these(self) -> str:
         """Words for the removed facts."""
-        n_removed, fact = len(self.result.removed), self.words.fact
-        return f"this {fact}" if n_removed == 1 else f"these {n_removed} {fact}s"
+        return names.these_facts(len(self.result.removed), self.words.fact)
 
     @property
     def lead(self) -> str:

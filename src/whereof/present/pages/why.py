@@ -1,5 +1,6 @@
 """Why: a prediction in plain words, its facts, the explanation graph, and what if."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -16,6 +17,7 @@ from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout
 from whereof.present.pages.words import Words, address, api_address, short_relation
 from whereof.present.svg import NEITHER, sign_of
+from whereof.retrain.options import SmallestOptions
 from whereof.retrain.smallest import Smallest
 from whereof.units import show, typographic
 
@@ -34,6 +36,8 @@ _SPLITS = {"train": "training", "valid": "validation", "test": "test"}
 _GROUPS = {"supports": "support it", "opposes": "oppose it"}
 _MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
 """The job that measures how reliable estimates are in a run."""
+RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 92}
+"""The largest number of retrainings of a check, with the control; of a search; and of measuring."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class Reasons:
     """A job of this page."""
     ready: Mapping[str, bool] = field(default_factory=dict)
     """Whether a method takes milliseconds, or has its arrays stored."""
+    retraining_seconds: float | None = None
+    """Of one retraining on one core; None if it is not known."""
     notes: Sequence[str] = ()
 
 
@@ -109,6 +115,7 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         proof=proof,
         trust=list(_trust(explanation, proof)),
         measurable=_measurable(explanation),
+        prices={name: _price(name, found.retraining_seconds) for name in RETRAININGS},
         methods=list(_methods(site, here, explanation, found.ready)),
         meanings=_TRUST,
         groups=groups,
@@ -266,8 +273,10 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
     else:
         searched = isinstance(proof.result, Smallest) and proof.result.method == method
         same = ", the method of the search" * searched
-        yield "The result below was measured by retraining."
-        yield f"All other numbers are estimates by {method}{same}."
+        yield (
+            "The result below was measured by retraining. All other numbers are estimates by "
+            f"{method}{same}."
+        )
     known = explanation.reliability
     claims = None if known is None else known.of(explanation.method)
     if claims is not None:
@@ -279,11 +288,22 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
 
 
 def _measurable(explanation: Explanation) -> bool:
-    """Whether the reliability of the run is not known, and can be measured here."""
+    """Whether the reliability of the run is not known, and can be measured by retraining."""
     known = explanation.reliability
-    exact = (each for each in explanation.costs if each.trust == "exact")
-    quick = any((each.seconds or 0) <= _TOO_LONG for each in exact)
-    return quick and known is not None and known.linearity is None
+    return bool(explanation.costs) and known is not None and known.linearity is None
+
+
+def _price(name: str, retraining_seconds: float | None) -> dict[str, Any]:
+    """What a click costs here, in words; and whether it takes longer than a job may."""
+    if retraining_seconds is None:
+        return {"text": "", "off": False}
+    n_rounds = -(-RETRAININGS[name] // (os.cpu_count() or 1))
+    seconds = max(n_rounds * retraining_seconds, 0.1)
+    # Times below a second would be in milliseconds, which claims too much.
+    text = f"about {show(seconds, 'seconds') if seconds >= 1 else f'{seconds:.1f} s'}"
+    if name == "smallest":
+        text = f"up to {RETRAININGS[name]} retrainings, {text}"
+    return {"text": text, "off": seconds > _TOO_LONG}
 
 
 def _methods(

@@ -194,7 +194,7 @@ const smallest = document.querySelector("[data-smallest]");
 smallest.addEventListener("click", () => start(smallest, "Smallest set", view.smallest));
 const measure = document.querySelector("[data-measure]");
 if (measure) {
-  measure.hidden = false;
+  measure.parentElement.hidden = false;
   measure.addEventListener("click", () => start(measure, "Reliability", view.measure));
 }
 const running = result.querySelector("[data-job]");
