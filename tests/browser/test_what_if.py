@@ -59,6 +59,48 @@ def test_a_check_by_keyboard_alone(why: Why) -> None:
             break
     page.keyboard.press("Enter")
     expect(page.locator(".verdict .retrained")).to_be_visible()
+    expect(page.get_by_role("heading", name="Check by retraining")).to_be_focused()
+
+
+def test_a_page_agrees_with_its_own_proof(why: Why) -> None:
+    page = why()
+    bar, check = page.get_by_role("region", name="What if"), page.locator("[data-check]")
+    lead, other = page.locator("#lead"), page.locator("[data-other]")
+    untick(page, 3)
+    expect(check).to_contain_text("about")  # its price
+    check.click()
+    expect(bar.locator(".retrained")).to_be_visible()
+    expect(lead).to_contain_text("Without these 3 facts")
+    expect(lead.locator(".retrained")).to_be_visible()
+    expect(page.locator(".removed-facts li")).to_have_count(3)
+    expect(page.locator("#trust")).to_contain_text("All other numbers are estimates by rollback")
+    expect(check).to_be_hidden()
+    expect(other).to_be_hidden()
+    box = page.locator("table.facts input[type=checkbox]").nth(3)
+    box.uncheck()
+    expect(bar.locator(".estimate")).to_be_visible()
+    expect(check).to_be_visible()
+    expect(other).to_be_visible()
+    box.check()
+    expect(bar.locator(".retrained")).to_be_visible()
+    expect(check).to_be_hidden()
+    expect(other).to_be_hidden()
+
+
+def test_back_leads_to_the_result_of_the_check_before(why: Why) -> None:
+    page = why()
+    lead, check = page.locator("#lead"), page.locator("[data-check]")
+    untick(page, 1)
+    check.click()
+    expect(lead).to_contain_text("Without this fact")
+    untick(page, 2)
+    check.click()
+    expect(lead).to_contain_text("Without these 2 facts")
+    page.go_back()
+    expect(lead).to_contain_text("Without this fact")
+    page.get_by_role("link", name="Untick its facts").click()
+    expect(page.locator("tr.removed")).to_have_count(1)
+    expect(page.locator("#whatif .retrained")).to_be_visible()
 
 
 def test_the_smallest_set_is_unticked(why: Why) -> None:
@@ -72,6 +114,13 @@ def test_the_smallest_set_is_unticked(why: Why) -> None:
     ids = removed.evaluate_all("rows => rows.map(row => row.dataset.fact)")
     left_out = page.evaluate("new URL(location.href).searchParams.get('without')")
     assert sorted(left_out.split(",")) == sorted(ids)
+    expect(page.get_by_role("heading", name="Smallest set")).to_be_focused()
+    expect(page.locator("#trust")).to_contain_text("the method of the search")
+    expect(page.locator("#whatif .retrained")).to_be_visible()
+    page.get_by_role("button", name="Put all back").click()
+    expect(removed).to_have_count(0)
+    titles = set(page.locator("tr.group").all_inner_texts())
+    assert titles <= {"Facts that support it", "Facts that oppose it", "Facts without influence"}
 
 
 def test_a_job_survives_a_reload_and_can_be_cancelled(page: Page) -> None:
