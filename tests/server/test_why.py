@@ -70,6 +70,15 @@ def test_what_if_works_on_a_page_of_retrained_facts(client: Client, verified: st
     assert answer.json()["fact_ids"] == [3, 5]
 
 
+def test_a_check_of_retrained_facts_is_shown_beside_them(client: Client, verified: str) -> None:
+    explained = open_why(client, **ASKED, method="verified", job=verified)
+    check = view_of(explained)["check"] | {"facts": [3, 5]}
+    job = ended(client, start(client, **check)["id"])["id"]
+    page = open_why(client, **ASKED, method="verified", without="3,5", job=job)
+    assert 'class="verdict' in page
+    assert listed(page)[:3] == listed(explained)[:3]
+
+
 def test_a_page_shows_only_jobs_of_its_own(client: Client, verified: str) -> None:
     check = {"kind": "verify", **ASKED, "facts": [3, 5]}
     job = ended(client, start(client, **check)["id"])["id"]

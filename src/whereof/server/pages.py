@@ -103,6 +103,10 @@ def why(
     task = jobs.get(job)
     given = _view(task) if task is not None and task.run == site.run else None
     done = given if _is_about(run, given, asked) and given and given.kind == "explain" else None
+    if given is not None and given.kind != "explain":  # a check of an explanation by retraining
+        earlier = (_view(each) for each in jobs if each.run == site.run and each.kind == "explain")
+        fits = (it for it in earlier if it.result and it.result.method == chosen)
+        done = next((it for it in fits if _is_about(run, it, asked)), None)
     if run.is_ready(*names, method=chosen, **options):
         joint = "groups" in get_method(chosen).can
         options |= {"method": chosen, "top": top, "graph": joint, "stability": joint}
