@@ -86,6 +86,6 @@ def test_other_ticks_put_an_earlier_result_away(why: Why) -> None:
 
 def test_what_if_on_a_page_of_retrained_facts(page: Page) -> None:
     page.goto("/runs/nations/why?subject=india&relation=students&object=usa&method=verified")
-    expect(page.get_by_text("measured by retraining")).to_be_visible()
+    expect(page.get_by_text("These numbers are measured by retraining")).to_be_visible()
     page.locator("table.facts input[type=checkbox]").first.uncheck()
     expect(page.locator("#whatif .estimate")).to_be_visible()

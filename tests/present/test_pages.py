@@ -352,3 +352,15 @@ def test_the_price_of_measuring_counts_every_retraining(method: str, n_fewer: in
     size = SampleSize(task["limit"], 10_000, 5_000, method)
     found = count_retrainings(task["protocols"], asked, size)
     assert found == RETRAININGS["measure"] - n_fewer
+
+
+def test_jobs_have_labels_and_those_of_the_reader_come_first() -> None:
+    asked = {"subject": "405", "object": "144"}
+    mine = JobView("x", "films", "explain", "running", asked, labels={"object": "Heat"})
+    names = {"subject": "/m/1", "relation": "/people/person/nationality/of/country", "object": ""}
+    other = JobView("y", "a", "verify", "running", names, labels={"subject": "Ann"}, mine=False)
+    page = jobs_page(Site(), [other, mine])
+    text = read_page(page).text
+    assert text.index("user 405, Heat yours") < text.index("Ann …/of/country")
+    assert page.count(">Cancel</button>") == page.count(">yours<") == 1
+    assert 'run <a href="/runs/films/ask">films</a>' in page

@@ -14,6 +14,7 @@ from whereof import registry
 from whereof.api import keywords
 from whereof.data.dataset import Dataset
 from whereof.data.name_index import FoundName, NameFinder
+from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
 from whereof.explain.options import ExplainOptions
@@ -224,6 +225,11 @@ class Run(ArrayRun):
         call builds an index.
         """
         return self._names.find(text, kind, place, limit)
+
+    def find_labels(self, *names: str | None) -> dict[str, str | None]:
+        """The labels of a query's subject, relation and object; a name if there is no label."""
+        asked = prediction.find_prediction(self._trained, names, query=True)
+        return asked.spell(self.dataset, Vocabulary.label)
 
     def predict(
         self,

@@ -1,6 +1,7 @@
 """The pages of runs and jobs: each parses an address, asks the run, and presents."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query
@@ -17,7 +18,7 @@ from whereof.present.pages.runs import runs_page
 from whereof.present.pages.why import Asked, Reasons, waiting_page, why_page
 from whereof.server import limits
 from whereof.server.about import AllRuns
-from whereof.server.dependencies import FoundRun, Jobs, Name, RunId, given_names
+from whereof.server.dependencies import Client, FoundRun, Jobs, Name, RunId, given_names
 from whereof.server.queue import BackgroundJob
 from whereof.server.why import FACT_IDS, explain_without, read_fact_ids, ready_method
 
@@ -79,6 +80,7 @@ def why(
     run: FoundRun,
     runs: AllRuns,
     jobs: Jobs,
+    client: Client,
     subject: Name = "",
     relation: Name = "",
     object: Name = "",
@@ -101,10 +103,11 @@ def why(
     chosen = method or quick
     ready = {name: run.is_ready(*names, method=name, **options) for name in _methods(run)}
     task = jobs.get(job)
-    given = _view(task) if task is not None and task.run == site.run else None
+    given = _view(task, run, client) if task is not None and task.run == site.run else None
     done = given if _is_about(run, given, asked) and given and given.kind == "explain" else None
     if given is not None and given.kind != "explain":  # a check of an explanation by retraining
-        earlier = (_view(each) for each in jobs if each.run == site.run and each.kind == "explain")
+        explained = (each for each in jobs if each.run == site.run and each.kind == "explain")
+        earlier = (_view(each, run, client) for each in explained)
         fits = (it for it in earlier if it.result and it.result.method == chosen)
         done = next((it for it in fits if _is_about(run, it, asked)), None)
     if run.is_ready(*names, method=chosen, **options):
@@ -116,7 +119,8 @@ def why(
         explanation = done.result
     else:
         is_mine = done and not done.over and done.options.get("method") == chosen
-        return HTMLResponse(waiting_page(site, asked, done if is_mine else None, chosen, quick))
+        labels, under_way = _labels(run, vars(asked)), done if is_mine else None
+        return HTMLResponse(waiting_page(site, asked, under_way, chosen, quick, labels))
     mine = given if _is_about(run, given, asked, explanation.prediction) else None
     return HTMLResponse(why_page(site, asked, _reasons(run, asked, explanation, mine, ready)))
 
@@ -178,9 +182,10 @@ def entity(
 
 
 @router.get("/jobs")
-def list_jobs(jobs: Jobs) -> Response:
+def list_jobs(jobs: Jobs, runs: AllRuns, client: Client) -> Response:
     """All jobs of the server, the latest first."""
-    return HTMLResponse(jobs_page(Site(page="jobs"), [_view(job) for job in jobs]))
+    shown = [_view(job, runs[job.run], client) for job in jobs]
+    return HTMLResponse(jobs_page(Site(page="jobs"), shown))
 
 
 def _site(runs: Any, run: Run, page: str) -> Site:
@@ -188,9 +193,26 @@ def _site(runs: Any, run: Run, page: str) -> Site:
     return Site(found, found, page)
 
 
-def _view(job: BackgroundJob) -> JobView:
-    text = job.message or ("" if job.progress is None else job.progress.text)
-    share = None if job.progress is None else job.progress.share
+def _view(job: BackgroundJob, run: Run, client: str) -> JobView:
     return JobView(
-        job.id, job.run, job.kind, job.state, job.options, text, share, job.seconds, job.found
+        job.id,
+        job.run,
+        job.kind,
+        job.state,
+        job.options,
+        text=job.message or ("" if job.progress is None else job.progress.text),
+        share=None if job.progress is None else job.progress.share,
+        seconds=job.seconds,
+        result=job.found,
+        labels=_labels(run, job.options),
+        mine=client in job.clients,
     )
+
+
+def _labels(run: Run, names: Mapping[str, Any]) -> dict[str, str | None]:
+    """The labels of a question, if it names one."""
+    with suppress(WhereofError):
+        places = (names.get(place) or "" for place in ("subject", "relation", "object"))
+        subject, *others = given_names(run, *places)
+        return run.find_labels(subject, *others)
+    return {}

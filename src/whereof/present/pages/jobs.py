@@ -1,12 +1,12 @@
 """Jobs: what is under way, and what retraining found."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from whereof.present import names
 from whereof.present.html import Site, render
-from whereof.present.pages.words import Words, address
+from whereof.present.pages.words import Words, address, query_text
 from whereof.present.smallest import smallest_words
 from whereof.present.verdict import claim_words, verdict_words
 from whereof.retrain.smallest import Smallest
@@ -38,6 +38,10 @@ class JobView:
     share: float | None = None
     seconds: float | None = None
     result: Any = None
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+    """The labels of its prediction, by place."""
+    mine: bool = True
+    """Whether the reader started it."""
 
     @property
     def over(self) -> bool:
@@ -53,10 +57,16 @@ class JobView:
 
     @property
     def about(self) -> str:
-        """What it is about: the names of its prediction."""
-        asked = self.options
-        parts = (str(asked.get(place) or "") for place in ("subject", "relation", "object"))
-        return " ".join(filter(None, parts))
+        """What it is about: the labels of its prediction."""
+        found = getattr(self.result, "prediction", None)
+        if found is not None:
+            return query_text(vars(found), found.labels)
+        return query_text(self.options, self.labels)
+
+    @property
+    def run_page(self) -> str:
+        """The address of the first page of its run."""
+        return address(self.run, "ask")
 
     @property
     def page(self) -> str:
@@ -188,5 +198,6 @@ class RetrainedResult:
 
 
 def jobs_page(site: Site, jobs: Sequence[JobView]) -> str:
-    """All jobs of the server."""
-    return render("jobs", "Jobs", site, ["jobs.js"], jobs=jobs)
+    """All jobs of the server, those of the reader first."""
+    mine = sorted(jobs, key=lambda job: not job.mine)
+    return render("jobs", "Jobs", site, ["jobs.js"], jobs=mine)

@@ -15,7 +15,7 @@ from whereof.present.html import Site, render
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout
-from whereof.present.pages.words import Words, address, api_address, short_relation
+from whereof.present.pages.words import Words, address, api_address, query_text, short_relation
 from whereof.present.svg import NEITHER, sign_of
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.smallest import Smallest
@@ -133,10 +133,17 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
     )
 
 
-def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, quick: str) -> str:
+def waiting_page(
+    site: Site,
+    asked: Asked,
+    job: JobView | None,
+    method: str,
+    quick: str,
+    labels: Mapping[str, str | None],
+) -> str:
     """The page while a method is not ready: a script starts the job, and follows it.
 
-    quick: a method that is ready.
+    quick: a method that is ready. labels: those of the question.
     """
     query = asked.query(method=method)
     signs = {"true": True, "false": False}
@@ -148,7 +155,7 @@ def waiting_page(site: Site, asked: Asked, job: JobView | None, method: str, qui
         site,
         ["waiting.js"],
         method=method,
-        heading=" ".join(filter(None, (asked.subject, asked.relation, asked.object))),
+        heading=query_text(vars(asked), labels),
         job=job,
         quick=quick,
         quick_page=address(site.run, "why", **asked.query(method=quick)),

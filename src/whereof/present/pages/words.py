@@ -47,6 +47,20 @@ class Words:
         return label or name or ""
 
 
+def query_text(names: Mapping[str, Any], labels: Mapping[str, str | None]) -> str:
+    """The names of a question by their labels: `user 405, Heat`, or subject, relation, object."""
+    words, parts = Words.of(two_way=not names.get("relation")), list[str]()
+    for place in ("subject", "relation", "object"):
+        name, label = names.get(place), labels.get(place)
+        if name in (None, "", "_"):
+            continue
+        is_relation = place == "relation"
+        parts.append(
+            short_relation(label or name) if is_relation else words.label(name, label, place)
+        )
+    return (", " if words.two_way else " ").join(parts)
+
+
 def short_relation(label: str) -> str:
     """A relation that is a long path, by its last step, or two if that is one short word."""
     steps = label.rstrip("/").split("/")

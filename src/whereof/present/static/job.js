@@ -12,13 +12,13 @@ export function panel(title) {
 
 const addressOf = (id) => `/api/jobs/${encodeURIComponent(id)}`;
 
-// Makes the button cancel the job; returns a function that shows how far the job is.
+// Makes the button, if there is one, cancel the job; returns a function that shows how far the job is.
 export function attach(element, id) {
   const text = element.querySelector(".text"), bar = element.querySelector("progress");
   const button = element.querySelector(".cancel");
   const refused = make("span", { class: "quiet", role: "alert" });
-  button.after(" ", refused);
-  button.addEventListener("click", () => {
+  button?.after(" ", refused);
+  button?.addEventListener("click", () => {
     const before = text.textContent;
     button.disabled = true;
     text.textContent = "cancelling";
