@@ -1,6 +1,6 @@
 // Completion of names: a combobox with a list, as WAI-ARIA describes it.
 
-import { ask, later, make } from "./dom.js";
+import { ask, make } from "./dom.js";
 
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
@@ -81,7 +81,7 @@ export function complete(input) {
       if (error.name !== "AbortError") close(); // the form says what is wrong
     }
   };
-  input.addEventListener("input", later(search, 15));
+  input.addEventListener("input", search);
   input.addEventListener("blur", () => { asked?.abort(); close(); });
   input.addEventListener("keydown", (event) => {
     const chosen = list.children[place];
