@@ -89,27 +89,32 @@ def show_sufficient(out: Console, result: Sufficient) -> None:
 
 def _sentences(result: Smallest) -> Iterator[str]:
     before, actual, predicted = result.before, result.actual, result.predicted
-    facts = names.these_facts(len(result.removed), names.noun_of(result.facts))
-    noun, top = names.output_noun(before), before.top_label
-    change = f"the {noun} of {top} goes from {names.amount_text(before)} to "
-    change += names.amount_text(actual)
+    fact, top = names.noun_of(result.facts), before.top_label
+    facts = names.these_facts(len(result.removed), fact)
+    first, last = names.amount_text(before), names.amount_text(actual)
+    change = f"goes from {first} to {last}" if first != last else f"stays at {first}"
+    change = f"the {names.output_noun(before)} of {top} {change}"
     if result.found:
         yield f"Without {facts} the top answer changes from {top} to {actual.top_label}: {change}."
     else:
         spent = units.count(result.n_retrainings, "retraining")
-        yield f"No set of facts that was tried changes the top answer, {top}, in {spent}."
+        yield f"No set of {fact}s that was tried changes the top answer, {top}, in {spent}."
         yield f"The closest: without {facts}, {change}. Try a larger budget."
     if predicted is not None:
         same = predicted.top_answer in ("", actual.top_answer)  # empty: not known
         said = "" if same else f" and the top answer {predicted.top_label}"
         yield f"The estimate was {names.amount_text(predicted)}{said}."
     if result.found and len(result.removed) > 1:
-        proven = "Every fact is needed: each was put back and retrained."
-        unproven = "The budget was too small to check whether each fact is needed."
+        proven = f"Every {fact} is needed: each was put back and retrained."
+        unproven = f"The budget was too small to check whether each {fact} is needed."
         yield proven if result.minimal else unproven
     for group in result.interchangeable:
         which = ", ".join(map(str, group.fact_ids))
-        which = "They" if len(group.fact_ids) == len(result.removed) else f"Facts {which}"
+        which = (
+            "They"
+            if len(group.fact_ids) == len(result.removed)
+            else f"{fact.capitalize()}s {which}"
+        )
         yield (
             f"{which} replace each other: together they lower the margin to "
             f"{actual.top_label if result.found else 'the strongest rival'} by "
