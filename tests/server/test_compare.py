@@ -26,6 +26,8 @@ def test_both_stand_side_by_side(client: Client) -> None:
     assert "strongest facts of each side" in found.text
     assert "rho of their influences is" in found.text
     assert found.text.count("estimate by") == 2
+    assert "retrain: every fact, retrained" in found.text
+    assert answer.text.count('data-complete="/api/runs/nations/names"') == 3
     assert "/runs/nations/why?run=" not in answer.text
     assert any(link.startswith("/runs/nations/why?subject=china") for link in found.links)
 

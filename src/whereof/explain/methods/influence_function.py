@@ -46,7 +46,7 @@ class InfluenceFunction(Method):
 
     name = "influence-function"
     title = "Influence function"
-    phrase = "estimate by the curvature of the loss"
+    phrase = "estimate from the curvature of the loss"
     citation = (
         "Koh and Liang, Understanding Black-box Predictions via Influence Functions, ICML 2017"
     )

@@ -6,9 +6,11 @@ from typing import Any
 
 from whereof import registry, units
 from whereof.evaluate.agreement import Overlap
-from whereof.explain.explanation import ExplainedFact, Explanation
+from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
+from whereof.explain.method import get_method
 from whereof.present import names
 from whereof.present.html import Site, render
+from whereof.present.pages.words import api_address, query_text
 from whereof.present.svg import NEITHER, sign_of
 from whereof.units import show, typographic
 
@@ -45,11 +47,13 @@ def compare_page(
     query: the values of the form: `a`, and the question of the other side.
     """
     site = Site(sides[0].run, sides[0].run, "compare") if sides else Site(page="compare")
-    texts = [names.fact_text(each.explanation.prediction) for each in sides]
+    predictions = [each.explanation.prediction for each in sides]
+    texts = [query_text(vars(each), each.labels) for each in predictions]
     return render(
         "compare",
         f"{' and '.join(dict.fromkeys(texts)) or 'two predictions'} · compare",
         site,
+        ["compare.js"],
         sides=[_side(each) for each in sides],
         said=[*_agreement(sides, overlap)] if overlap else [],
         rows=[*_rows(sides, overlap)] if overlap else [],
@@ -57,10 +61,23 @@ def compare_page(
         two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
         runs=runs,
         same=same,
-        methods=registry.names(registry.METHODS),
+        methods={name: get_method(name).in_words for name in registry.names(registry.METHODS)},
+        names=api_address(query.get("run", ""), "names"),
+        labels=_labels(predictions, query),
         query=query,
         error=error,
     )
+
+
+def _labels(predictions: Sequence[NamedPrediction], query: Mapping[str, str]) -> dict[str, str]:
+    """The labels of the names in the form, for a script to show instead."""
+    last = predictions[-1:] or ()
+    return {
+        place: each.labels[place] or ""
+        for each in last
+        for place in names.places_of(each)
+        if names.name_of(each, place) == query.get(place)
+    }
 
 
 def _side(side: ComparedView) -> dict[str, Any]:
@@ -70,7 +87,7 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "run": side.run,
         "about": side.about,
         "why": side.why,
-        "text": names.fact_text(prediction),
+        "text": query_text(vars(prediction), prediction.labels),
         "value": names.amount_text(prediction),
         "noun": names.output_noun(prediction),
         "rank": f"{prediction.rank:,}",
@@ -108,7 +125,8 @@ def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]
 def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str, Any]]:
     """The strongest facts of both sides: those in common first, then by rank."""
     by_key = [{_key(fact): fact for fact in side.explanation.facts} for side in sides]
-    listed = {key: None for side in by_key for key in [*side][:_SHOWN]}
+    shown = [[*side][:_SHOWN] for side in by_key]
+    listed = {key: None for first in shown for key in first}
 
     def order(key: tuple[str, ...]) -> tuple[bool, int]:
         ranks = [side[key].rank for side in by_key if key in side]
@@ -118,8 +136,9 @@ def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str,
         facts = [side.get(key) for side in by_key]
         known = next(fact for fact in facts if fact is not None)
         yield {
-            "text": names.fact_text(known),
-            "both": all(facts),
+            "text": query_text(vars(known), known.labels),
+            "title": names.fact_text(known),
+            "both": all(key in first for first in shown),
             "cells": [_cell(side, fact) for side, fact in zip(sides, facts, strict=True)],
         }
 

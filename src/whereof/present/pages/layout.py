@@ -13,7 +13,7 @@ from typing import Any
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.present.graph import Chosen, Third
 from whereof.present.names import label_of, name_of
-from whereof.present.pages.words import Words
+from whereof.present.pages.words import Words, short_relation
 from whereof.present.svg import PLAIN, SMALL, fit, sign_of, wrap
 
 _PILLAR, _BOX, _GAP, _LANE = 112, 150, 118, 30
@@ -171,13 +171,12 @@ class _Layout:
     def _edge(
         self, key: str, source: str, target: str, label: str, width: float, **more: Any
     ) -> None:
-        shown = label if len(label) < 20 else label.rstrip("/").rpartition("/")[2] or label
         self.edges.append(
             {
                 "id": key,
                 "source": source,
                 "target": target,
-                "label": fit(shown, width - 10, SMALL),
+                "label": fit(short_relation(label), width - 8, SMALL),
                 "y": self.y + _LANE / 2,
                 **more,
             }

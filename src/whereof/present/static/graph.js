@@ -20,7 +20,7 @@ function look() {
     { selector: "node", style: {
       shape: "round-rectangle", width: "data(width)", height: "data(height)", label: "data(label)",
       "background-color": colour("panel"), "border-color": colour("rule"), "border-width": 1,
-      color: ink, "font-family": font, "font-size": 12, "text-wrap": "wrap", "text-valign": "center",
+      color: ink, "font-family": font, "font-size": 13, "text-wrap": "wrap", "text-valign": "center",
       "text-halign": "center", "line-height": 1.2, "overlay-opacity": 0 } },
     { selector: "node[kind = 'end']", style: { "background-color": colour("track"), "border-color": muted,
       "font-weight": "bold", "text-margin-y": "data(shift)" } },
@@ -28,7 +28,7 @@ function look() {
       "font-size": 11, events: "no" } },
     { selector: "edge", style: {
       "curve-style": "straight", width: "data(thick)", label: "data(label)", color: ink,
-      "font-family": font, "font-size": 11, "text-margin-y": -8, "target-arrow-shape": "triangle",
+      "font-family": font, "font-size": 12, "text-margin-y": -8, "target-arrow-shape": "triangle",
       "arrow-scale": 0.9, "source-endpoint": "data(from)", "target-endpoint": "data(to)",
       "overlay-opacity": 0, ...line("muted") } },
     { selector: "edge[sign = 'supports']", style: line("supports-line") },
@@ -73,6 +73,9 @@ export function draw(container, layout, { onFact, onEntity }) {
     cy.resize();
     cy.zoom(zoom);
     cy.pan({ x: wide / 2, y: 4 });
+    // A picture that is higher than the window does not stay in place.
+    const picture = container.closest(".picture");
+    picture?.classList.toggle("tall", picture.scrollHeight > innerHeight);
   };
   fit();
   new ResizeObserver(fit).observe(container);
