@@ -1,6 +1,7 @@
 """The smallest set of facts that changes an answer, checked by retraining by hand."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -87,6 +88,10 @@ def test_a_budget_that_is_too_small_finds_nothing_and_says_what_came_closest(
     assert len(found.removed) == 1
     assert found.actual.top_answer == found.before.top_answer
     assert "No set of facts that was tried changes the top answer" in str(found)
+    rated = tuple(replace(fact, rating=4.0) for fact in found.facts)
+    same = str(replace(found, facts=rated, actual=found.before))
+    assert "No set of ratings that was tried changes the top answer" in same
+    assert f"of {found.before.top_label} stays at " in same
 
 
 def test_an_answer_that_is_not_on_top_is_replaced_by_the_one_that_is(run: whereof.Run) -> None:
