@@ -90,6 +90,7 @@ def test_the_next_free_port_is_taken(runs: Path) -> None:
         with served(str(runs / "second"), "--port", str(port)) as (server, address):
             number = int(address.rpartition(":")[2].strip("/"))
             assert number > port
+            assert httpx.get(f"{address}api/runs").status_code == 200  # it listens to signals now
             server.send_signal(signal.SIGINT)
             assert server.stderr is not None
             assert server.stderr.read() == f"port {port} is taken; using {number}\n"
