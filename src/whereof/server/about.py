@@ -1,17 +1,17 @@
 """The runs that are served, and what is known of each."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel
 
 from whereof.present.html import Site
 from whereof.present.pages.run import run_page
+from whereof.present.pages.runs import runs_page
 from whereof.run.folder import RunInfo
-from whereof.server.dependencies import FoundRun
+from whereof.server.dependencies import AllRuns, FoundRun, RunId
 from whereof.server.responses import document, errors
-from whereof.server.runs import ServedRuns
 
 router = APIRouter()
 
@@ -24,15 +24,6 @@ class RunEntry(BaseModel):
     """What `whereof train --json` prints."""
 
 
-async def find_runs(request: Request) -> ServedRuns:
-    """The runs of this server."""
-    found: ServedRuns = request.app.state.runs
-    return found
-
-
-AllRuns = Annotated[ServedRuns, Depends(find_runs)]
-
-
 @router.get("/api/runs", response_model=list[RunEntry])
 def list_runs(runs: AllRuns) -> Response:
     """All runs of this server."""
@@ -42,13 +33,25 @@ def list_runs(runs: AllRuns) -> Response:
     return document(entries)
 
 
+@router.get("/", response_class=HTMLResponse, include_in_schema=False)
+def show_runs(runs: AllRuns) -> Response:
+    """The runs; a single one opens at once."""
+    if len(runs) == 1:
+        return RedirectResponse(f"/runs/{next(iter(runs))}/ask", 307)
+    return HTMLResponse(runs_page({name: run.info() for name, run in runs.items()}))
+
+
+@router.get("/runs/{run}", response_class=HTMLResponse, include_in_schema=False)
+def open_run(run_id: RunId) -> Response:
+    """The first page of a run."""
+    return RedirectResponse(f"/runs/{run_id}/ask", 307)
+
+
 @router.get("/runs/{run}/about", response_class=HTMLResponse, include_in_schema=False)
-def show_run(request: Request, run: FoundRun) -> str:
+def show_run(run: FoundRun, run_id: RunId) -> str:
     """The page about a run: metrics, curves, reliability and evaluations."""
     stored = run.evaluations()
-    name = request.path_params["run"]
-    site = Site(name, name, "about")
-    return run_page(site, run.about, stored.found, stored.notes)
+    return run_page(Site(run_id, run_id, "about"), run.about, stored.found, stored.notes)
 
 
 @router.get("/api/runs/{run}", response_model=RunInfo, responses=errors(404, 422))

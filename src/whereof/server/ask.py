@@ -1,16 +1,20 @@
 """Ask: names while someone types, ranked answers, predictions worth a look, cards of entities."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 
 from whereof.data.name_index import FoundName
+from whereof.errors import WhereofError
 from whereof.explain.entity_card import EntityCard
 from whereof.explain.interesting import InterestingPrediction
 from whereof.predict.answers import Answers
+from whereof.present.html import Site
+from whereof.present.pages.ask import Question, ask_page
+from whereof.present.pages.entity import entity_page
 from whereof.server import limits
-from whereof.server.dependencies import FoundRun, Name, given_names
+from whereof.server.dependencies import FoundRun, Name, RunId, given_names
 from whereof.server.responses import document, errors
 
 router = APIRouter()
@@ -66,3 +70,42 @@ def interesting(
 def entity(run: FoundRun, name: Name, place: Place = "", top: Limit = 5) -> Response:
     """The facts of an entity, and what the model predicts for it."""
     return document(run.card(name, top, place=place or None).to_dict())
+
+
+@router.get("/runs/{run}/ask", response_class=HTMLResponse, include_in_schema=False)
+def show_ask(
+    run: FoundRun,
+    run_id: RunId,
+    subject: Name = "",
+    relation: Name = "",
+    object: Name = "",
+    asks: Literal["object", "subject"] = "object",
+    top: Top = 10,
+    known: bool = False,
+    list: Annotated[str, Query(max_length=40)] = "",
+) -> Response:
+    """A question, its answers, and predictions that are worth a look."""
+    subject, object = ("" if name == "_" else name for name in (subject, object))
+    if object and not subject:
+        asks = "subject"
+    question = Question(subject, relation, object, asks, top, known)
+    site, two_way = Site(run_id, run_id, "ask"), run.dataset.two_way
+    kind = list if not (subject or object) else ""
+    found: dict[str, Any] = {"two_way": two_way, "rated": run.config.rated, "kind": kind}
+    try:
+        if subject or object:
+            names = given_names(run, subject or "_" * (asks == "subject"), relation, object)
+            new = two_way and not known and not (subject and object)
+            found |= {"answers": run.predict(*names, top=top, new=new), "most": limits.ANSWERS}
+        elif kind:
+            found["interesting"] = run.interesting(kind, 10)
+    except WhereofError as error:
+        return HTMLResponse(ask_page(site, question, **found, error=str(error)), 400)
+    return HTMLResponse(ask_page(site, question, **found))
+
+
+@router.get("/runs/{run}/entity", response_class=HTMLResponse, include_in_schema=False)
+def show_entity(run: FoundRun, run_id: RunId, name: Name, place: Place = "") -> Response:
+    """The card of an entity."""
+    card = run.card(name, place=(place or None) if run.dataset.two_way else None)
+    return HTMLResponse(entity_page(Site(run_id, run_id, "entity"), card))

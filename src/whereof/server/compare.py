@@ -12,8 +12,7 @@ from whereof.evaluate.agreement import overlap
 from whereof.explain.method import get_method
 from whereof.present.pages.compare import ComparedView, compare_page
 from whereof.server import limits
-from whereof.server.about import AllRuns
-from whereof.server.dependencies import Name, given_names
+from whereof.server.dependencies import AllRuns, Name, given_names
 from whereof.server.runs import ServedRuns
 from whereof.server.why import ready_method
 

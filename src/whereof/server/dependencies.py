@@ -10,12 +10,19 @@ from fastapi import Depends, HTTPException, Path, Query, Request
 from whereof.api.run import Run
 from whereof.server import limits
 from whereof.server.queue import BackgroundJob, JobQueue
+from whereof.server.runs import ServedRuns
 from whereof.server.security import client_of
 
 RunId = Annotated[
     str, Path(alias="run", description="The id of a run; see /api/runs", max_length=300)
 ]
 Name = Annotated[str, Query(max_length=limits.NAME_LETTERS)]
+
+
+async def find_runs(request: Request) -> ServedRuns:
+    """The runs of this server."""
+    found: ServedRuns = request.app.state.runs
+    return found
 
 
 async def find_run(request: Request, run: RunId) -> Run:
@@ -34,6 +41,7 @@ async def find_queue(request: Request) -> JobQueue:
     return found
 
 
+AllRuns = Annotated[ServedRuns, Depends(find_runs)]
 FoundRun = Annotated[Run, Depends(find_run)]
 Jobs = Annotated[JobQueue, Depends(find_queue)]
 Client = Annotated[str, Depends(client_of)]

@@ -7,11 +7,23 @@ from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
-from whereof.server.dependencies import Client, FoundJob, FoundRun, Jobs, RunId
+from whereof.api.run import Run
+from whereof.errors import WhereofError
+from whereof.present.html import Site
+from whereof.present.pages.jobs import JobView, jobs_page
+from whereof.server.dependencies import (
+    AllRuns,
+    Client,
+    FoundJob,
+    FoundRun,
+    Jobs,
+    RunId,
+    given_names,
+)
 from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
 from whereof.server.responses import document, errors
 from whereof.server.tasks import Task
@@ -139,3 +151,36 @@ async def follow_job(job: FoundJob, jobs: Jobs) -> AsyncIterable[ServerSentEvent
 def _wake(loop: asyncio.AbstractEventLoop, changed: asyncio.Event) -> None:
     with suppress(RuntimeError):  # the server has stopped
         loop.call_soon_threadsafe(changed.set)
+
+
+@router.get("/jobs", response_class=HTMLResponse, include_in_schema=False)
+def show_jobs(jobs: Jobs, runs: AllRuns, client: Client) -> Response:
+    """All jobs of the server, the latest first."""
+    shown = [job_view(job, runs[job.run], client) for job in jobs]
+    return HTMLResponse(jobs_page(Site(page="jobs"), shown))
+
+
+def job_view(job: BackgroundJob, run: Run, client: str) -> JobView:
+    """The job as pages show it."""
+    return JobView(
+        job.id,
+        job.run,
+        job.kind,
+        job.state,
+        job.options,
+        text=job.message or ("" if job.progress is None else job.progress.text),
+        share=None if job.progress is None else job.progress.share,
+        seconds=job.seconds,
+        result=job.found,
+        labels=question_labels(run, job.options),
+        mine=client in job.clients,
+    )
+
+
+def question_labels(run: Run, names: Mapping[str, Any]) -> dict[str, str | None]:
+    """The labels of a question, if it names one."""
+    with suppress(WhereofError):
+        places = (names.get(place) or "" for place in ("subject", "relation", "object"))
+        subject, *others = given_names(run, *places)
+        return run.find_labels(subject, *others)
+    return {}

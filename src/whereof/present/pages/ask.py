@@ -7,7 +7,7 @@ from typing import Any
 from whereof.explain.explanation import NamedPrediction
 from whereof.predict.answers import Answers
 from whereof.present.html import Site, render
-from whereof.present.pages.words import Words, address, api_address, short_relation
+from whereof.present.pages.words import SPLITS, Words, address, api_address, short_relation
 from whereof.units import show
 
 LISTS = {
@@ -25,7 +25,6 @@ LISTS = {
 """Kinds of interesting predictions: their titles, and what they are."""
 _RATED = {"confident-and-wrong": "The predicted rating is far from the true one."}
 """What some of them are in a run that learned ratings."""
-_KNOWN = {"train": "training", "valid": "validation", "test": "test"}
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]
                 "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
                 "share": None if each.probability is None else each.probability / most,
                 "rank": each.rank,
-                "known": _KNOWN.get(each.known or "", ""),
+                "known": SPLITS.get(each.known or "", ""),
                 "why": address(site.run, "why", **names),
             }
         )

@@ -15,7 +15,14 @@ from whereof.present.html import Site, render
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout
-from whereof.present.pages.words import Words, address, api_address, query_text, short_relation
+from whereof.present.pages.words import (
+    SPLITS,
+    Words,
+    address,
+    api_address,
+    query_text,
+    short_relation,
+)
 from whereof.present.svg import NEITHER, sign_of
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.smallest import Smallest
@@ -32,7 +39,6 @@ _TRUST = {
 """What the words for the trust in a method mean."""
 _MOST_TRUE = 3
 """Number of other answers of the test set to name."""
-_SPLITS = {"train": "training", "valid": "validation", "test": "test"}
 _GROUPS = {"supports": "support it", "opposes": "oppose it"}
 _MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
 """The job that measures how reliable estimates are in a run."""
@@ -229,7 +235,7 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
                 "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
                 "share": None if each.probability is None else each.probability / most,
                 "own": each.entity == own,
-                "known": _SPLITS.get(each.known or "", ""),
+                "known": SPLITS.get(each.known or "", ""),
                 "why": _why(site, answers, each),
             }
         )
@@ -241,7 +247,7 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
         "share": None if names.is_rated(prediction) else prediction.probability,
         "rank": f"{prediction.rank:,}",
         "of": f"{among} {answers.n_new:,} new {new}",
-        "known": "" if any(each["own"] for each in others) else _SPLITS.get(found.known or "", ""),
+        "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
         "others": others,
         "true": list(_true(site, found, words)),
     }

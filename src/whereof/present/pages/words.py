@@ -7,6 +7,8 @@ from urllib.parse import quote, urlencode
 
 from whereof.present import names
 
+SPLITS = {"train": "training", "valid": "validation", "test": "test"}
+"""Where an answer is known from, in words."""
 _LONG = 30
 """Letters of a relation above which tables and lists shorten it."""
 _SHORT = 10
