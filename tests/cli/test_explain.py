@@ -289,7 +289,7 @@ def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
 def test_ratings_are_said_as_ratings(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, epochs=50)
     text = "\n".join(shown(str(run.path), "u3", "m1", "--everything", "--stability"))
-    assert f"rating {run.explain('u3', 'm1').prediction.score:.3f}" in text
+    assert f"rating {run.explain('u3', 'm1').prediction.score:.2f}" in text
     assert "probability" not in text
 
 
