@@ -122,7 +122,7 @@ def test_downloads(why: Why, tmp_path: Path, problems: list[str]) -> None:
 def test_two_predictions_side_by_side(why: Why) -> None:
     page = why()
     page.get_by_role("link", name="Compare with another prediction").click()
-    page.get_by_label("Object").fill("uk")
+    page.get_by_role("combobox", name="Object").fill("uk")
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".sides section")).to_have_count(2)
     expect(page.locator("table.compared tbody tr").first).to_be_visible()
