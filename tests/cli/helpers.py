@@ -20,7 +20,7 @@ def whereof(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in this process, where kernels are loaded; return its output and exit code."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
-    numbers = (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM)
     kept = {number: signal.getsignal(number) for number in numbers}
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, env))

@@ -64,6 +64,13 @@ def test_a_folder_of_runs_is_served_until_ctrl_c(runs: Path) -> None:
         assert server.stderr.read() == ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
+def test_a_client_that_breaks_off_does_not_end_the_server(runs: Path) -> None:
+    with served(str(runs), "--port", "0") as (server, address):
+        server.send_signal(signal.SIGPIPE)  # as a write to a closed connection does
+        assert httpx.get(f"{address}api/runs").status_code == 200
+
+
 def test_a_token_is_part_of_the_address(runs: Path) -> None:
     arguments = (str(runs / "second"), "--host", "127.0.0.1", "--token", "a b", "--port", "0")
     with served(*arguments) as (_, address):

@@ -1,8 +1,8 @@
 """The command line. Each command is a file: it parses, calls the api and presents."""
 
 import io
+import os
 import re
-import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
@@ -14,9 +14,10 @@ from whereof.errors import Interrupted, WhereofError
 
 _COMMANDS = (
     *("demo", "train", "predict", "explain", "verify", "smallest", "evaluate"),
+    *("audit", "impact", "unlearn", "update"),
     *("serve", "report", "paper", "label", "info", "datasets"),
 )
-_BAD_INPUT, _INTERRUPTED = 2, 130
+_UNREAD, _BAD_INPUT, _INTERRUPTED = 1, 2, 130
 
 
 class _Commands(click.Group):
@@ -50,14 +51,16 @@ def cli() -> None:
 
 def main() -> None:
     """Run a command. Bad input is one line on standard error and exit code 2."""
-    # A reader such as head may close the pipe early; this is not an error.
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # names that the terminal cannot show
     try:
-        sys.exit(cli.main(prog_name="whereof", standalone_mode=False) or 0)
+        code = cli.main(prog_name="whereof", standalone_mode=False) or 0
+        sys.stdout.flush()
+        sys.exit(code)
+    except BrokenPipeError:  # a reader such as head closes the pipe early; this needs no message
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_UNREAD)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(_BAD_INPUT)
@@ -102,5 +105,7 @@ def _with_flags(message: str) -> str:
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:
-    click.echo(f"whereof: {' '.join(message.splitlines())}", err=True)
+    from whereof.present.terminal import on_one_line
+
+    click.echo(f"whereof: {on_one_line(' '.join(message.splitlines()))}", err=True)
     sys.exit(code)

@@ -3,7 +3,8 @@
 import signal
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -43,14 +44,29 @@ class TerminalEvents(events.Events, ExitStack):
         return self._stop.is_set()
 
     def say(self, text: str) -> None:
-        self.console.print(text, soft_wrap=True)
+        with self._whoever_reads():
+            self.console.print(text, soft_wrap=True)
+
+    @contextmanager
+    def _whoever_reads(self) -> Iterator[None]:
+        """Never end work because its progress cannot be shown, as in a terminal that was closed."""
+        try:
+            yield
+        except (OSError, ValueError):
+            self.console.quiet = True
 
     def emit(self, event: events.Event) -> None:
+        with self._whoever_reads():
+            self._emit(event)
+
+    def _emit(self, event: events.Event) -> None:
         # From the first of these on, Ctrl-C keeps finished work; before, it ends the process.
         long = isinstance(event, events.TrainingStarted | events.Planned | events.Advanced)
         if long and not self._handles:
             self._handles = True
             self._handle(self._interrupt, signal.SIGINT, signal.SIGTERM)
+            if getattr(signal, "SIGHUP", 0) and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+                self._handle(self._interrupt, signal.SIGHUP)  # not under nohup
         match event:
             case events.Note(text):
                 self.say(text)
@@ -140,8 +156,9 @@ class TerminalEvents(events.Events, ExitStack):
 
     def _close_bar(self) -> None:
         if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+            bar, self._bar = self._bar, None
+            with self._whoever_reads():
+                bar.stop()
 
 
 def _columns(kind: str) -> tuple[str | rich.ProgressColumn, ...]:
