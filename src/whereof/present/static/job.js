@@ -7,7 +7,7 @@ export function panel(title) {
   return make("div", { class: "job" },
     make("p", {}, make("strong", {}, title), " ", text),
     make("progress", { max: "1", "aria-label": `Progress of ${title}` }),
-    make("button", { type: "button", class: "cancel" }, "Cancel"));
+    make("button", { type: "button", class: "cancel", disabled: "" }, "Cancel"));
 }
 
 const addressOf = (id) => `/api/jobs/${encodeURIComponent(id)}`;
@@ -18,6 +18,7 @@ export function attach(element, id) {
   const button = element.querySelector(".cancel");
   const refused = make("span", { class: "quiet", role: "alert" });
   button?.after(" ", refused);
+  button?.removeAttribute("disabled"); // until now no job was known
   button?.addEventListener("click", () => {
     const before = text.textContent;
     button.disabled = true;
